@@ -75,7 +75,7 @@ function report(where, rows) {
               r.limitKind,
               r.classOf,
               share(r.ofClassLimit),
-              r.ofLimit >= LEAST_SHARE ? "" : r.gaps.join("; "),
+              r.ofLimit >= LEAST_SHARE ? "" : `missing: ${r.gaps.join("; ")}`,
             ],
       ),
     ),

@@ -10,11 +10,11 @@ import { count, timeText } from "./amounts.ts";
 import {
   boundReport,
   classLimitReport,
-  type Details,
   type Gap,
   type Report,
   referenceReport,
   type Timing,
+  topologySummary,
 } from "./result.ts";
 
 /** What reports of all kinds say: limit for any algorithm <= limit for the class <= the schedule, and what lies between. */
@@ -48,29 +48,43 @@ export interface Subject {
   readonly plannedPs: number | null;
 }
 
-type Figures = Omit<Report, "schema" | "topology" | "collective" | "schedule">;
+type Head = "schema" | "topology" | "collective" | "schedule";
+type Figures = Omit<Report, Head>;
 
-/** Returns the figures that reports of all kinds have, but for what `chained` adds. */
-export function figuresOf({ topology, sizeBytes, timing, plannedPs }: Subject, judged: JudgedFigures): Figures {
-  const { limit, classLimit, simulated, direct, solver, notes = [] } = judged;
-  const bounded = (bound: Bound) => boundReport(topology, { sizeBytes }, bound);
-  const timed = (ps: number, model: string) => ({ ps, ...timing(ps), model });
-  const planned = plannedPs === null ? null : { ...timing(plannedPs), model: "link-busy" };
-  const time =
-    simulated === null
-      ? timed(plannedPs ?? 0, plannedPs === null ? "" : "link-busy")
-      : timed(simulated.ps, simulated.model);
+/** Returns a report: what a kind says of its own, and the figures that all have. */
+export const reportWith = <Own extends Pick<Chained, "schedule" | "collective">>(
+  own: Own,
+  subject: Subject,
+  judged: JudgedFigures,
+): Own & Figures & Pick<Report, "schema" | "topology"> =>
+  withBounds(
+    {
+      schema: "banyan/result@2" as const,
+      topology: topologySummary(subject.topology),
+      ...own,
+      ...figuresOf(subject, judged),
+    },
+    subject,
+    judged,
+  );
+
+const PLANNED = "link-busy";
+
+/** Returns the figures that reports of all kinds have, but for what `withBounds` adds. */
+function figuresOf({ topology, sizeBytes, timing, plannedPs }: Subject, judged: JudgedFigures): Figures {
+  const { limit, simulated, direct, solver, notes = [] } = judged;
+  const { ps, model } = simulated ?? { ps: plannedPs ?? 0, model: PLANNED };
   return {
     algorithm: judged.algorithm,
-    time,
-    limit: bounded(limit),
-    classLimit: classLimit === null ? null : classLimitReport(topology, { sizeBytes }, classLimit),
+    time: { ps, ...timing(ps), model },
+    limit: boundReport(topology, { sizeBytes }, limit),
+    classLimit: null,
     ofLimit: null,
     ofClassLimit: null,
     gaps: [],
     details: {
-      planned,
-      plannedBound: judged.plannedBound === null ? null : bounded(judged.plannedBound),
+      planned: plannedPs === null ? null : { ...timing(plannedPs), model: PLANNED },
+      plannedBound: null,
       ofPlannedBound: null,
       reference: referenceReport(judged.reference),
       latencyUs: toUs(judged.latencyPs),
@@ -88,8 +102,7 @@ export function figuresOf({ topology, sizeBytes, timing, plannedPs }: Subject, j
 type Chained = Figures & Pick<Report, "schedule"> & { readonly collective?: Report["collective"] };
 
 /** Whether the time of a report is that of the network model. */
-export const isSimulated = ({ time, details }: Pick<Report, "time" | "details">): boolean =>
-  details.planned === null || time.model !== details.planned.model;
+export const isSimulated = ({ time }: Pick<Report, "time">): boolean => time.model !== PLANNED;
 
 /**
  * Returns a report with its shares and gaps as its limits and its time have them; a limit of its class that is not above the
@@ -139,11 +152,10 @@ const PRICE: Readonly<Record<ScheduleClass, (gap: string, report: Pick<Report, "
       ? `${gap} is the price of whole chunks of this size, the best of those that were tried`
       : `${gap} is the price of whole chunks of this size: more of them (${optionName("chunks")} auto) lower it`,
   "forwarding switches": (gap) =>
-    `${gap} is what only switches that copy and sum can save: algorithms whose trees they carry (nvls) do`,
+    `${gap} is what only switches that copy and sum can save: algorithms that have them do so need not pay it`,
   "sums at one NPU": (gap) =>
     `${gap} is proved for all that sum each byte at one NPU, as trees do; no schedule is known that gains by spreading a sum`,
-  phases: (gap) =>
-    `${gap} is the price of going dimension by dimension: algorithms that mix them (tacos, forestcoll) need not pay it`,
+  phases: (gap) => `${gap} is the price of going dimension by dimension: algorithms that mix them need not pay it`,
 };
 
 /** Returns what the part of a schedule's time beyond its limits is, and what would make it less. */
@@ -183,21 +195,16 @@ function restOfTrees(
   return restUs - slowerUs <= LEAST_GAP * bound.us ? slower : `${slower}; the rest is ${filling}`;
 }
 
-/** Returns a report with bounds that were found later. */
-export function withBounds<AReport extends Chained & Pick<Report, "topology">>(
+/** Returns a report with what is proved of its class and of planned times, and what follows from that. */
+export function withBounds<AReport extends Chained>(
   report: AReport,
-  topology: Topology,
-  sizeBytes: number,
+  { topology, sizeBytes }: Pick<Subject, "topology" | "sizeBytes">,
   { classLimit, plannedBound }: Pick<JudgedFigures, "classLimit" | "plannedBound">,
 ): AReport {
-  const details: Details = {
-    ...report.details,
-    plannedBound:
-      plannedBound === null ? report.details.plannedBound : boundReport(topology, { sizeBytes }, plannedBound),
-  };
+  const planned = plannedBound === null ? null : boundReport(topology, { sizeBytes }, plannedBound);
   return chained({
     ...report,
     classLimit: classLimit === null ? null : classLimitReport(topology, { sizeBytes }, classLimit),
-    details,
+    details: { ...report.details, plannedBound: planned },
   });
 }

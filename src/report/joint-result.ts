@@ -2,8 +2,8 @@ import type { Collective } from "../model/collective/collective.ts";
 import { type JointSchedule, jointEndPs, jointTransferCount, tenantSchedule } from "../model/joint/joint-schedule.ts";
 import { PS_PER_US } from "../model/numbers/units.ts";
 import { makespanPs } from "../model/steps/step-schedule.ts";
-import { chained, figuresOf, type JudgedFigures } from "./chain.ts";
-import { bandwidth, collectiveSummary, type Report, type Timing, timingOf, topologySummary } from "./result.ts";
+import { type JudgedFigures, reportWith } from "./chain.ts";
+import { bandwidth, collectiveSummary, type Report, type Timing, timingOf } from "./result.ts";
 
 /** One of several collectives: what it is, and when its last transfer ends. */
 export type TenantReport = Report["collective"] & {
@@ -52,19 +52,17 @@ export function jointReport(
   judged: JudgedFigures,
 ): JointReport {
   const { topology, tenants } = schedule;
-  return chained({
-    schema: "banyan/result@2",
-    topology: topologySummary(topology),
-    collectives: tenants.map((_, t) => tenantReport(schedule, t, tenantPs?.[t])),
-    schedule: { kind: "steps" as const, transfers: jointTransferCount(schedule), file: null },
-    ...figuresOf(
-      {
-        topology,
-        sizeBytes: totalBytes(tenants.map(({ collective }) => collective)),
-        timing: (ps) => jointTiming(schedule, ps),
-        plannedPs: jointEndPs(schedule),
-      },
-      judged,
-    ),
-  });
+  return reportWith(
+    {
+      collectives: tenants.map((_, t) => tenantReport(schedule, t, tenantPs?.[t])),
+      schedule: { kind: "steps" as const, transfers: jointTransferCount(schedule), file: null },
+    },
+    {
+      topology,
+      sizeBytes: totalBytes(tenants.map(({ collective }) => collective)),
+      timing: (ps) => jointTiming(schedule, ps),
+      plannedPs: jointEndPs(schedule),
+    },
+    judged,
+  );
 }

@@ -4,8 +4,8 @@ import type { PhaseSchedule } from "../model/phases/phase-schedule.ts";
 import { phaseTransfers } from "../model/phases/phase-steps.ts";
 import { withOptimism } from "../model/steps/schedule.ts";
 import type { PhaseSimulation } from "../simulate/phases/phases.ts";
-import { chained, figuresOf, type JudgedFigures } from "./chain.ts";
-import { collectiveSummary, type PerDimension, type Report, timingOf, topologySummary } from "./result.ts";
+import { type JudgedFigures, reportWith } from "./chain.ts";
+import { collectiveSummary, type PerDimension, type Report, timingOf } from "./result.ts";
 
 /** Returns how busy the dimensions of a schedule of phases are, replayed dimension by dimension. */
 export function perDimensionOf(
@@ -31,17 +31,18 @@ export function phasesReport(schedule: PhaseSchedule, simulated: PhaseSimulation
   const transfers = phaseTransfers(schedule);
   const notes = withOptimism(schedule, judged.notes ?? []);
   const timing = (ps: number) => timingOf(collective, ps);
-  return chained({
-    schema: "banyan/result@2",
-    topology: topologySummary(topology),
-    collective: collectiveSummary(topology, collective),
-    schedule: {
-      kind: "phases",
-      transfers: Number.isFinite(transfers) ? transfers : null,
-      file: null,
-      phases: schedule.chunk.length,
+  return reportWith(
+    {
+      collective: collectiveSummary(topology, collective),
+      schedule: {
+        kind: "phases",
+        transfers: Number.isFinite(transfers) ? transfers : null,
+        file: null,
+        phases: schedule.chunk.length,
+      },
+      perDimension: perDimensionOf(schedule, simulated),
     },
-    perDimension: perDimensionOf(schedule, simulated),
-    ...figuresOf({ topology, sizeBytes: collective.sizeBytes, timing, plannedPs: null }, { ...judged, notes }),
-  });
+    { topology, sizeBytes: collective.sizeBytes, timing, plannedPs: null },
+    { ...judged, notes },
+  );
 }

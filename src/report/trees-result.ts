@@ -8,8 +8,8 @@ import { nodeCount, type Topology } from "../model/topology/topology.ts";
 import { type Certificate, copiesOf, groupOrder, listedTrees, type TreeFlow } from "../model/trees/tree-flow.ts";
 import { treeTransfers } from "../model/trees/tree-steps.ts";
 import { heightsOf } from "../model/trees/tree-times.ts";
-import { chained, figuresOf, type JudgedFigures } from "./chain.ts";
-import { boundReport, collectiveSummary, type Report, type Throughput, timingOf, topologySummary } from "./result.ts";
+import { type JudgedFigures, reportWith } from "./chain.ts";
+import { boundReport, collectiveSummary, type Report, type Throughput, timingOf } from "./result.ts";
 
 /** What judges say of trees beside what all reports say. */
 export interface TreeFigures {
@@ -107,20 +107,21 @@ export function treesReport(flow: TreeFlow, trees: TreeFigures, judged: JudgedFi
   const { pieces, traffic, repaired } = trees;
   const notes = withOptimism(flow, judged.notes ?? []);
   const timing = (ps: number) => timingOf(collective, ps);
-  return chained({
-    schema: "banyan/result@2",
-    topology: topologySummary(topology),
-    collective: collectiveSummary(topology, collective),
-    schedule: {
-      kind: "trees",
-      transfers: flow.inNetwork === true ? null : treeTransfers(flow, pieces),
-      file: null,
-      trees: listedTrees(flow),
-      pieces,
+  return reportWith(
+    {
+      collective: collectiveSummary(topology, collective),
+      schedule: {
+        kind: "trees",
+        transfers: flow.inNetwork === true ? null : treeTransfers(flow, pieces),
+        file: null,
+        trees: listedTrees(flow),
+        pieces,
+      },
+      throughput: throughputOf(flow, trees),
+      ...(traffic === null || traffic === undefined ? {} : { traffic }),
+      ...(repaired === null || repaired === undefined ? {} : { repaired }),
     },
-    throughput: throughputOf(flow, trees),
-    ...(traffic === null || traffic === undefined ? {} : { traffic }),
-    ...(repaired === null || repaired === undefined ? {} : { repaired }),
-    ...figuresOf({ topology, sizeBytes: collective.sizeBytes, timing, plannedPs: null }, { ...judged, notes }),
-  });
+    { topology, sizeBytes: collective.sizeBytes, timing, plannedPs: null },
+    { ...judged, notes },
+  );
 }

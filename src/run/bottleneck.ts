@@ -20,22 +20,30 @@ export function limitWithBottleneck(kernels: Kernels, topology: Topology, collec
   return limit;
 }
 
+/** Returns what gives the limits of collectives by kernels. */
+export const limitsBy =
+  (kernels: Kernels) =>
+  (topology: Topology, collective: Collective): Bound =>
+    limitWithBottleneck(kernels, topology, collective);
+
 interface Narrowest {
   readonly cuts: readonly Int32Array[];
   readonly partitions: readonly Int32Array[];
 }
 
 /** What was found in a network, by members and ways: many limits are asked of one, and latencies do not matter. */
-const FOUND = new WeakMap<Int32Array, { readonly topology: Topology; readonly byName: Map<string, Narrowest> }>();
+const FOUND = new WeakMap<Int32Array, { readonly topology: Topology; readonly byName: Map<string, Narrowest> }[]>();
 
 function foundBy(kernels: Kernels, topology: Topology, collective: Collective): Narrowest {
-  let known = FOUND.get(topology.linkSource);
-  if (
-    known?.topology.linkBytesPerSecond !== topology.linkBytesPerSecond ||
-    known.topology.nodeTraits !== topology.nodeTraits
-  ) {
+  const { linkSource, linkBytesPerSecond, nodeTraits } = topology;
+  const alike = FOUND.get(linkSource) ?? [];
+  FOUND.set(linkSource, alike);
+  let known = alike.find(
+    (one) => one.topology.linkBytesPerSecond === linkBytesPerSecond && one.topology.nodeTraits === nodeTraits,
+  );
+  if (known === undefined) {
     known = { topology, byName: new Map() };
-    FOUND.set(topology.linkSource, known);
+    alike.push(known);
   }
   const { kind, groupSize, groupMembers } = collective;
   const name = `${kind} ${groupSize} ${groupMembers.join()}`;

@@ -1,10 +1,10 @@
 import { InputError } from "../base/errors.ts";
+import type { Kernels } from "../engine/contract/kernels.ts";
 import { type Kind, READ_FROM_FILE, type Simulated, type Verdict } from "../kinds/kind.ts";
 import { kindOf } from "../kinds/kinds.ts";
-import { limitOf } from "../model/bounds/bounds.ts";
 import { type GivenSchedule, isJoint } from "../model/joint/joint-schedule.ts";
-import type { Replay } from "../model/replay/problem.ts";
 import type { Report } from "../report/result.ts";
+import { limitsBy } from "./bottleneck.ts";
 import { boundsOf } from "./report-on.ts";
 
 /** Returns what reports say of the algorithm of a schedule that was read; `told`: the one that its file names. */
@@ -15,12 +15,12 @@ export const algorithmOfFile = (told: string | null): string =>
 export type FileReport = Omit<Report, "synthesis"> & { readonly synthesis: null };
 
 /**
- * Returns the report of a schedule that was read: judged, simulated (`replay`: the kernel that does it) and bounded anew.
+ * Returns the report of a schedule that was read: judged, simulated and bounded anew, by kernels.
  * `algorithm`: as algorithmOfFile has it; `judged`: the verdict, where it is known. Throws InputError for several collectives at once.
  */
 export function reportOfFile(
   schedule: GivenSchedule,
-  replay?: Replay,
+  kernels: Kernels,
   algorithm: string = algorithmOfFile(null),
   judged?: Verdict,
 ): FileReport {
@@ -30,23 +30,28 @@ export function reportOfFile(
   }
   const kind = kindOf(schedule);
   const verdict = judged ?? kind.judge({ limit: 1 });
-  const simulated = kind.simulate(replay === undefined ? {} : { replay });
-  return { ...judgedReport(kind, verdict, simulated, algorithm), synthesis: null };
+  const simulated = kind.simulate({ replay: kernels.replay });
+  return { ...judgedReport(kind, kernels, verdict, simulated, algorithm), synthesis: null };
 }
 
 /** Returns the report of a schedule that was read and judged. */
 export function judgedReport<AReport>(
   kind: Kind<AReport>,
+  kernels: Kernels,
   verdict: Verdict,
   simulated: Simulated | null,
   algorithm: string = algorithmOfFile(null),
 ): AReport {
+  const limitFor = limitsBy(kernels);
+  const [collective, ...others] = kind.collectives;
+  const known =
+    others.length > 0 || collective === undefined ? undefined : limitFor(kind.schedule.topology, collective);
   const judged = {
     verdict,
     simulated,
-    limit: kind.limit(verdict),
-    limitFor: limitOf,
-    ...boundsOf(kind, verdict, simulated?.model, limitOf),
+    limit: kind.limit(verdict, known),
+    limitFor,
+    ...boundsOf(kind, verdict, simulated?.model, limitFor),
   };
   return kind.report(judged, { algorithm, synthesis: READ_FROM_FILE });
 }

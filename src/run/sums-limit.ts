@@ -2,7 +2,7 @@ import { openHighs } from "../engine/milp/highs.ts";
 import type { Engine } from "../engine/types.ts";
 import type { ClassLimit } from "../model/bounds/class-limit.ts";
 import type { Collective } from "../model/collective/collective.ts";
-import { linkCount, type Topology } from "../model/topology/topology.ts";
+import { isActive, linkCount, type Topology } from "../model/topology/topology.ts";
 import { boundOfCertificate } from "../report/trees-result.ts";
 import { allReduceRates } from "../synthesize/forestcoll/allreduce-rates.ts";
 
@@ -22,7 +22,7 @@ export async function sumsLimit(
   const { kind, groupCount, groupSize, groupMembers, sizeBytes } = collective;
   if (kind !== "allreduce" || groupCount !== 1 || groupSize < 2 || sizeBytes === 0) return null;
   if (groupSize * linkCount(topology) > MOST_LINKS_SEEN) return null;
-  if (topology.nodeTraits.some(({ multicast, aggregation }) => multicast === true || aggregation === true)) return null;
+  if (topology.nodeTraits.some(isActive)) return null;
   const solvers = { rate: kernels.rate, lp: await openHighs() };
   const rates = await allReduceRates(topology, groupMembers, solvers, { orbits: MOST_ORBITS });
   if (rates === null || rates.certificate === null || rates.bound.num === 0n) return null;

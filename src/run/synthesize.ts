@@ -1,7 +1,7 @@
 import { InputError } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
 import type { Engine } from "../engine/types.ts";
-import type { LimitFor, Verdict } from "../kinds/kind.ts";
+import type { Verdict } from "../kinds/kind.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import { COLLECTIVE_KINDS } from "../model/collective/collective.ts";
 import type { AnySchedule } from "../model/steps/schedule.ts";
@@ -14,7 +14,7 @@ import { blameSize } from "../request/problem.ts";
 import { type Algorithm, AUTO, algorithmNamed, checkPolicy, USUAL_ALGORITHM } from "../synthesize/catalog.ts";
 import { synthesizeBest } from "./auto/auto.ts";
 import { refuseInapplicable } from "./auto/candidates.ts";
-import { limitWithBottleneck } from "./bottleneck.ts";
+import { limitsBy } from "./bottleneck.ts";
 import { type MadePhases, makePhases } from "./make/phases.ts";
 import { makeSteps } from "./make/steps.ts";
 import { makeTrees } from "./make/trees.ts";
@@ -94,7 +94,7 @@ export async function synthesize(
     const report = reportOnMade(kindOf(schedule), made, {
       ...options,
       replay: engine.kernels.replay,
-      limitFor: limitsBy(engine),
+      limitFor: limitsBy(engine.kernels),
       bounded,
     });
     return { schedule, report: { ...report, ...ofPhases }, couldBeBetter };
@@ -117,12 +117,6 @@ export function boundedResult(
   if (!kind.boundsLate) return result;
   onProgress?.({ phase: "bound", done: 0, total: 1 });
   const { topology, collective } = schedule;
-  const bounds = boundsOf(kind, CORRECT, report.time.model, limitsBy(engine));
-  return { ...result, report: withBounds(report, topology, collective.sizeBytes, bounds) };
+  const bounds = boundsOf(kind, CORRECT, report.time.model, limitsBy(engine.kernels));
+  return { ...result, report: withBounds(report, { topology, sizeBytes: collective.sizeBytes }, bounds) };
 }
-
-/** Returns what gives limits as they are found in passing. */
-const limitsBy =
-  ({ kernels }: Engine): LimitFor =>
-  (topology, collective) =>
-    limitWithBottleneck(kernels, topology, collective);

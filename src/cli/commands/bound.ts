@@ -17,7 +17,7 @@ import { collectiveText, networkText } from "../../report/subject-text.ts";
 import { optionValue } from "../../request/option-table.ts";
 import { problemOf } from "../../request/problem.ts";
 import { limitWithFlow } from "../../run/all-to-all.ts";
-import { limitWithBottleneck } from "../../run/bottleneck.ts";
+import { limitsBy } from "../../run/bottleneck.ts";
 import { sumsLimit } from "../../run/sums-limit.ts";
 import { collectiveRequest } from "../collective-option.ts";
 import { type Context, outJson, outLines } from "../context.ts";
@@ -38,9 +38,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   context.progress({ what: "bounding" });
   const { known, forwarding, sums } = await withEngine(context, async (engine) => ({
     known: await limitWithFlow(engine, topology, collective, signal),
-    forwarding: limitOfForwarding(topology, collective, (network, one) =>
-      limitWithBottleneck(engine.kernels, network, one),
-    ),
+    forwarding: limitOfForwarding(topology, collective, limitsBy(engine.kernels)),
     sums: await sumsLimit(engine, topology, collective),
   }));
   const { limit: proved, foundBy } = known;

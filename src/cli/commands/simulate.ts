@@ -1,4 +1,5 @@
 import { InputError, WrongScheduleError } from "../../base/errors.ts";
+import type { Kernels } from "../../engine/contract/kernels.ts";
 import { loadKernels } from "../../engine/kernels/load.ts";
 import { type PerfettoOptions, perfettoTrace } from "../../export/schedules/perfetto.ts";
 import { expanded } from "../../kinds/expand.ts";
@@ -76,8 +77,14 @@ function judged(context: Context, kind: Kind<unknown>, file: string): Verdict {
 }
 
 /** Returns how a correct schedule that was read stands to its limits. */
-function chainOfFile(kind: Kind<Report | JointReport>, verdict: Verdict, simulated: Simulated): ChainOfFile {
-  const { time, limit, classLimit, ofLimit, ofClassLimit, gaps, details } = judgedReport(kind, verdict, simulated);
+function chainOfFile(
+  kind: Kind<Report | JointReport>,
+  kernels: Kernels,
+  verdict: Verdict,
+  simulated: Simulated,
+): ChainOfFile {
+  const report = judgedReport(kind, kernels, verdict, simulated);
+  const { time, limit, classLimit, ofLimit, ofClassLimit, gaps, details } = report;
   return { time, limit, classLimit, ofLimit, ofClassLimit, gaps, details };
 }
 
@@ -98,7 +105,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   refuseOptions(options, ["size", "group"], "a program beside it; a schedule has its own,");
   const given = await anyScheduleOf(context, file);
   refuseIdle(kindOf(given), options, file);
-  const { replay } = (await loadKernels()).kernels;
+  const { kernels } = await loadKernels();
+  const { replay } = kernels;
   const single = trace === undefined ? (reference ? placeOf("reference") : undefined) : placeOf("trace");
   const kind = single === undefined ? kindOf(given) : kindOf(expanded(given as Schedule, single));
   const verdict = judged(context, kind, file);
@@ -127,7 +135,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const { about, counts, speeds } = kind.played(verdict, found);
   const time = { ...kind.timing(found.ps), model: found.model };
   // a wrong schedule can be faster than a right one, and the published model rounds down
-  const chain = code === 0 && !reference ? chainOfFile(kind as Kind<Report | JointReport>, verdict, found) : null;
+  const chain =
+    code === 0 && !reference ? chainOfFile(kind as Kind<Report | JointReport>, kernels, verdict, found) : null;
   const links = found.linkBusyPs === undefined ? null : utilisation(topology, found.ps, found.linkBusyPs);
   const { perDimension = null } = found;
   if (json) {

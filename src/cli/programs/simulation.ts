@@ -1,6 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
-import { limitOf } from "../../model/bounds/bounds.ts";
+import type { Kernels } from "../../engine/contract/kernels.ts";
+import { loadKernels } from "../../engine/kernels/load.ts";
 import { busFactor, collective as makeCollective } from "../../model/collective/collective.ts";
 import { PS_PER_US, parseSize } from "../../model/numbers/units.ts";
 import { parseGroups } from "../../model/topology/groups.ts";
@@ -11,6 +12,7 @@ import { type BoundReport, bandwidth, boundReport, topologySummary } from "../..
 import { networkText } from "../../report/subject-text.ts";
 import { refuseOptions, textOf } from "../../request/option-table.ts";
 import { DEFAULT_SIZE_BYTES } from "../../request/problem.ts";
+import { limitWithBottleneck } from "../../run/bottleneck.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
 import { utilisation } from "../../simulate/steps/replay.ts";
 import { verifyProgram } from "../../verify/program/program.ts";
@@ -50,7 +52,9 @@ export async function simulateProgramFile(context: Context, { file, program }: P
   const algbwGBps = bandwidth(sizeBytes, us);
   const factor = busFactor(program.collective, program.rankCount);
   const time = { us, algbwGBps, busbwGBps: algbwGBps === null ? null : algbwGBps * factor, model };
-  const limit = correct ? limitFor(program, topology, sizeBytes, rankToNpu ?? null) : null;
+  const limit = correct
+    ? limitFor((await loadKernels()).kernels, program, topology, sizeBytes, rankToNpu ?? null)
+    : null;
   const ofLimit = limit === null || us === 0 ? null : limit.us / us;
   const links = utilisation(topology, ps, linkBusyPs);
   const code = correct ? 0 : 1;
@@ -99,6 +103,7 @@ const NAMED = ["allgather", "reducescatter", "allreduce", "alltoall"] as const;
 
 /** Returns the limit of what a program does, on the NPUs of its ranks; null where its kind does not say what that is. */
 function limitFor(
+  kernels: Kernels,
   { collective, rankCount }: ProgramFile["program"],
   topology: Topology,
   sizeBytes: number,
@@ -108,5 +113,5 @@ function limitFor(
   if (kind === undefined) return null;
   const members = Int32Array.from({ length: rankCount }, (_, rank) => rankToNpu?.[rank] ?? rank);
   const asked = makeCollective({ kind, groups: [members], sizeBytes, chunksPerNpu: 1, rootRank: 0 });
-  return boundReport(topology, { sizeBytes }, limitOf(topology, asked));
+  return boundReport(topology, { sizeBytes }, limitWithBottleneck(kernels, topology, asked));
 }

@@ -31,9 +31,9 @@ export const timeCells = (name: string, { us, algbwGBps, busbwGBps, model }: Tim
   model,
 ];
 
-/** Returns a table of times; shares are of the limit. */
-export function chainTable(rows: readonly Cells[], style: Style): string[] {
-  const head = ["", "time", "algbw", "busbw", "of limit", ""];
+/** Returns a table of times; `shares`: what they are of. */
+export function chainTable(rows: readonly Cells[], style: Style, shares = "of limit"): string[] {
+  const head = ["", "time", "algbw", "busbw", shares, ""];
   const shown = [0, 1, 2, 3, 4, 5].filter((column) => column === 0 || rows.some((row) => row[column] !== ""));
   const cells = [head, ...rows].map((row) => shown.map((column) => row[column] as string));
   const align = (["left", "right", "right", "right", "right", "left"] as const).filter((_, i) => shown.includes(i));
@@ -75,7 +75,7 @@ function detailLines(
   style: Style,
 ): string[] {
   const rows: Cells[] = [];
-  const share = (of: number | null): string => (of === null ? "" : `${percent(of)}`);
+  const share = (of: number | null): string => (of === null ? "" : percent(of));
   if (plannedBound !== null) rows.push(limitCells("its bound", plannedBound, "link-busy, these routes and chunks"));
   if (planned !== null) rows.push(timeCells("planned", planned, share(ofPlannedBound)));
   if (throughput?.bound !== undefined)
@@ -85,7 +85,7 @@ function detailLines(
   if (reference !== null)
     rows.push(["reference", timeText(reference.us), "", "", "", `${reference.name}, not a bound`]);
   rows.push(["latency", timeText(latencyUs), "", "", "", "of one byte, any algorithm"]);
-  return chainTable(rows, style).map((line, i) => (i === 0 ? line.replace("of limit", "of bound") : line));
+  return chainTable(rows, style, "of bound");
 }
 
 /** Returns how a schedule was made, what there is to know, and its file. */

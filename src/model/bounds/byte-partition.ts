@@ -2,7 +2,7 @@ import type { Collective } from "../collective/collective.ts";
 import { type Grouped, groupedBy } from "../graph/graph.ts";
 import { multiply, type Rational, rational } from "../numbers/rational.ts";
 import { PS_PER_SECOND, toGBps } from "../numbers/units.ts";
-import { nodeCount, reversed, type Topology } from "../topology/topology.ts";
+import { isActive, nodeCount, reversed, type Topology } from "../topology/topology.ts";
 import { type Lags, lagsOf, lagWitness, leastTime, type VisitLinks } from "./lag.ts";
 import { type Ports, portsOf } from "./sides.ts";
 import { type Best, offerRational, type Witness } from "./witness.ts";
@@ -83,7 +83,9 @@ function placeAble(network: Topology, { part }: NpuParts): Int32Array {
   const nodes = nodeCount(network);
   const placed = new Int32Array(nodes).fill(-1);
   placed.set(part);
-  const able = [...Array(nodes - npuCount).keys()].map((i) => i + npuCount).filter((node) => isAble(nodeTraits[node]));
+  const able = [...Array(nodes - npuCount).keys()]
+    .map((i) => i + npuCount)
+    .filter((node) => isActive(nodeTraits[node]));
   if (able.length === 0) return placed;
 
   const { entering, leaving } = portsOf(network);
@@ -110,16 +112,12 @@ function placeAble(network: Topology, { part }: NpuParts): Int32Array {
     if (placed.every((own, node) => own === before[node])) break;
   }
   for (let node = npuCount; node < nodes; node++) {
-    if (!isAble(nodeTraits[node])) placed[node] = -1;
+    if (!isActive(nodeTraits[node])) placed[node] = -1;
     // what leads nowhere near an NPU matters to no part
     else if (nodeTraits[node].multicast === true && placed[node] < 0) placed[node] = 0;
   }
   return placed;
 }
-
-/** Returns whether a switch can duplicate or add up what passes. */
-const isAble = ({ multicast, aggregation }: Topology["nodeTraits"][number]): boolean =>
-  multicast === true || aggregation === true;
 
 /** Parts with the switches that go along. */
 interface Borders {
@@ -146,7 +144,7 @@ function bordersOf(network: Topology, parts: number, part: Int32Array): Borders 
     parts + 1,
   );
   const along: number[][] = Array.from({ length: parts }, () => []);
-  const forwards = (node: number): boolean => node >= npuCount && part[node] < 0 && !isAble(network.nodeTraits[node]);
+  const forwards = (node: number): boolean => node >= npuCount && part[node] < 0 && !isActive(network.nodeTraits[node]);
   if (nodeCount(network) === npuCount) return { part, members, along };
 
   const ports = portsOf(network);

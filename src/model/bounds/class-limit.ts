@@ -1,7 +1,7 @@
 import type { Collective } from "../collective/collective.ts";
 import { compare, type Rational } from "../numbers/rational.ts";
 import { type RouteSet, type RouteTimes, routeCount, routeTimes } from "../routes/routes.ts";
-import type { Topology } from "../topology/topology.ts";
+import { isActive, type Topology } from "../topology/topology.ts";
 import { mergedBoundOf } from "./bounds.ts";
 import type { Bound } from "./witness.ts";
 
@@ -98,8 +98,7 @@ export function limitOfForwarding(
   collective: Collective,
   limitFor: (topology: Topology, collective: Collective) => Bound,
 ): ClassLimit | null {
-  if (!topology.nodeTraits.some(({ multicast, aggregation }) => multicast === true || aggregation === true))
-    return null;
+  if (!topology.nodeTraits.some(isActive)) return null;
   let forwarding = FORWARDING.get(topology);
   if (forwarding === undefined) {
     const nodeTraits = topology.nodeTraits.map(({ multicast: _, aggregation: __, ...traits }) => traits);

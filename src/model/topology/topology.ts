@@ -10,6 +10,9 @@ export interface NodeTraits {
   readonly aggregation?: boolean;
 }
 
+/** Returns whether a switch can do more than forward: duplicate messages, or reduce them. */
+export const isActive = ({ multicast, aggregation }: NodeTraits): boolean => multicast === true || aggregation === true;
+
 /**
  * A network: NPUs, switches and directed links. Plain columns; nodes 0 .. npuCount - 1 are the NPUs (node index = NPU id),
  * switches follow. Links keep the order in which they were declared; parallel links are allowed, self-loops are not.

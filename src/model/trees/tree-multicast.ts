@@ -1,6 +1,6 @@
 import { add, divide, multiply, type Rational, rational, toNumber } from "../numbers/rational.ts";
 import { linkOrbits, orbitsOf } from "../symmetry/network-maps.ts";
-import { isNpu, linkCount, nodeCount, type Topology } from "../topology/topology.ts";
+import { isActive, isNpu, linkCount, nodeCount, type Topology } from "../topology/topology.ts";
 import { copiesOf, type Forest, groupOrder, type NetworkSymmetry, type TreeFlow } from "./tree-flow.ts";
 
 /**
@@ -155,7 +155,7 @@ export function trafficSaved(
   flow: TreeFlow,
 ): { ofAllLinks: number; sentByNpus: number; receivedByNpus: number } | null {
   const { nodeTraits } = flow.topology;
-  if (!nodeTraits.some(({ multicast, aggregation }) => multicast === true || aggregation === true)) return null;
+  if (!nodeTraits.some(isActive)) return null;
   const [before, after] = [trafficOf(flow, false), trafficOf(flow, true)];
   const left = (of: "bytes" | "fromNpus" | "toNpus"): number => toNumber(divide(after[of], before[of]));
   if (left("bytes") === 1) return null;

@@ -51,13 +51,15 @@ export const PICTURE_EXPORTERS: readonly Exporter[] = [
     extension: ".html",
     description:
       "a report on one page without scripts, nothing loaded: answer, proof, network, trees, time, links, data",
-    fromSchedule(world, { schedule: given, report, algorithm }, path) {
+    async fromSchedule(world, { schedule: given, report, algorithm }, path) {
       const schedule = withoutPhases(given, optionName("to", " report"));
       const output = world.file(path);
       world.progress({ what: "drawing" });
+      const figures =
+        report ?? (await world.withEngine(async ({ kernels }) => reportOfFile(schedule, kernels, algorithm)));
       const page = htmlReport({
         topology: schedule.topology,
-        report: report ?? reportOfFile(schedule, undefined, algorithm),
+        report: figures,
         busy: busyOf(schedule),
         trees: isTreeFlow(schedule) ? schedule : null,
         timeline: timelineFor(schedule),

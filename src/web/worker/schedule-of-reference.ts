@@ -22,7 +22,7 @@ export function judged(
   const violations = violationTexts(verdict);
   progress({ what: "simulating" });
   try {
-    const report = reportOfFile(schedule, engine.kernels.replay, algorithmOfFile(algorithm), verdict);
+    const report = reportOfFile(schedule, engine.kernels, algorithmOfFile(algorithm), verdict);
     return { schedule, report, violations };
   } catch (error) {
     if (!(error instanceof InputError) || violations.length === 0) throw error;

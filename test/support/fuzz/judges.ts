@@ -1,4 +1,5 @@
 import { InputError, unlessRefused } from "../../../src/base/errors.ts";
+import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import { executeProgram } from "../../../src/execute/execute.ts";
 import { RANDOM_ORDER } from "../../../src/execute/machine.ts";
 import { sketchToJson } from "../../../src/export/networks/taccl-sketch.ts";
@@ -80,7 +81,7 @@ function judgeSchedule(schedule: AnySchedule | JointSchedule): void {
   const wrong = judgedWithoutError(() => violations(schedule));
   if ("tenants" in schedule) return;
   try {
-    reportOfFile(schedule);
+    reportOfFile(schedule, jsKernels);
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     if (wrong === 0) throw new LawBroken(`a verified schedule without a report: ${error.message}`);
