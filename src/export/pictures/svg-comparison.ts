@@ -93,7 +93,7 @@ export function comparisonPicture(
   );
   const x = (size: number): number => LEFT + INSET + (WIDTH - 2 * INSET) * sizes.place(size);
   const panels = [measuredPanel(all.map(measure), show, measure, bounds.length > 0 ? FIRST_HEIGHT : HEIGHT)];
-  if (bounds.length > 0) panels.push(sharePanel(bounds, [...own, ...others]));
+  if (bounds.length > 0) panels.push(sharePanel(bounds));
   const [first, last] = [panels[0], panels[panels.length - 1]];
   const bottom = last.top + last.height;
   function* parts(): Generator<string> {
@@ -111,7 +111,8 @@ export function comparisonPicture(
         ...linesOf(bounds, "limit", panel, placeOf),
         ...linesOf(others, "reference", panel, placeOf),
       ];
-      yield* drawnLines(lines, WIDTH);
+      // a model of others knows another network: it has no share of this one's limit, only its name below
+      yield* drawnLines(panel === first ? lines : lines.filter(({ kind }) => kind !== "reference"), WIDTH);
       if (panel !== last) continue;
       const values = new Map(linesOf([...own, ...bounds, ...others], "algorithm", first, placeOf).map(lastText));
       yield* namesOf(lines, values, { x: LEFT + WIDTH, low: bottom });
@@ -144,21 +145,18 @@ function measuredPanel(
   };
 }
 
-/** Shares of the limit, from 0 to the greatest: models of others may promise more than there is. */
-function sharePanel(limits: readonly ComparedRow[], rows: readonly ComparedRow[]): Panel {
+/** Shares of the limit, from 0 to 100 %. */
+function sharePanel(limits: readonly ComparedRow[]): Panel {
   const limitOf = new Map(limits.map(({ sizeBytes, us }) => [sizeBytes, us]));
   const measure = ({ us, sizeBytes }: ComparedRow): number => (us > 0 ? (limitOf.get(sizeBytes) ?? 0) / us : 0);
-  const most = rows.reduce((a, row) => Math.max(a, measure(row)), 1);
-  const step = most > 2 ? Math.ceil(most / 5) : 0.2;
-  const ticks = Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
   return {
     heading: "Share of the limit",
     top: HEAD + FIRST_HEIGHT + BETWEEN,
     height: SECOND_HEIGHT,
     measure,
     least: false,
-    ticks,
-    place: (value) => value / most,
+    ticks: [0, 0.2, 0.4, 0.6, 0.8, 1],
+    place: (value) => Math.min(1, value),
     text: formatShare,
   };
 }
