@@ -340,6 +340,8 @@ export interface Moves {
   readonly reduces: Uint8Array;
   /** [moves] moves of one lane follow each other through ranks (a tree of a forest); -1: none in particular. */
   readonly lane: Int32Array;
+  /** [moves] those of one message depart and arrive together; without it each is one of its own. See `joinedMoves`. */
+  readonly message?: Int32Array;
   /** [moves] */
   readonly departsAt: Int32Array;
   readonly arrivesAt: Int32Array;

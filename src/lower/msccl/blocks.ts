@@ -1,4 +1,3 @@
-import { FROM_START, type Versions } from "./buffers.ts";
 import type { Parts } from "./parts.ts";
 
 /** Thread blocks, those of a rank by channel, then by peers. */
@@ -186,12 +185,6 @@ export function freeChannels(ranks: number, { peersPerChannel }: WireLimits): Ch
  * there is more than one chunk: a rank on both would have to begin the second before it has ended the first. Nor where sums
  * come last.
  */
-export function mayFuse(
-  { reduces, size, part, sumsLast }: Parts,
-  { carries }: Versions,
-  arrival: number,
-  hop: number,
-): boolean {
-  if (hop < 0 || carries[hop] === FROM_START) return false;
-  return reduces[arrival] === reduces[hop] || (size[part[hop]] === 1 && !sumsLast);
+export function mayFuse({ reduces, chunks, sumsLast }: Parts, arrival: number, hop: number): boolean {
+  return hop >= 0 && (reduces[arrival] === reduces[hop] || (chunks[hop] === 1 && !sumsLast));
 }

@@ -5,6 +5,7 @@ import { type Operand, type ProgramHeader, programBuilder } from "../../model/pr
 import type { MscclRuntime } from "../../model/program/runtimes.ts";
 import type { Blocks } from "./blocks.ts";
 import type { Buffers } from "./buffers.ts";
+import type { FixedScratch } from "./neighbours.ts";
 
 /** A place in the buffers of a rank; NOWHERE, or index * 3 + buffer. */
 export type Place = number;
@@ -48,15 +49,24 @@ const NO_OFFSETS: readonly number[] = [0];
 /** Steps that a copy may take, nops for what it waits for included. */
 const COPY_STEPS = 8;
 
-/** Returns a writer of code for these blocks; `stepsPerBlock` bounds blocks of copies only. */
-export function codeWriter(blocks: Blocks, buffers: Buffers, stepsPerBlock: number): CodeWriter {
+/**
+ * Returns a writer of code for these blocks; `stepsPerBlock` bounds blocks of copies only. What is laid out of scratch memory
+ * is never given out.
+ */
+export function codeWriter(
+  blocks: Blocks,
+  buffers: Buffers,
+  fixed: FixedScratch | null,
+  sizeOfPart: Int32Array,
+  stepsPerBlock: number,
+): CodeWriter {
   const ranks = buffers.inputChunks.length;
   const numberInRank: number[] = [];
   const blocksOfRank = new Array<number>(ranks).fill(0);
   for (const rank of blocks.rank) numberInRank.push(blocksOfRank[rank]++);
   const order = accessOrder(numberInRank);
   for (let cell = 0; cell < buffers.cellOffset[ranks]; cell++) order.addCell();
-  const scratch = freshScratch(ranks, order);
+  const scratch = freshScratch(ranks, order, fixed, sizeOfPart);
   const copier = new Array<number>(ranks).fill(-1);
   const code: Code = {
     blocks,
@@ -129,9 +139,12 @@ interface Scratch {
 }
 
 /** Returns scratch memory that nobody uses. A slot is only used again where nobody has to wait for that. */
-function freshScratch(ranks: number, order: AccessOrder): Scratch {
-  const chunks = new Array<number>(ranks).fill(0);
+function freshScratch(ranks: number, order: AccessOrder, fixed: FixedScratch | null, sizeOfPart: Int32Array): Scratch {
+  const chunks = fixed === null ? new Array<number>(ranks).fill(0) : Array.from(fixed.chunks);
   const cells: number[][] = Array.from({ length: ranks }, () => []);
+  fixed?.at.forEach((at, i) => {
+    if (at >= 0) cells[Math.floor(i / sizeOfPart.length)][at] = order.addCell();
+  });
   const free: Map<number, number[]>[] = Array.from({ length: ranks }, () => new Map());
   return {
     chunks,

@@ -4,12 +4,14 @@ import type { Program } from "../../model/program/program.ts";
 import { MSCCL_RUNTIMES, type MscclRuntime } from "../../model/program/runtimes.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import type { TreeFlow } from "../../model/trees/tree-flow.ts";
+import { type Joining, joinedMoves } from "../messages.ts";
 import { movesOf } from "../moves.ts";
 import { type Blocks, blocksOf, freeChannels, mayFuse, type WireLimits, type Wires } from "./blocks.ts";
 import { type Buffers, buffersOf, type CallPlacement, type Versions, versionsOf } from "./buffers.ts";
 import { type Code, type Excess, excessOf, limitError, type Numbering, numberingOf, programOfCode } from "./code.ts";
+import { type FixedScratch, joinNeighbours } from "./neighbours.ts";
 import { type Pace, type Parts, partsOf } from "./parts.ts";
-import { writeCode } from "./write-code.ts";
+import { fusesSums, writeCode } from "./write-code.ts";
 
 export interface MscclLowering {
   readonly runtime: MscclRuntime["name"];
@@ -24,6 +26,10 @@ export interface MscclLowering {
    * calls, more for large ones; 6 without it.
    */
   readonly parts?: number;
+  /** Steps: what goes together in one instruction; "apart" without it. */
+  readonly joining?: Joining;
+  /** Steps: what a thread block receives it may send on at once, and then has to do both in turns; true without it. */
+  readonly passing?: boolean;
   /** "Simple" without it. */
   readonly protocol?: Program["protocol"];
   readonly name?: string;
@@ -54,6 +60,7 @@ const MOST_PARTS = 64;
  */
 export function lowerToMsccl(schedule: Schedule | TreeFlow, options: MscclLowering): Program {
   const { placement, instances = 1, protocol = "Simple", threadBlocks = USUAL_BLOCKS, parts = USUAL_PARTS } = options;
+  const { joining = "apart", passing = true } = options;
   const runtime = MSCCL_RUNTIMES[options.runtime];
   const { kind } = schedule.collective;
   const known = Object.keys(runtime.collectives);
@@ -65,8 +72,8 @@ export function lowerToMsccl(schedule: Schedule | TreeFlow, options: MscclLoweri
     throw new InputError(optionName("parts"), `an integer in 1 .. ${MOST_PARTS}`, parts).as("out-of-range");
   if (!Number.isSafeInteger(instances) || instances < 1 || instances > MOST_INSTANCES)
     throw new InputError(optionName("instances"), `an integer in 1 .. ${MOST_INSTANCES}`, instances).as("out-of-range");
-  const moves = movesOf(schedule);
-  const layouts = (pace: Pace): Layout => layoutOf(partsOf(moves, instances, pace), placement);
+  const moves = joinedMoves(movesOf(schedule), joining);
+  const layouts = (pace: Pace): Layout => layoutOf(partsOf(moves, instances, pace), placement, joining, runtime);
   const whole = layouts({ mostChunks: runtime.chunksPerStep, finer: 1, sumsLast: false });
   const needed = loopChunksOf(whole);
   if (needed > runtime.chunkIndex + 1) {
@@ -77,7 +84,7 @@ export function lowerToMsccl(schedule: Schedule | TreeFlow, options: MscclLoweri
   const finest = Math.floor((runtime.chunkIndex + 1) / needed);
   const { layout, code, numbering, channelCount } = whole.parts.laned
     ? codeOfLanes(layouts, { longest, finest, parts, blocks: Math.min(threadBlocks, runtime.blocksPerGpu) }, runtime)
-    : codeOfSteps(whole, runtime);
+    : codeOfSteps(whole, runtime, passing);
   return programOfCode(code, numbering, {
     name: options.name ?? `${kind}_${moves.rankCount}`,
     machine: "msccl",
@@ -102,10 +109,10 @@ const loopChunksOf = ({ parts: { moves, chunksPerBlock, chunkCount } }: Layout):
   moves.collective.kind === "alltoall" ? chunksPerBlock * moves.rankCount : chunkCount;
 
 /** Returns the first code of steps that meets the runtime's limits; throws InputError if none does. */
-function codeOfSteps(layout: Layout, runtime: MscclRuntime): Attempt {
+function codeOfSteps(layout: Layout, runtime: MscclRuntime, passing: boolean): Attempt {
   const enough = Math.min(ENOUGH_BLOCKS, runtime.blocksPerGpu) - 1;
   let excess: Excess | null = null;
-  for (const wires of wiresOfSteps(layout.parts, layout.versions, runtime)) {
+  for (const wires of wiresOfSteps(layout.parts, layout.versions, runtime, passing)) {
     const result = attemptWith(layout, wires, runtime, enough);
     if (isAttempt(result) && result.excess === null) return result;
     excess ??= isAttempt(result) ? result.excess : result;
@@ -122,14 +129,14 @@ function codeOfSteps(layout: Layout, runtime: MscclRuntime): Attempt {
 }
 
 /** Yields wires for steps: as few connections from rank to rank as steps allow, then more, each for a share of the parts. */
-function* wiresOfSteps(parts: Parts, versions: Versions, runtime: MscclRuntime): Generator<Wires> {
+function* wiresOfSteps(parts: Parts, versions: Versions, runtime: MscclRuntime, passing: boolean): Generator<Wires> {
   const least = Math.ceil(busiestSteps(parts, runtime) / (runtime.stepsPerBlock * parts.instances));
   for (
     let spread = Math.max(1, least);
     spread * parts.instances <= runtime.channels;
     spread = Math.ceil(spread * 1.4)
   ) {
-    const wires = stepWires(parts, versions, runtime, spread);
+    const wires = stepWires(parts, versions, runtime, spread, passing);
     if (wires !== null) yield wires;
   }
 }
@@ -156,7 +163,13 @@ function busiestSteps({ source, target, reduces, moves }: Parts, runtime: MscclR
  * that to which it does most often), where the hop is the next to that peer, and where the connection is free at that moment.
  * O(hops x (log hops + channels)).
  */
-function stepWires(parts: Parts, versions: Versions, limits: WireLimits, spread: number): Wires | null {
+function stepWires(
+  parts: Parts,
+  versions: Versions,
+  limits: WireLimits,
+  spread: number,
+  passing: boolean,
+): Wires | null {
   const { source, target, part, events, instance, instances, departsAt, arrivesAt, moves } = parts;
   const ranks = moves.rankCount;
   const planes = instances * spread;
@@ -191,9 +204,9 @@ function stepWires(parts: Parts, versions: Versions, limits: WireLimits, spread:
       take(c, hop);
       continue;
     }
-    const on = versions.onward[hop];
+    const on = passing ? versions.onward[hop] : -1;
     const rank = target[hop];
-    if (!mayFuse(parts, versions, hop, on) || partners.get(rank * ranks + source[hop]) !== target[on]) continue;
+    if (!mayFuse(parts, hop, on) || partners.get(rank * ranks + source[hop]) !== target[on]) continue;
     if (before[on] >= 0 && departsAt[before[on]] > at) continue;
     if (channel[on] >= 0 || !isFree(channel[hop], on, at)) continue;
     take(channel[hop], on);
@@ -224,7 +237,7 @@ function matchPartners(parts: Parts, versions: Versions): ReadonlyMap<number, nu
   const often = new Map<number, number>();
   for (let hop = 0; hop < source.length; hop++) {
     const on = versions.onward[hop];
-    if (!mayFuse(parts, versions, hop, on)) continue;
+    if (!mayFuse(parts, hop, on)) continue;
     const key = (target[hop] * ranks + source[hop]) * ranks + target[on];
     often.set(key, (often.get(key) ?? 0) + 1);
   }
@@ -355,7 +368,7 @@ function laneWires(parts: Parts, versions: Versions, limits: WireLimits, most: n
       if (channels.uses(c, source[hop], target[hop]) >= most || !channels.hasRoom(c, source[hop], target[hop]))
         return -1;
       const on = versions.onward[hop];
-      if (mayFuse(parts, versions, hop, on) && !channels.mayMatch(c, target[hop], source[hop], target[on])) many++;
+      if (mayFuse(parts, hop, on) && !channels.mayMatch(c, target[hop], source[hop], target[on])) many++;
     }
     return many;
   };
@@ -383,7 +396,7 @@ function laneWires(parts: Parts, versions: Versions, limits: WireLimits, most: n
       channel[hop] = best;
       channels.use(best, source[hop], target[hop]);
       const on = versions.onward[hop];
-      if (!mayFuse(parts, versions, hop, on)) continue;
+      if (!mayFuse(parts, hop, on)) continue;
       if (!channels.mayMatch(best, target[hop], source[hop], target[on])) continue;
       channels.match(best, target[hop], source[hop], target[on]);
       fused[hop] = on;
@@ -397,6 +410,8 @@ interface Layout {
   readonly parts: Parts;
   readonly buffers: Buffers;
   readonly versions: Versions;
+  /** Where scratch memory is laid out. */
+  readonly scratch: FixedScratch | null;
 }
 
 /** Code for a layout over some wires, and what keeps it from being a program. */
@@ -411,19 +426,22 @@ interface Attempt {
 }
 
 /** Returns the layout of parts; throws InputError for what buffersOf and versionsOf refuse. */
-function layoutOf(parts: Parts, placement: CallPlacement): Layout {
+function layoutOf(parts: Parts, placement: CallPlacement, joining: Joining, runtime: MscclRuntime): Layout {
   const buffers = buffersOf(parts, placement);
-  return { parts, buffers, versions: versionsOf(parts, buffers) };
+  if (parts.laned || joining === "apart")
+    return { parts, buffers, versions: versionsOf(parts, buffers), scratch: null };
+  const { parts: joined, scratch } = joinNeighbours(parts, buffers, fusesSums(runtime), runtime.chunksPerStep);
+  return { parts: joined, buffers, versions: versionsOf(joined, buffers), scratch };
 }
 
 /** Returns the code over these wires; where a rank has more than `enough` blocks, some are joined. */
 function attemptWith(layout: Layout, wires: Wires, runtime: MscclRuntime, enough: number): Attempt | Excess {
-  const { parts, buffers, versions } = layout;
+  const { parts, buffers, versions, scratch } = layout;
   const blocks = blocksOf(parts, wires, enough);
   const needed = leastSteps(parts, wires, blocks, runtime);
   if (needed > runtime.stepsPerBlock)
     return { limit: "steps per thread block", most: runtime.stepsPerBlock, needed, help: "fewer chunks" };
-  const code = writeCode(parts, versions, wires, blocks, buffers, runtime);
+  const code = writeCode(parts, versions, wires, blocks, buffers, scratch, runtime);
   const numbering = numberingOf(code, parts.moves.rankCount);
   const most = numbering.blocks.reduce((many, own) => Math.max(many, own.length), 0);
   return {

@@ -1,6 +1,10 @@
+import { eventsInOrder } from "../messages.ts";
 import type { Moves } from "../moves.ts";
 
-/** Moves of whole parts: a part is a run of chunks that always travel together. Chunks are those of the program. */
+/**
+ * Moves of whole parts: a part is a run of chunks that always travel together. Chunks are those of the program. A hop is what one
+ * instruction sends: a part, or several that are neighbours at both ends (see `joinNeighbours`).
+ */
 export interface Parts {
   readonly moves: Moves;
   /** Parts follow lanes: trees. */
@@ -19,11 +23,17 @@ export interface Parts {
   readonly instance: Int32Array;
   /** [parts] first part of its run, whose parts all take the same course. */
   readonly leader: Int32Array;
-  /** [hops] ranks, part, 1: added to what the target holds. */
+  /** [hops] ranks, first part, chunks of all its parts, 1: added to what the target holds. */
   readonly source: Int32Array;
   readonly target: Int32Array;
   readonly part: Int32Array;
+  readonly chunks: Int32Array;
   readonly reduces: Uint8Array;
+  /** [hops + 1] parts of a hop, in order: hopParts[hopFrom[h]] .. hopParts[hopFrom[h + 1] - 1]. */
+  readonly hopFrom: Int32Array;
+  readonly hopParts: Int32Array;
+  /** [hops] message to which it belongs. */
+  readonly message: Int32Array;
   /** [2 x hops] what happens, in order: 2 x hop is a departure, 2 x hop + 1 an arrival. */
   readonly events: Int32Array;
   /** [hops] their places in `events`. */
@@ -63,6 +73,7 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
   const { first, size, instance, leader, share, partsFrom } = cutRuns(firsts, moves, coarser, instances, pace);
   const hops: number[] = [];
   const part: number[] = [];
+  const message: number[] = [];
   const hopsFrom = new Int32Array(source.length + 1);
   for (let m = 0; m < source.length; m++) {
     let run = lowerBound(firsts, chunk[m]);
@@ -70,6 +81,7 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
       for (let p = partsFrom[run]; p < partsFrom[run + 1]; p++) {
         hops.push(m);
         part.push(p);
+        message.push((moves.message?.[m] ?? m) * instances + instance[p]);
       }
     }
     hopsFrom[m + 1] = hops.length;
@@ -101,7 +113,11 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
     source: Int32Array.from(hops, (m) => source[m]),
     target: Int32Array.from(hops, (m) => moves.target[m]),
     part: partOfHop,
+    chunks: partOfHop.map((p) => size[p]),
     reduces,
+    hopFrom: Int32Array.from({ length: hops.length + 1 }, (_, hop) => hop),
+    hopParts: partOfHop,
+    message: Int32Array.from(message),
     events,
     departsAt,
     arrivesAt,
@@ -145,16 +161,6 @@ function cutRuns(
   return { first, size, instance, leader, share, partsFrom };
 }
 
-/** Returns the events of moves in order: 2 x move for a departure, 2 x move + 1 for an arrival. */
-function inOrder({ departsAt, arrivesAt }: Moves): Int32Array {
-  const events = new Int32Array(2 * departsAt.length);
-  for (let m = 0; m < departsAt.length; m++) {
-    events[departsAt[m]] = 2 * m;
-    events[arrivesAt[m]] = 2 * m + 1;
-  }
-  return events;
-}
-
 /** Returns the chunks whose course differs from that of the chunk before, and those that begin a block, in order. */
 function startsOfCourses(moves: Moves): Int32Array {
   const { chunkCount, chunksPerBlock, chunk, chunks, source, target, reduces, rankCount } = moves;
@@ -175,7 +181,7 @@ function startsOfCourses(moves: Moves): Int32Array {
   for (let s = 0; s < begins.length; s++) offset[s + 1] += offset[s];
   const cursor = offset.slice();
   const course = new Float64Array(offset[begins.length]);
-  for (const event of inOrder(moves)) {
+  for (const event of eventsInOrder(moves)) {
     const m = event >> 1;
     const code = ((source[m] * rankCount + target[m]) * 2 + reduces[m]) * 2 + (event & 1);
     for (let s = segment[chunk[m]]; s < segment[chunk[m] + chunks[m]]; s++) course[cursor[s]++] = code;
@@ -193,7 +199,7 @@ function startsOfCourses(moves: Moves): Int32Array {
 function eventsOf(moves: Moves, hopsFrom: Int32Array): Int32Array {
   const events = new Int32Array(2 * hopsFrom[hopsFrom.length - 1]);
   let next = 0;
-  for (const event of inOrder(moves)) {
+  for (const event of eventsInOrder(moves)) {
     const m = event >> 1;
     for (let hop = hopsFrom[m]; hop < hopsFrom[m + 1]; hop++) events[next++] = 2 * hop + (event & 1);
   }

@@ -1,9 +1,10 @@
 import { InputError } from "../../base/errors.ts";
-import { SCRATCH } from "../../model/program/program.ts";
+import { type Op, SCRATCH } from "../../model/program/program.ts";
 import type { MscclRuntime } from "../../model/program/runtimes.ts";
 import type { Blocks, Wires } from "./blocks.ts";
 import { type Buffers, FROM_START, type Versions } from "./buffers.ts";
 import { bufferOf, type Code, codeWriter, NOWHERE, type Place, placeIn } from "./code.ts";
+import type { FixedScratch } from "./neighbours.ts";
 import type { Parts } from "./parts.ts";
 
 /**
@@ -26,33 +27,47 @@ export function writeCode(
   wires: Wires,
   blocks: Blocks,
   buffers: Buffers,
+  scratch: FixedScratch | null,
   runtime: MscclRuntime,
 ): Code {
-  const writing = writingOf(parts, versions, wires, blocks, buffers, runtime);
+  const writing = writingOf(parts, versions, wires, blocks, buffers, scratch, runtime);
   const { events } = parts;
-  const { source, add, size, part, held, count, reduces, target, fuses, late, writer, isFused } = writing;
-  const { copy } = writer;
+  const { source, held, count, reduces, target, fuses, late, writer, isFused } = writing;
   for (let hop = 0; hop < source.length; hop++) sent(writing, hop, 1);
 
-  copyOwn(parts, versions, buffers, runtime.chunksPerStep, copy);
+  const home = (at: number): Place => endPlace(buffers, at);
+  copyRuns(writing, runtime.chunksPerStep, ownParts(parts, versions, buffers), (at) => startPlace(buffers, at), home);
   for (const event of events) {
     const hop = event >> 1;
     if (event % 2 === 0) {
       if (isFused[hop] === 1) continue;
-      add("s", blocks.sender[hop], size[part[hop]], held[source[hop] * count + part[hop]], NOWHERE);
+      addHop(writing, "s", hop, blocks.sender[hop], heldBy(writing, source[hop], hop), NOWHERE);
       sent(writing, hop, -1);
-      used(writing, source[hop], part[hop], 1);
+      used(writing, source[hop], hop, 1);
     } else {
-      const isSum = reduces[hop] === 1 && held[target[hop] * count + part[hop]] !== NOWHERE;
+      const isSum = reduces[hop] === 1 && heldBy(writing, target[hop], hop) !== NOWHERE;
       if (!isSum) receive(writing, hop);
       else if (fuses) receiveAndAdd(writing, hop);
       else receiveThenAdd(writing, hop);
-      used(writing, target[hop], part[hop], wires.fused[hop] >= 0 ? 2 : 1);
+      used(writing, target[hop], hop, wires.fused[hop] >= 0 ? 2 : 1);
     }
   }
-  for (const at of late) copy(Math.floor(at / count), size[at % count], held[at], endPlace(buffers, at));
+  late.sort((a, b) => Math.floor(a / count) - Math.floor(b / count) || held[a] - held[b]);
+  copyRuns(writing, runtime.chunksPerStep, late, (at) => held[at], home);
   return writer.code;
 }
+
+/** Adds an instruction for all parts of a hop. */
+function addHop(writing: Writing, op: Op, hop: number, block: number, from: Place, to: Place): void {
+  const { hopFrom, hopParts, size, chunks, writer } = writing;
+  const offsets = [0];
+  for (let k = hopFrom[hop]; k < hopFrom[hop + 1] - 1; k++)
+    offsets.push(offsets[offsets.length - 1] + size[hopParts[k]]);
+  writer.add(op, block, chunks[hop], from, to, offsets);
+}
+
+/** Returns where a rank holds the parts of a hop: the place of the first, for they lie side by side. */
+const heldBy = ({ held, count, part }: Writing, rank: number, hop: number): Place => held[rank * count + part[hop]];
 
 /** Returns what is known while code is written. */
 function writingOf(
@@ -61,25 +76,25 @@ function writingOf(
   wires: Wires,
   blocks: Blocks,
   buffers: Buffers,
+  scratch: FixedScratch | null,
   runtime: MscclRuntime,
 ) {
-  const { source, first, moves } = parts;
-  const { departures, isAddedTo, isLast, carries } = versions;
+  const { source, first, size, moves } = parts;
+  const { passesOn, carries } = versions;
   const count = first.length;
-  const writer = codeWriter(blocks, buffers, runtime.stepsPerBlock);
+  const writer = codeWriter(blocks, buffers, scratch, size, runtime.stepsPerBlock);
   const remaining = versions.events.slice();
   const isFused = new Uint8Array(source.length);
   for (const on of wires.fused) if (on >= 0) isFused[on] = 1;
   return {
     ...parts,
-    ...{ departures, isAddedTo, isLast, carries },
+    ...{ passesOn, carries, scratch },
     count,
     wires,
     blocks,
     buffers,
     writer,
-    add: writer.add,
-    fuses: (["rcs", "rrs", "rrc", "rrcs"] as const).every((op) => runtime.ops.has(op)),
+    fuses: fusesSums(runtime),
     remaining,
     isFused,
     /** [ranks * parts] where the rank has the part; it has not: NOWHERE. */
@@ -102,132 +117,159 @@ function endPlace(buffers: Buffers, at: number): Place {
   return buffers.endAt[at] < 0 ? NOWHERE : placeIn(buffers.endBuffer[at], buffers.endAt[at]);
 }
 
+/** Returns whether a runtime has instructions that add what they receive, or send it on. */
+export const fusesSums = ({ ops }: MscclRuntime): boolean =>
+  (["rcs", "rrs", "rrc", "rrcs"] as const).every((op) => ops.has(op));
+
 function sent(writing: Writing, hop: number, many: number): void {
-  const { buffers, carries, pending, writer, source, count, part } = writing;
-  if (!buffers.mixes || carries[hop] !== FROM_START) return;
-  pending[writer.cellOf(source[hop], startPlace(buffers, source[hop] * count + part[hop]))] += many;
+  const { buffers, carries, pending, writer, source, count, hopFrom, hopParts } = writing;
+  if (!buffers.mixes) return;
+  for (let k = hopFrom[hop]; k < hopFrom[hop + 1]; k++) {
+    if (carries[k] !== FROM_START) continue;
+    pending[writer.cellOf(source[hop], startPlace(buffers, source[hop] * count + hopParts[k]))] += many;
+  }
 }
 
 function receive(writing: Writing, hop: number): void {
-  const { target, part, count, blocks, buffers, pending, writer, held, size, wires, add, fuses } = writing;
-  const [rank, p] = [target[hop], part[hop]];
-  const at = rank * count + p;
+  const { target, part, count, blocks, buffers, pending, writer, wires, fuses } = writing;
+  const rank = target[hop];
   const block = blocks.receiver[hop];
-  const home = endPlace(buffers, at);
+  const home = endPlace(buffers, rank * count + part[hop]);
   const isFree = home !== NOWHERE && (!buffers.mixes || pending[writer.cellOf(rank, home)] === 0);
-  if (isFree) keep(writing, at, home);
-  else if (held[at] === NOWHERE || bufferOf(held[at]) !== SCRATCH) held[at] = writer.takeScratch(rank, size[p], block);
+  const held = heldBy(writing, rank, hop);
+  const stays = !isFree && held !== NOWHERE && bufferOf(held) === SCRATCH;
+  const place = isFree ? home : stays ? held : takeScratch(writing, rank, hop, block);
+  if (!stays) keep(writing, rank, hop, place);
   const goesOn = wires.fused[hop] >= 0;
-  add(goesOn && fuses ? "rcs" : "r", block, size[p], NOWHERE, held[at]);
-  if (goesOn && !fuses) add("s", block, size[p], held[at], NOWHERE);
+  addHop(writing, goesOn && fuses ? "rcs" : "r", hop, block, NOWHERE, place);
+  if (goesOn && !fuses) addHop(writing, "s", hop, block, place, NOWHERE);
 }
 
 function receiveAndAdd(writing: Writing, hop: number): void {
-  const { target, part, count, blocks, wires, departures, isAddedTo, isLast, add, size, held } = writing;
-  const [rank, p] = [target[hop], part[hop]];
-  const at = rank * count + p;
+  const { target, blocks, wires, passesOn } = writing;
+  const rank = target[hop];
   const block = blocks.receiver[hop];
-  const on = wires.fused[hop];
-  if (on >= 0 && departures[hop] === 1 && isAddedTo[hop] === 0 && isLast[hop] === 0) {
-    add("rrs", block, size[p], held[at], NOWHERE);
+  const held = heldBy(writing, rank, hop);
+  const goesOn = wires.fused[hop] >= 0;
+  if (goesOn && passesOn[hop] === 1) {
+    addHop(writing, "rrs", hop, block, held, NOWHERE);
     return;
   }
-  const sum = sumPlace(writing, at, rank, p, block);
-  add(on >= 0 ? "rrcs" : "rrc", block, size[p], held[at], sum);
-  keep(writing, at, sum);
+  const sum = sumPlace(writing, rank, hop, block);
+  addHop(writing, goesOn ? "rrcs" : "rrc", hop, block, held, sum);
+  keep(writing, rank, hop, sum);
 }
 
 /** Without fused instructions: what arrives goes where the sum will be, if what is there already is not part of it. */
 function receiveThenAdd(writing: Writing, hop: number): void {
-  const { target, part, count, blocks, held, writer, add, size, isLast, wires } = writing;
-  const [rank, p] = [target[hop], part[hop]];
-  const at = rank * count + p;
+  const { target, blocks, writer, wires } = writing;
+  const rank = target[hop];
   const block = blocks.receiver[hop];
-  const from = held[at];
-  const sum = sumPlace(writing, at, rank, p, block);
+  const from = heldBy(writing, rank, hop);
+  const sum = sumPlace(writing, rank, hop, block);
   if (!writer.isSame(rank, from, sum)) {
-    add("r", block, size[p], NOWHERE, sum);
-    add("re", block, size[p], from, sum);
-    keep(writing, at, sum);
+    addHop(writing, "r", hop, block, NOWHERE, sum);
+    addHop(writing, "re", hop, block, from, sum);
+    keep(writing, rank, hop, sum);
+  } else if (from === sum) {
+    const other = writer.takeScratch(rank, writing.chunks[hop], block);
+    addHop(writing, "r", hop, block, NOWHERE, other);
+    addHop(writing, "re", hop, block, other, sum);
+    writer.giveBack(rank, writing.chunks[hop], other);
   } else {
-    const other = writer.takeScratch(rank, size[p], block);
-    add("r", block, size[p], NOWHERE, other);
-    if (from === sum) {
-      add("re", block, size[p], other, sum);
-      writer.giveBack(rank, size[p], other);
-    } else {
-      add("re", block, size[p], from, other);
-      held[at] = other;
-      if (isLast[hop] === 1) {
-        add("cpy", block, size[p], other, sum);
-        keep(writing, at, sum);
-      }
-    }
+    const other = takeScratch(writing, rank, hop, block);
+    addHop(writing, "r", hop, block, NOWHERE, other);
+    addHop(writing, "re", hop, block, from, other);
+    keep(writing, rank, hop, other);
   }
-  if (wires.fused[hop] >= 0) add("s", block, size[p], held[at], NOWHERE);
+  if (wires.fused[hop] >= 0) addHop(writing, "s", hop, block, heldBy(writing, rank, hop), NOWHERE);
 }
 
-function sumPlace(writing: Writing, at: number, rank: number, p: number, block: number): Place {
-  const { buffers, held, writer, size } = writing;
-  const home = endPlace(buffers, at);
+function sumPlace(writing: Writing, rank: number, hop: number, block: number): Place {
+  const { buffers, count, part } = writing;
+  const home = endPlace(buffers, rank * count + part[hop]);
   if (home !== NOWHERE) return home;
-  return bufferOf(held[at]) === SCRATCH ? held[at] : writer.takeScratch(rank, size[p], block);
+  const held = heldBy(writing, rank, hop);
+  return bufferOf(held) === SCRATCH ? held : takeScratch(writing, rank, hop, block);
 }
 
-/** From now on the rank has the part there. */
-function keep(writing: Writing, at: number, place: Place): void {
-  const { held, writer, count, size } = writing;
-  const before = held[at];
-  held[at] = place;
-  if (before !== NOWHERE && before !== place && bufferOf(before) === SCRATCH)
-    writer.giveBack(Math.floor(at / count), size[at % count], before);
+/** Returns room for the parts of a hop: their own, where scratch memory is laid out, else what is free. */
+function takeScratch(
+  { scratch, count, part, chunks, writer }: Writing,
+  rank: number,
+  hop: number,
+  block: number,
+): Place {
+  if (scratch === null) return writer.takeScratch(rank, chunks[hop], block);
+  return placeIn(SCRATCH, scratch.at[rank * count + part[hop]]);
 }
 
-/** After the last use of a part at a rank: brings it to where it must be, and gives scratch memory back. */
-function used(writing: Writing, rank: number, p: number, many: number): void {
-  const { buffers, count, remaining, held, late, writer, size } = writing;
-  const at = rank * count + p;
-  remaining[at] -= many;
-  if (remaining[at] > 0 || bufferOf(held[at]) !== SCRATCH) return;
-  const home = endPlace(buffers, at);
-  if (home !== NOWHERE) late.push(at);
-  else writer.giveBack(rank, size[p], held[at]);
-}
-
-/** Copies what a rank has at the start and must have elsewhere at the end, runs of parts at once. */
-function copyOwn(
-  { first, size, moves }: Parts,
-  { last }: Versions,
-  buffers: Buffers,
-  mostChunks: number,
-  copy: (rank: number, chunks: number, from: Place, to: Place, offsets: readonly number[]) => void,
-): void {
-  const count = first.length;
-  for (let rank = 0; rank < moves.rankCount; rank++) {
-    let [from, to, chunks]: [Place, Place, number] = [NOWHERE, NOWHERE, 0];
-    let offsets: number[] = [];
-    const flush = (): void => {
-      if (chunks > 0) copy(rank, chunks, from, to, offsets);
-      chunks = 0;
-      offsets = [];
-    };
-    for (let p = 0; p < count; p++) {
-      const at = rank * count + p;
-      const [start, end] = [startPlace(buffers, at), endPlace(buffers, at)];
-      if (end === NOWHERE || last[at] !== FROM_START) continue;
-      if (start === NOWHERE)
-        throw new InputError(
-          "a schedule to be lowered",
-          "chunks that arrive wherever they are wanted",
-          `none at rank ${rank}`,
-        );
-      if (start === end) continue;
-      const goesOn = start === from + 3 * chunks && end === to + 3 * chunks;
-      if (!goesOn || chunks + size[p] > mostChunks) flush();
-      if (chunks === 0) [from, to] = [start, end];
-      offsets.push(chunks);
-      chunks += size[p];
-    }
-    flush();
+/** From now on the rank has the parts of a hop there. */
+function keep(writing: Writing, rank: number, hop: number, place: Place): void {
+  const { held, scratch, writer, count, size, hopFrom, hopParts } = writing;
+  let next = place;
+  for (let k = hopFrom[hop]; k < hopFrom[hop + 1]; k++) {
+    const at = rank * count + hopParts[k];
+    const before = held[at];
+    held[at] = next;
+    if (scratch === null && before !== NOWHERE && before !== next && bufferOf(before) === SCRATCH)
+      writer.giveBack(rank, size[hopParts[k]], before);
+    next += placeIn(0, size[hopParts[k]]);
   }
+}
+
+/** After the last use of parts at a rank: brings them to where they must be, and gives scratch memory back. */
+function used(writing: Writing, rank: number, hop: number, many: number): void {
+  const { buffers, count, remaining, held, late, scratch, writer, size, hopFrom, hopParts } = writing;
+  for (let k = hopFrom[hop]; k < hopFrom[hop + 1]; k++) {
+    const at = rank * count + hopParts[k];
+    remaining[at] -= many;
+    if (remaining[at] > 0 || bufferOf(held[at]) !== SCRATCH) continue;
+    if (endPlace(buffers, at) !== NOWHERE) late.push(at);
+    else if (scratch === null) writer.giveBack(rank, size[hopParts[k]], held[at]);
+  }
+}
+
+/** Returns what a rank has at the start and must have elsewhere at the end: [rank * parts + part]. */
+function ownParts({ first, moves }: Parts, { last }: Versions, buffers: Buffers): number[] {
+  const own: number[] = [];
+  for (let at = 0; at < moves.rankCount * first.length; at++) {
+    if (buffers.endAt[at] < 0 || last[at] !== FROM_START) continue;
+    if (buffers.startAt[at] < 0)
+      throw new InputError(
+        "a schedule to be lowered",
+        "chunks that arrive wherever they are wanted",
+        `none at rank ${Math.floor(at / first.length)}`,
+      );
+    if (startPlace(buffers, at) !== endPlace(buffers, at)) own.push(at);
+  }
+  return own;
+}
+
+/** Copies parts of ranks from place to place, neighbours at once. */
+function copyRuns(
+  { count, size, writer }: Writing,
+  mostChunks: number,
+  ats: readonly number[],
+  fromOf: (at: number) => Place,
+  toOf: (at: number) => Place,
+): void {
+  let rank = -1;
+  let [from, to, chunks]: [Place, Place, number] = [NOWHERE, NOWHERE, 0];
+  let offsets: number[] = [];
+  const flush = (): void => {
+    if (chunks > 0) writer.copy(rank, chunks, from, to, offsets);
+    chunks = 0;
+    offsets = [];
+  };
+  for (const at of ats) {
+    const here = Math.floor(at / count);
+    const parts = size[at % count];
+    const goesOn = here === rank && fromOf(at) === from + placeIn(0, chunks) && toOf(at) === to + placeIn(0, chunks);
+    if (!goesOn || chunks + parts > mostChunks) flush();
+    if (chunks === 0) [rank, from, to] = [here, fromOf(at), toOf(at)];
+    offsets.push(chunks);
+    chunks += parts;
+  }
+  flush();
 }

@@ -1,5 +1,5 @@
 import type { NamedCollective } from "../collective/collective.ts";
-import type { Op } from "./program.ts";
+import type { Op, Program } from "./program.ts";
 
 /** Runtimes that execute programs. */
 export const RUNTIME_NAMES = ["msccl", "azure", "rccl", "mscclpp"] as const;
@@ -55,6 +55,26 @@ export interface MscclppRuntime {
   readonly alignmentBytes: number;
   /** Bytes that its 32-bit offsets reach. */
   readonly reachBytes: number;
+}
+
+/**
+ * What connections of MSCCL's runtimes hold, with NCCL's default buffers of 8 steps: bytes of data in a message, and messages.
+ * Simple: 4 steps of 512 KiB to a message (MSCCL_CHUNKSTEPS of microsoft/msccl); LL: a step of 512 threads x 8 lines of 16 bytes,
+ * half of them flags; LL128: a step of 640 threads x 120 words of 8 bytes, 120 of 128 of them data.
+ */
+export const CONNECTIONS = {
+  Simple: { messageBytes: 2_097_152, messages: 2 },
+  LL: { messageBytes: 32_768, messages: 8 },
+  LL128: { messageBytes: 576_000, messages: 8 },
+} as const;
+
+/** Returns how many chunks of an instruction travel in one message in a call of `sizeBytes`. Source: maxAllowedCount of microsoft/msccl's interpreter. */
+export function chunksPerMessage(
+  { protocol, loopChunks }: Pick<Program, "protocol" | "loopChunks">,
+  sizeBytes: number,
+): number {
+  const fit = Math.floor(CONNECTIONS[protocol].messageBytes / Math.ceil(sizeBytes / loopChunks));
+  return Math.max(1, Math.min(MSCCL.chunksPerStep, fit));
 }
 
 const FULL_OPS: ReadonlySet<Op> = new Set(["nop", "s", "r", "rcs", "rrs", "rrc", "rrcs", "cpy", "re"]);

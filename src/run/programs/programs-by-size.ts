@@ -11,7 +11,7 @@ import { AUTO } from "../../synthesize/catalog.ts";
 import { type Algorithm, candidatesFor } from "../auto/candidates.ts";
 import type { CompareOptions } from "../compare.ts";
 import { boundedResult, type SynthesizeResult, synthesize } from "../synthesize.ts";
-import { type MadeProgram, MOST_RANKS_SEARCHED, programOf, programUs, targetsFor } from "./programs.ts";
+import { fastestProgram, type MadeProgram, MOST_RANKS_SEARCHED, programOf } from "./programs.ts";
 
 /** Sizes that one program is for. */
 export interface SizeRange {
@@ -77,17 +77,15 @@ async function choiceFor(
     for (const request of requestsFor(algorithm, topology, { ...rest, sizeBytes })) {
       try {
         const result = await synthesize(engine, topology, request, false);
-        for (const lowered of targetsFor(result.schedule, target)) {
-          const { program } = programOf(result.schedule, lowered);
-          found.push({
-            sizeBytes,
-            algorithm: algorithm.name,
-            us: programUs(program, result.schedule, sizeBytes),
-            result,
-            target: lowered,
-            divides: sizeBytes % (program.loopChunks * ELEMENT_BYTES) === 0,
-          });
-        }
+        const { made, options: lowered, us } = fastestProgram(result.schedule, target);
+        found.push({
+          sizeBytes,
+          algorithm: algorithm.name,
+          us,
+          result,
+          target: lowered,
+          divides: sizeBytes % (made.program.loopChunks * ELEMENT_BYTES) === 0,
+        });
       } catch (error) {
         if (!isRefusal(error)) throw error;
         refused.set(algorithm.name, error.message);

@@ -2,6 +2,7 @@ import { InputError } from "../../base/errors.ts";
 import { ceil, divide, multiply, type Rational, rational, subtract, toNumber } from "../../model/numbers/rational.ts";
 import { PS_PER_SECOND } from "../../model/numbers/units.ts";
 import { instructionCount, type Program } from "../../model/program/program.ts";
+import { CONNECTIONS, MSCCL_RUNTIMES } from "../../model/program/runtimes.ts";
 import type { ProgramNetwork } from "./network.ts";
 
 /** How a runtime cuts what it sends. */
@@ -14,15 +15,11 @@ export interface Cutting {
   readonly slots: number;
 }
 
-/**
- * With NCCL's default buffers of 8 steps: Simple 512 KiB a step, messages of 4 steps in two parts (MSCCL_CHUNKSTEPS,
- * MSCCL_SLICESTEPS of microsoft/msccl); LL a step of 512 threads x 8 lines of 16 bytes, half of them flags; LL128 of 640 threads
- * x 120 words of 8 bytes, 120 of 128 of them data.
- */
-const CUTTINGS: Readonly<Record<Program["protocol"], Cutting>> = {
-  Simple: { sliceBytes: 2_097_152, cuts: 2, slots: 4 },
-  LL: { sliceBytes: 32_768, cuts: 1, slots: 8 },
-  LL128: { sliceBytes: 576_000, cuts: 1, slots: 8 },
+/** Simple cuts a message in two, which travel one by one (MSCCL_SLICESTEPS of microsoft/msccl). */
+const cuttingOf = (protocol: Program["protocol"]): Cutting => {
+  const { messageBytes, messages } = CONNECTIONS[protocol];
+  const cuts = protocol === "Simple" ? 2 : 1;
+  return { sliceBytes: messageBytes, cuts, slots: messages * cuts };
 };
 
 /** MSCCL++ has no slices; links take turns among the messages of an instruction by so much. */
@@ -36,8 +33,7 @@ const ON_THE_WIRE: Readonly<Record<Program["protocol"], Rational>> = {
 };
 const PACKETS = rational(2);
 
-/** Chunks that a runtime moves at once (MSCCL_MAX_COUNT is 72). */
-const MOST_CHUNKS = 71;
+const MOST_CHUNKS = MSCCL_RUNTIMES.msccl.chunksPerStep;
 /** Parts of a message, and of what is in a connection. */
 const MOST_PARTS = 1024;
 /** Messages and instructions of a simulation; beyond, slices grow. */
@@ -66,7 +62,7 @@ export function sizesOf(program: Program, sizeBytes: number, asked: Partial<Cutt
   for (const [name, value] of [["cuts", parts] as const, ["slots", room] as const])
     if (!(Number.isSafeInteger(value) && value >= 1 && value <= MOST_PARTS))
       throw new InputError(name, `an integer in 1 .. ${MOST_PARTS}`, value).as("out-of-range");
-  const usual = program.machine === "msccl" ? CUTTINGS[program.protocol] : PLAN_CUTTING;
+  const usual = program.machine === "msccl" ? cuttingOf(program.protocol) : PLAN_CUTTING;
   const { cuts = usual.cuts, slots = usual.slots } = asked;
   const chunkBytes = rational(BigInt(sizeBytes), BigInt(program.loopChunks));
   let sliceBytes = asked.sliceBytes ?? usual.sliceBytes;

@@ -1,5 +1,6 @@
 import { InputError } from "../../base/errors.ts";
 import { blockCount, INPUT, instructionCount, OUTPUT, type Program, skippedText } from "../../model/program/program.ts";
+import { CONNECTIONS, chunksPerMessage } from "../../model/program/runtimes.ts";
 import { checkForm, eventWords, mostOf } from "./form.ts";
 import { checkBounds, memoryOf, type ProgramMemory, type ProgramMode } from "./memory.ts";
 import { checkRaces } from "./races.ts";
@@ -97,10 +98,12 @@ export function verifyProgram(program: Program, options: ProgramVerifyOptions = 
   const limit = options.limit ?? 100;
   if (!Number.isSafeInteger(limit) || limit < 0)
     throw new InputError("options.limit", "a whole number, 0 or more", limit).as("out-of-range");
-  const capacity = options.fifoSlots ?? slotsOf(program.protocol);
+  const capacity = options.fifoSlots ?? CONNECTIONS[program.protocol].messages;
   if (!Number.isSafeInteger(capacity) || capacity < 1)
     throw new InputError("options.fifoSlots", "a whole number, 1 or more", capacity).as("out-of-range");
-  const messageChunks = chunksPerMessage(program);
+  const { maxBytes } = program;
+  // the greater the size, the fewer chunks to a message, and the more room is needed
+  const messageChunks = maxBytes === null || maxBytes <= 0 ? 1 : chunksPerMessage(program, maxBytes);
   const wiring = wiringOf(program);
   const found = findings(program, wiring, limit);
   const modes: ProgramMode[] = [];
@@ -204,31 +207,6 @@ function factsOf(program: Program, capacity: number, messageChunks: number, leas
     messageChunks,
     leastCapacity: least,
   };
-}
-
-/** Bytes of data that a message takes in NCCL with buffers of the usual sizes (its NCCL_BUFFSIZE of 4 MiB, and those of LL and LL128). */
-const MESSAGE_BYTES = {
-  Simple: 2 ** 21,
-  // 512 threads x 8 lines x 16 bytes, half of them flags.
-  LL: 2 ** 15,
-  // 640 threads x 120 words x 8 bytes, of which 120 of 128 are data.
-  LL128: 576_000,
-} as const;
-
-/** Chunks that an instruction of the runtimes moves at once at most (MSCCL_MAX_COUNT - 1). */
-const MOST = 71;
-
-/** Returns the messages that a connection of the runtimes holds: 8 slots, of which a message with Simple takes 4. */
-const slotsOf = (protocol: Program["protocol"]): number => (protocol === "Simple" ? 2 : 8);
-
-/**
- * Returns how many chunks of an instruction travel in one message at the greatest size that the program is for; 1 where it
- * names none. Source: maxAllowedCount of microsoft/msccl's interpreter.
- */
-function chunksPerMessage({ protocol, maxBytes, loopChunks }: Program): number {
-  if (maxBytes === null || maxBytes <= 0) return 1;
-  const fit = Math.floor(MESSAGE_BYTES[protocol] / Math.ceil(maxBytes / loopChunks));
-  return Math.max(1, Math.min(MOST, fit));
 }
 
 /** Waits of a cycle that are told one by one. */
