@@ -13,7 +13,7 @@ import { dialectOf, programOptions, rangeOf, synthesisOptions } from "../../requ
 import { refuseOptions } from "../../request/option-table.ts";
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmNamed } from "../../synthesize/catalog.ts";
-import { limitViolations, type MadeProgram, programOf, programUs } from "../programs/programs.ts";
+import { fastestProgram, limitViolations, type MadeProgram, programOf } from "../programs/programs.ts";
 import { synthesizeForRuntime } from "../programs/programs-by-size.ts";
 import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import { type ScheduleSubject, synthesized } from "./subject.ts";
@@ -34,17 +34,13 @@ function write(world: World, made: MadeProgram, path: string): Written {
   return writtenProgram(made, world.file(path).write([made.text]));
 }
 
-/** Programs of more instructions are not simulated on the way. */
-const MOST_SIMULATED_INSTRUCTIONS = 5e4;
-
 /** A program that takes so many times what its schedule takes is worth another one. */
 const SLOWER = 1.25;
 
 /** Returns what a runtime would need for the program beside what the schedule itself takes, where that is soon told. */
-function timeNotes(schedule: ScheduleSubject["schedule"], { program, verification }: MadeProgram): string[] {
-  if (verification.facts.instructions > MOST_SIMULATED_INSTRUCTIONS) return [];
+function timeNotes(schedule: ScheduleSubject["schedule"], us: number | null): string[] {
+  if (us === null) return [];
   const { sizeBytes } = schedule.collective;
-  const us = programUs(program, schedule, sizeBytes);
   const kind = kindOf(schedule);
   if (kind.name === "trees") return [`${timeText(us)} for ${formatSize(sizeBytes)} in the simulation of programs`];
   const own = (kind.simulate({})?.ps ?? 0) / PS_PER_US;
@@ -97,7 +93,7 @@ async function synthesizeTrees(world: World, topology: Topology): Promise<Schedu
     kind: "schedule",
     schedule,
     report,
-    ...(target.parts === undefined ? {} : { parts: target.parts }),
+    lowering: target,
     note: `${trees}${timeText(us)} for ${size} in the simulation of programs; the ${isTreeFlow(schedule) ? "trees themselves take" : "schedule itself takes"} ${timeText(report.time.us)}`,
   };
 }
@@ -111,14 +107,17 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
     takes: ["dialect", "placement", "instances", "parts", "threadBlocks", "protocol", "minBytes", "maxBytes"],
     lacks: lacksMessages,
     synthesize: synthesizeTrees,
-    fromSchedule(world, { schedule, note, parts }, path) {
+    fromSchedule(world, { schedule, note, lowering }, path) {
       if (!isTreeFlow(schedule))
         refuseOptions(world.options, ["parts", "threadBlocks"], "a schedule of trees beside it", "not-alone");
       const options = programOptions(world.options, dialectOf(world.options));
-      const made = programOf(schedule, parts === undefined ? options : { ...options, parts });
+      if (lowering !== undefined) {
+        const written = write(world, programOf(schedule, lowering), path);
+        return { ...written, notes: [...(note === undefined ? [] : [note]), ...(written.notes ?? [])] };
+      }
+      const { made, us } = fastestProgram(schedule, options);
       const written = write(world, made, path);
-      const times = note === undefined ? timeNotes(schedule, made) : [note];
-      return { ...written, notes: [...times, ...(written.notes ?? [])] };
+      return { ...written, notes: [...timeNotes(schedule, us), ...(written.notes ?? [])] };
     },
     fromProgram: (world, { program }, path) => rewrite(world, program, path),
   },

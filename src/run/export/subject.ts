@@ -2,6 +2,7 @@ import type { Program } from "../../model/program/program.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Report } from "../../report/result.ts";
+import type { ProgramOptions } from "../../request/from-texts.ts";
 import { synthesisOptions } from "../../request/from-texts.ts";
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmNamed, USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
@@ -18,8 +19,8 @@ export interface ScheduleSubject {
   readonly name?: string;
   /** Read from a file: what reports say of its algorithm. */
   readonly algorithm?: string;
-  /** Parts into which each tree's data is best cut for the runtime. */
-  readonly parts?: number;
+  /** How its program is lowered, where that was looked for with it. */
+  readonly lowering?: ProgramOptions;
   /** What the user should know of its making. */
   readonly note?: string;
 }

@@ -49,135 +49,155 @@ function placementFor({ runtime, placement }: ProgramOptions, kind: string): "in
   return inPlaceByDefault.has(kind) || runtime === "mscclpp" ? "in" : "out";
 }
 
-/**
- * Returns the program of a schedule with its file, after a judge has run it and held it against the runtime's limits.
- * Throws InputError where it cannot meet a limit, naming it, and for phases.
- */
-export function programOf(given: AnySchedule, options: ProgramOptions): MadeProgram {
-  const {
-    runtime,
-    instances,
-    protocol = "Simple",
-    name,
-    minBytes,
-    maxBytes,
-    throughSwitch = true,
-    parts,
-    threadBlocks,
-    joining,
-    passing,
-  } = options;
+/** Returns the program of a schedule, not judged. Throws InputError where it cannot meet a limit of the runtime, and for phases. */
+function lowered(given: AnySchedule, options: ProgramOptions): Program {
+  const { runtime, minBytes: _, maxBytes: __, throughSwitch = true, placement: ___, ...how } = options;
   const schedule = withoutPhases(given, optionName("to"));
   const placement = placementFor(options, schedule.collective.kind);
+  if (runtime !== "mscclpp") return lowerToMsccl(schedule, { ...how, runtime, placement });
+  if (placement === "both") throw new InputError(optionName("placement"), "in or out for an MSCCL++ plan", placement);
+  return lowerToPlan(schedule, { ...how, placement, throughSwitch });
+}
+
+/** Returns a program with its file, once a judge has run it and held it against the runtime's limits. Throws InputError for these. */
+function judged(program: Program, schedule: AnySchedule, options: ProgramOptions): MadeProgram {
+  const { runtime, minBytes, maxBytes } = options;
   const range = { ...(minBytes === undefined ? {} : { minBytes }), ...(maxBytes === undefined ? {} : { maxBytes }) };
-  const common = { protocol, ...(name === undefined ? {} : { name }) };
-  let program: Program;
-  let text: string;
-  if (runtime === "mscclpp") {
-    if (placement === "both") throw new InputError(optionName("placement"), "in or out for an MSCCL++ plan", placement);
-    const cut = instances === undefined ? {} : { instances };
-    program = lowerToPlan(schedule, { ...common, ...cut, placement, throughSwitch });
-    text = [...mscclppJsonParts(program, range)].join("");
-  } else {
-    program = lowerToMsccl(schedule, {
-      ...common,
-      runtime,
-      placement,
-      instances: instances ?? 1,
-      ...(parts === undefined ? {} : { parts }),
-      ...(threadBlocks === undefined ? {} : { threadBlocks }),
-      ...(joining === undefined ? {} : { joining }),
-      ...(passing === undefined ? {} : { passing }),
-    });
-    text = [...mscclXmlParts(program, { dialect: runtime, ...range })].join("");
-  }
+  const parts =
+    runtime === "mscclpp" ? mscclppJsonParts(program, range) : mscclXmlParts(program, { dialect: runtime, ...range });
+  const text = [...parts].join("");
   const found = limitViolations(program, runtime, text);
   const error = found.find(({ severity }) => severity === "error");
   if (error !== undefined) {
     throw new InputError(optionName("to"), `a program within the limits of ${RUNTIMES[runtime].title}`, error.message);
   }
-  const verification = verifyProgram(program, { limit: 1 });
+  const verification = verifyProgram(maxBytes === undefined ? program : { ...program, maxBytes }, { limit: 1 });
   const wrong = verification.violations[0];
   if (verification.violationCount === 0) return { program, text, verification, warnings: found };
-  // instructions of several chunks that want to travel as one message do so up to some size
-  const most = runtime === "mscclpp" ? Number.POSITIVE_INFINITY : greatestWhole(program);
+  // instructions of several chunks may have to travel as one message: they do so up to some size
+  const most = program.machine === "msccl" ? greatestWhole(program) : Number.POSITIVE_INFINITY;
   if (wrong?.kind !== "deadlock" || !(most < (maxBytes ?? Number.POSITIVE_INFINITY)))
     throw new InternalError(`a lowered program is wrong: ${wrong?.message}`);
   if (most < Math.max(minBytes ?? 0, schedule.collective.sizeBytes))
     throw new InputError(
       optionName("sizesBytes"),
-      `at most ${formatSize(most)} for a program of so large messages`,
+      `at most ${formatSize(most)} for messages of so many chunks`,
       "more",
     );
-  return programOf(given, { ...options, maxBytes: most });
+  return judged(program, schedule, { ...options, maxBytes: most });
 }
 
 /** Returns the greatest size at which every instruction's chunks travel as one message. */
-function greatestWhole(program: Program): number {
-  const chunks = program.chunks.reduce((most, many, i) => (program.sends[i] === 1 ? Math.max(most, many) : most), 1);
-  return Math.floor(CONNECTIONS[program.protocol].messageBytes / chunks) * program.loopChunks;
+function greatestWhole({ chunks, sends, protocol, loopChunks }: Program): number {
+  const most = chunks.reduce((found, many, i) => (sends[i] === 1 ? Math.max(found, many) : found), 1);
+  return Math.floor(CONNECTIONS[protocol].messageBytes / most) * loopChunks;
 }
 
+/**
+ * Returns the program of a schedule with its file, after a judge has run it and held it against the runtime's limits.
+ * Throws InputError where it cannot meet a limit, naming it, and for phases.
+ */
+export const programOf = (schedule: AnySchedule, options: ProgramOptions): MadeProgram =>
+  judged(lowered(schedule, options), schedule, options);
+
 /** Parts of each tree's data that are tried: few for small sizes, more to fill pipelines. */
-const PARTS_TRIED = [1, 6, 16];
-/** Among more ranks a program takes many seconds to make and to simulate: parts that suit large sizes only. */
+const PARTS_TRIED = [6, 1, 16];
+/** Among more ranks all but the first answers take long. */
 export const MOST_RANKS_SEARCHED = 32;
-const PARTS_OF_LARGE = [6];
 
 type Choice = Partial<Pick<ProgramOptions, "joining" | "passing" | "parts" | "protocol" | "instances">>;
 
 /** Returns what is tried, question after question: the first answer of each is the usual one. */
-function questionsOf(schedule: AnySchedule, target: ProgramOptions): (readonly Choice[])[] {
-  const { runtime, parts, protocol, instances } = target;
-  if (runtime === "mscclpp") return [];
-  const isLarge = schedule.collective.groupSize > MOST_RANKS_SEARCHED;
+function questionsOf(schedule: AnySchedule, { runtime, parts, protocol, instances }: ProgramOptions): Choice[][] {
+  if (runtime === "mscclpp") return [[{}]];
   const shapes: Choice[] = isTreeFlow(schedule)
-    ? (isLarge ? PARTS_OF_LARGE : PARTS_TRIED).map((many) => ({ parts: many }))
+    ? parts === undefined
+      ? PARTS_TRIED.map((many) => ({ parts: many }))
+      : [{}]
     : (["apart", "under way", "ready"] as const).flatMap((joining) =>
         [true, false].map((passing) => ({ joining, passing })),
       );
   // RCCL has LL128 on some GPUs only
-  const protocols = (runtime === "rccl" ? (["Simple", "LL"] as const) : (["Simple", "LL128", "LL"] as const)).map(
-    (one) => ({ protocol: one }),
-  );
+  const protocols = (["Simple", "LL128", "LL"] as const).filter((one) => runtime !== "rccl" || one !== "LL128");
   return [
-    ...(parts === undefined ? [shapes] : []),
-    ...(protocol === undefined ? [protocols] : []),
-    ...(instances === undefined && !isLarge ? [[1, 2, 4].map((many) => ({ instances: many }))] : []),
+    shapes,
+    protocol === undefined ? protocols.map((one) => ({ protocol: one })) : [{}],
+    instances === undefined ? [1, 2, 4].map((many) => ({ instances: many })) : [{}],
   ];
 }
 
-/** Returns what a program takes on the network of its schedule, microseconds. */
-export const programUs = (program: Program, { topology, collective }: AnySchedule, sizeBytes: number): number =>
-  toUs(simulateProgram(program, topology, { sizeBytes, rankToNpu: collective.groupMembers }).ps);
-
 /** The usual answer is taken unless another is better by more than this share. */
 const WORTH_IT = 0.99;
+/** Messages and instructions that are simulated at most, but for the first program. */
+const MOST_WORK = 3e6;
 
-/** Returns the fastest of a schedule's programs as simulated, and how it was lowered. Throws InputError where none fits the runtime. */
-export function fastestProgram(schedule: AnySchedule, target: ProgramOptions) {
-  const { sizeBytes } = schedule.collective;
-  const made = (options: ProgramOptions) => {
-    const found = programOf(schedule, options);
-    return { made: found, options, us: programUs(found.program, schedule, sizeBytes) };
-  };
-  let best: ReturnType<typeof made> | null = null;
+/** A program as simulated. */
+interface Candidate {
+  readonly program: Program;
+  readonly options: ProgramOptions;
+  readonly us: number;
+}
+
+/**
+ * Returns the fastest of a schedule's programs as simulated at the schedule's size, and how it was lowered: question after
+ * question, what is best for one is kept for the next. Throws InputError where none fits the runtime.
+ */
+export function fastestProgram(
+  schedule: AnySchedule,
+  target: ProgramOptions,
+): Candidate & { readonly made: MadeProgram } {
+  const { topology, collective } = schedule;
+  const { sizeBytes } = collective;
+  const found: Candidate[] = [];
   let refused: unknown = null;
-  const tryOne = (options: ProgramOptions): void => {
+  let work = 0;
+  const tryOne = (options: ProgramOptions, made: () => Program): void => {
     try {
-      const one = made(options);
-      if (best === null || one.us < best.us * WORTH_IT) best = one;
+      const program = made();
+      const { ps, messages, instructions } = simulateProgram(program, topology, {
+        sizeBytes,
+        rankToNpu: collective.groupMembers,
+      });
+      work += messages + instructions;
+      found.push({ program, options, us: toUs(ps) });
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       refused ??= error;
     }
   };
-  const questions = questionsOf(schedule, target);
-  if (questions.length === 0) tryOne(target);
-  questions.forEach((answers, q) => {
-    for (const answer of q === 0 ? answers : answers.slice(1))
-      tryOne({ ...target, ...((best as ReturnType<typeof made> | null)?.options ?? {}), ...answer });
-  });
-  if (best === null) throw refused;
-  return best as ReturnType<typeof made>;
+  const bestOf = (): Candidate | undefined =>
+    found.reduce<Candidate | undefined>(
+      (best, one) => (best === undefined || one.us < best.us * WORTH_IT ? one : best),
+      undefined,
+    );
+  const [shapes = [], ...others] = questionsOf(schedule, target);
+  for (const answer of shapes) {
+    const options = { ...target, ...answer };
+    if (work < MOST_WORK) tryOne(options, () => lowered(schedule, options));
+  }
+  for (const answers of others) {
+    const best = bestOf();
+    if (best === undefined) break;
+    for (const answer of answers.slice(1)) {
+      const options = { ...best.options, ...answer };
+      const { protocol } = answer;
+      if (work >= MOST_WORK) break;
+      tryOne(options, () => (protocol === undefined ? lowered(schedule, options) : { ...best.program, protocol }));
+    }
+  }
+  for (;;) {
+    const best = bestOf();
+    if (best === undefined) throw refused;
+    try {
+      return { ...best, made: judged(best.program, schedule, best.options) };
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      refused = error;
+      found.splice(found.indexOf(best), 1);
+    }
+  }
 }
+
+/** Returns what a program takes on the network of its schedule, microseconds. */
+export const programUs = (program: Program, { topology, collective }: AnySchedule, sizeBytes: number): number =>
+  toUs(simulateProgram(program, topology, { sizeBytes, rankToNpu: collective.groupMembers }).ps);
