@@ -110,11 +110,12 @@ export function lowered(found: LoweringCase, { schedule }: SynthesizeResult, opt
 
 /** Runtimes with the placements that their files can say. */
 export const TARGETS: readonly ProgramOptions[] = [
-  { runtime: "msccl", placement: "in" },
+  { runtime: "msccl", placement: "in", joining: "ready" },
   { runtime: "msccl", placement: "out" },
   { runtime: "azure", placement: "both" },
-  { runtime: "rccl", placement: "both" },
-  { runtime: "rccl", placement: "out", instances: 2 },
+  { runtime: "azure", placement: "both", joining: "ready", passing: false },
+  { runtime: "rccl", placement: "both", joining: "under way" },
+  { runtime: "rccl", placement: "out", instances: 2, joining: "ready", passing: false },
   { runtime: "mscclpp", placement: "in" },
   { runtime: "mscclpp", placement: "out" },
 ];

@@ -154,7 +154,8 @@ function freshScratch(ranks: number, order: AccessOrder, fixed: FixedScratch | n
         if (order.isOver(cells[rank][slots[i]], block)) return slots.splice(i, 1)[0];
       const at = chunks[rank];
       chunks[rank] += size;
-      cells[rank][at] = order.addCell();
+      const cell = order.addCell();
+      for (let chunk = at; chunk < chunks[rank]; chunk++) cells[rank][chunk] = cell;
       return at;
     },
     giveBack(rank, size, at) {
