@@ -1,3 +1,4 @@
+import { EventQueue } from "../model/replay/message-network.ts";
 import type { Moves } from "./moves.ts";
 
 /**
@@ -15,15 +16,98 @@ const MOST_CELLS = 2 ** 27;
  * every block are numbered anew such that chunks of one course follow each other, and then those whose courses have more of
  * their first messages in common. Which bytes of a block are which chunk is free.
  *
- * Moves join a message where nothing else can tell: its source has held the same version of their chunk since the message left,
- * and nothing happens to the chunk at the target, but other contributions, between the first arrival of the message and theirs.
- * Then messages can happen in the order of their first departures and first arrivals: whatever one depends on comes before it.
+ * A message leaves when the first of its moves does, and comes when the first does. Moves join one where nothing else can tell:
+ * what made their version of the chunk comes before the message leaves, and what else happens to the chunk at the target, but for
+ * other contributions, before it comes. So messages can happen in that order: whatever one depends on comes before it.
  * O(moves) and two tables of ranks x chunks.
  */
 export function joinedMoves(moves: Moves, joining: Joining): Moves {
   const isTooLarge = moves.rankCount * moves.chunkCount > MOST_CELLS;
   const joined = joining === "apart" || isTooLarge ? moves : inMessages(moves, joining);
   return renumbered(joined);
+}
+
+/** When moves depart and arrive, picoseconds. */
+export interface MoveTimes {
+  readonly startPs: Float64Array;
+  readonly endPs: Float64Array;
+}
+
+/**
+ * Returns moves in the order of other times than those they were planned for, as far as no rank then sends another version of a
+ * chunk than planned: what happens to a chunk at a rank keeps its order, but for departures among themselves and contributions
+ * among themselves. Kahn's algorithm, the earliest event that can happen first. O(moves log moves) and a table of ranks x chunks.
+ */
+export function retimed(moves: Moves, { startPs, endPs }: MoveTimes): Moves {
+  if (moves.rankCount * moves.chunkCount > MOST_CELLS) return moves;
+  const count = moves.source.length;
+  const { missing, first, next, after } = orderOf(moves);
+  const queue = new EventQueue();
+  const departsAt = new Int32Array(count);
+  const arrivesAt = new Int32Array(count);
+  const release = (node: number): void => {
+    const m = node >> 1;
+    if (node >= 2 * count) end(node);
+    else if (node % 2 === 1) queue.push(endPs[m], node - 2 * count, node);
+    else queue.push(startPs[m], node, node);
+  };
+  const end = (node: number): void => {
+    for (let k = first[node]; k >= 0; k = next[k]) if (--missing[after[k]] === 0) release(after[k]);
+  };
+  for (let node = 0; node < 2 * count; node++) if (missing[node] === 0) release(node);
+  for (let place = 0; queue.next(); place++) {
+    const event = queue.payload;
+    (event % 2 === 1 ? arrivesAt : departsAt)[event >> 1] = place;
+    end(event);
+  }
+  return { ...moves, departsAt, arrivesAt };
+}
+
+/** Events in partial order: 2 x moves of them, then nodes that stand between two groups of events of a chunk at a rank. */
+interface PartialOrder {
+  /** [nodes] how many come right before it. */
+  readonly missing: number[];
+  /** [nodes] first of the pairs that it is the earlier of, -1: none; [pairs] the one after that; the later of the two. */
+  readonly first: number[];
+  readonly next: number[];
+  readonly after: number[];
+}
+
+/** Returns which events must come before which: departures before arrivals, and group after group of a chunk at a rank. O(moves). */
+function orderOf(moves: Moves): PartialOrder {
+  const { source, target, chunk, chunks, reduces, rankCount, chunkCount } = moves;
+  const events = eventsInOrder(moves);
+  const missing = new Array<number>(events.length).fill(0);
+  const first = new Array<number>(events.length).fill(-1);
+  const next: number[] = [];
+  const after: number[] = [];
+  const orders = (before: number, later: number): void => {
+    missing[later]++;
+    after.push(later);
+    first[before] = next.push(first[before]) - 1;
+  };
+  /** [ranks x chunks] what the group under way is of (departures 0, contributions 1), and the nodes before and after it. */
+  const kindOf = new Int8Array(rankCount * chunkCount).fill(-1);
+  const before = new Int32Array(rankCount * chunkCount).fill(-1);
+  const behind = new Int32Array(rankCount * chunkCount).fill(-1);
+  for (const event of events) {
+    const m = event >> 1;
+    const isArrival = event % 2 === 1;
+    if (isArrival) orders(2 * m, event);
+    const kind = isArrival ? (reduces[m] === 1 ? 1 : 2) : 0;
+    for (let c = chunk[m]; c < chunk[m] + chunks[m]; c++) {
+      const cell = (isArrival ? target[m] : source[m]) * chunkCount + c;
+      if (kindOf[cell] !== kind || kind === 2) {
+        kindOf[cell] = kind;
+        before[cell] = behind[cell];
+        behind[cell] = missing.push(0) - 1;
+        first.push(-1);
+      }
+      if (before[cell] >= 0) orders(before[cell], event);
+      orders(event, behind[cell]);
+    }
+  }
+  return { missing, first, next, after };
 }
 
 /** Returns the moves of events in order: 2 x move for a departure, 2 x move + 1 for an arrival. */
@@ -37,28 +121,35 @@ export function eventsInOrder({ departsAt, arrivesAt }: Pick<Moves, "departsAt" 
 }
 
 function inMessages(moves: Moves, joining: Exclude<Joining, "apart">): Moves {
-  const { source, target, chunk, reduces, departsAt, arrivesAt, rankCount } = moves;
-  const count = source.length;
+  const { source, target, chunk, chunks, reduces, departsAt, arrivesAt, rankCount, chunkCount } = moves;
   const events = eventsInOrder(moves);
-  const { versionAt, settledAt } = historyOf(moves, events);
-  const message = new Int32Array(count);
+  const settledAt = settledBefore(moves, events);
+  const message = new Int32Array(source.length);
+  /** [messages] first departure and first arrival of its moves, and the last event that must come before that. */
   const leavesAt: number[] = [];
   const comesAt: number[] = [];
-  /** [messages] last event that must come before its arrival. */
   const settled: number[] = [];
+  /** [ranks x chunks] arrival of the last message of those that made what is there; -1: it was there at the start. */
+  const readyAt = new Int32Array(rankCount * chunkCount).fill(-1);
   const open = new Map<number, number>();
   for (const event of events) {
-    if (event % 2 === 1) continue;
     const m = event >> 1;
+    const cell = (event % 2 === 1 ? target[m] : source[m]) * chunkCount + chunk[m];
+    if (event % 2 === 1) {
+      for (let c = cell; c < cell + chunks[m]; c++)
+        readyAt[c] = Math.max(reduces[m] === 1 ? readyAt[c] : -1, comesAt[message[m]]);
+      continue;
+    }
+    const ready = readyAt.subarray(cell, cell + chunks[m]).reduce((last, at) => Math.max(last, at), -1);
     const connection = (source[m] * rankCount + target[m]) * 2 + reduces[m];
     const last = open.get(connection);
     if (last !== undefined) {
       const comes = Math.min(comesAt[last], arrivesAt[m]);
-      const isReady = versionAt[m] < leavesAt[last] && Math.max(settled[last], settledAt[m]) < comes;
-      if (isReady && (joining === "ready" || departsAt[m] < comes)) {
+      const before = Math.max(settled[last], settledAt[m]);
+      if (ready < leavesAt[last] && before < comes && (joining === "ready" || departsAt[m] < comes)) {
         message[m] = last;
         comesAt[last] = comes;
-        settled[last] = Math.max(settled[last], settledAt[m]);
+        settled[last] = before;
         continue;
       }
     }
@@ -102,30 +193,29 @@ function inOrderOf(
 }
 
 /**
- * Returns for each move the event that made the version it carries (-1: it was there at the start), and the last event at its
- * target that must come before its arrival: one of its chunk, but for a contribution before a contribution.
+ * Returns for each move the last event at its target that must come before its arrival: one of its chunk, but for a contribution
+ * before a contribution. -1: none.
  */
-function historyOf({ source, target, chunk, chunks, reduces, chunkCount, rankCount }: Moves, events: Int32Array) {
-  const versionAt = new Int32Array(source.length).fill(-1);
+function settledBefore(
+  { source, target, chunk, chunks, reduces, chunkCount, rankCount }: Moves,
+  events: Int32Array,
+): Int32Array {
   const settledAt = new Int32Array(source.length).fill(-1);
-  const lastArrival = new Int32Array(rankCount * chunkCount).fill(-1);
-  /** Last event, and last that is no contribution. */
+  /** [ranks x chunks] last event, and last that is no contribution. */
   const lastEvent = new Int32Array(rankCount * chunkCount).fill(-1);
   const lastOther = new Int32Array(rankCount * chunkCount).fill(-1);
   for (let at = 0; at < events.length; at++) {
     const m = events[at] >> 1;
     const isArrival = events[at] % 2 === 1;
-    const rank = isArrival ? target[m] : source[m];
-    for (let c = chunk[m]; c < chunk[m] + chunks[m]; c++) {
-      const cell = rank * chunkCount + c;
-      if (isArrival) settledAt[m] = Math.max(settledAt[m], reduces[m] === 1 ? lastOther[cell] : lastEvent[cell]);
-      else versionAt[m] = Math.max(versionAt[m], lastArrival[cell]);
-      if (isArrival) lastArrival[cell] = at;
-      lastEvent[cell] = at;
-      if (!isArrival || reduces[m] === 0) lastOther[cell] = at;
+    const isContribution = isArrival && reduces[m] === 1;
+    const cell = (isArrival ? target[m] : source[m]) * chunkCount + chunk[m];
+    for (let c = cell; c < cell + chunks[m]; c++) {
+      if (isArrival) settledAt[m] = Math.max(settledAt[m], isContribution ? lastOther[c] : lastEvent[c]);
+      lastEvent[c] = at;
+      if (!isContribution) lastOther[c] = at;
     }
   }
-  return { versionAt, settledAt };
+  return settledAt;
 }
 
 /** Returns the moves with the chunks of every block in the order of their courses. Moves of several chunks stay as they are. */

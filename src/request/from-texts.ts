@@ -70,6 +70,8 @@ export interface ProgramOptions {
   /** MSCCL, steps: what goes together in one instruction, and whether blocks pass on what they receive; see MscclLowering. */
   readonly joining?: "apart" | "under way" | "ready";
   readonly passing?: boolean;
+  /** MSCCL, steps: the order of transfers; as the network would have them without it, which is not slower than planned. */
+  readonly order?: "simulated" | "planned";
   readonly protocol?: Program["protocol"];
   readonly name?: string;
   /** MSCCL++: let switches that can duplicate and sum messages; default true. */

@@ -4,7 +4,7 @@ import type { Program } from "../../model/program/program.ts";
 import { MSCCL_RUNTIMES, type MscclRuntime } from "../../model/program/runtimes.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import type { TreeFlow } from "../../model/trees/tree-flow.ts";
-import { type Joining, joinedMoves } from "../messages.ts";
+import { type Joining, joinedMoves, type MoveTimes, retimed } from "../messages.ts";
 import { movesOf } from "../moves.ts";
 import { type Blocks, blocksOf, freeChannels, mayFuse, type WireLimits, type Wires } from "./blocks.ts";
 import { type Buffers, buffersOf, type CallPlacement, type Versions, versionsOf } from "./buffers.ts";
@@ -26,6 +26,8 @@ export interface MscclLowering {
    * calls, more for large ones; 6 without it.
    */
   readonly parts?: number;
+  /** Steps: when transfers really depart and arrive; without it, when they are planned to. */
+  readonly times?: MoveTimes;
   /** Steps: what goes together in one instruction; "apart" without it. */
   readonly joining?: Joining;
   /** Steps: what a thread block receives it may send on at once, and then has to do both in turns; true without it. */
@@ -72,7 +74,8 @@ export function lowerToMsccl(schedule: Schedule | TreeFlow, options: MscclLoweri
     throw new InputError(optionName("parts"), `an integer in 1 .. ${MOST_PARTS}`, parts).as("out-of-range");
   if (!Number.isSafeInteger(instances) || instances < 1 || instances > MOST_INSTANCES)
     throw new InputError(optionName("instances"), `an integer in 1 .. ${MOST_INSTANCES}`, instances).as("out-of-range");
-  const moves = joinedMoves(movesOf(schedule), joining);
+  const planned = movesOf(schedule);
+  const moves = joinedMoves(options.times === undefined ? planned : retimed(planned, options.times), joining);
   const layouts = (pace: Pace): Layout => layoutOf(partsOf(moves, instances, pace), placement, joining, runtime);
   const whole = layouts({ mostChunks: runtime.chunksPerStep, finer: 1, sumsLast: false });
   const needed = loopChunksOf(whole);
@@ -130,13 +133,23 @@ function codeOfSteps(layout: Layout, runtime: MscclRuntime, passing: boolean): A
 
 /** Yields wires for steps: as few connections from rank to rank as steps allow, then more, each for a share of the parts. */
 function* wiresOfSteps(parts: Parts, versions: Versions, runtime: MscclRuntime, passing: boolean): Generator<Wires> {
+  for (const queued of [false, true]) yield* spreadWires(parts, versions, runtime, passing, queued);
+}
+
+function* spreadWires(
+  parts: Parts,
+  versions: Versions,
+  runtime: MscclRuntime,
+  passing: boolean,
+  queued: boolean,
+): Generator<Wires> {
   const least = Math.ceil(busiestSteps(parts, runtime) / (runtime.stepsPerBlock * parts.instances));
   for (
     let spread = Math.max(1, least);
     spread * parts.instances <= runtime.channels;
     spread = Math.ceil(spread * 1.4)
   ) {
-    const wires = stepWires(parts, versions, runtime, spread, passing);
+    const wires = stepWires(parts, versions, runtime, spread, passing, queued);
     if (wires !== null) yield wires;
   }
 }
@@ -156,8 +169,8 @@ function busiestSteps({ source, target, reduces, moves }: Parts, runtime: MscclR
 
 /**
  * Returns wires for parts that go their own ways, or null where channels are too few. Hops between two ranks share a
- * connection, unless one departs before the one before it has arrived; those of other instances, and of other residues of parts
- * modulo `spread`, have others.
+ * connection, unless one departs before the one before it has arrived (but they may where they are `queued`: that room suffices is
+ * then for the judge to say); those of other instances, and of other residues of parts modulo `spread`, have others.
  *
  * An arrival is passed on at once where its block sends to that peer anyway (of those that the rank passes on to from a peer,
  * that to which it does most often), where the hop is the next to that peer, and where the connection is free at that moment.
@@ -169,6 +182,7 @@ function stepWires(
   limits: WireLimits,
   spread: number,
   passing: boolean,
+  queued: boolean,
 ): Wires | null {
   const { source, target, part, events, instance, instances, departsAt, arrivesAt, moves } = parts;
   const ranks = moves.rankCount;
@@ -184,7 +198,7 @@ function stepWires(
   const isFree = (c: number, hop: number, at: number): boolean => {
     if (latest[c] === undefined) latest[c] = new Int32Array(ranks * ranks).fill(-1);
     const other = latest[c][source[hop] * ranks + target[hop]];
-    return (other < 0 || arrivesAt[other] < at) && channels.hasRoom(c, source[hop], target[hop]);
+    return (queued || other < 0 || arrivesAt[other] < at) && channels.hasRoom(c, source[hop], target[hop]);
   };
   const take = (c: number, hop: number): void => {
     channel[hop] = c;

@@ -7,10 +7,12 @@ import { lowerToPlan } from "../../lower/mscclpp/plan.ts";
 import { formatSize, toUs } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
 import { CONNECTIONS, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
-import { type AnySchedule, withoutPhases } from "../../model/steps/schedule.ts";
+import type { Schedule } from "../../model/slots/slot-schedule.ts";
+import { type AnySchedule, stepsOf, withoutPhases } from "../../model/steps/schedule.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import type { ProgramOptions } from "../../request/from-texts.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
+import { simulateSchedule } from "../../simulate/steps/replay.ts";
 import { type ProgramVerification, verifyProgram } from "../../verify/program/program.ts";
 import type { ProgramViolation } from "../../verify/program/words.ts";
 import { mscclLimitViolations } from "../../verify/runtime/msccl-limits.ts";
@@ -51,12 +53,29 @@ function placementFor({ runtime, placement }: ProgramOptions, kind: string): "in
 
 /** Returns the program of a schedule, not judged. Throws InputError where it cannot meet a limit of the runtime, and for phases. */
 function lowered(given: AnySchedule, options: ProgramOptions): Program {
-  const { runtime, minBytes: _, maxBytes: __, throughSwitch = true, placement: ___, ...how } = options;
+  const { runtime, minBytes: _, maxBytes: __, throughSwitch = true, placement: ___, order, ...how } = options;
   const schedule = withoutPhases(given, optionName("to"));
   const placement = placementFor(options, schedule.collective.kind);
-  if (runtime !== "mscclpp") return lowerToMsccl(schedule, { ...how, runtime, placement });
+  if (runtime !== "mscclpp") {
+    const times = order === "simulated" && !isTreeFlow(schedule) ? { times: simulatedTimes(schedule) } : {};
+    return lowerToMsccl(schedule, { ...how, ...times, runtime, placement });
+  }
   if (placement === "both") throw new InputError(optionName("placement"), "in or out for an MSCCL++ plan", placement);
   return lowerToPlan(schedule, { ...how, placement, throughSwitch });
+}
+
+const timesOf = new WeakMap<Schedule, { readonly startPs: Float64Array; readonly endPs: Float64Array }>();
+
+/** Returns when the transfers of a schedule depart and arrive in the congestion-aware network. */
+function simulatedTimes(schedule: Schedule) {
+  const known = timesOf.get(schedule);
+  if (known !== undefined) return known;
+  const { startPs = new Float64Array(), endPs = new Float64Array() } = simulateSchedule(stepsOf(schedule), {
+    timeline: true,
+  });
+  const times = { startPs, endPs };
+  timesOf.set(schedule, times);
+  return times;
 }
 
 /** Returns a program with its file, once a judge has run it and held it against the runtime's limits. Throws InputError for these. */
@@ -101,29 +120,22 @@ export const programOf = (schedule: AnySchedule, options: ProgramOptions): MadeP
   judged(lowered(schedule, options), schedule, options);
 
 /** Parts of each tree's data that are tried: few for small sizes, more to fill pipelines. */
-const PARTS_TRIED = [6, 1, 16];
+const PARTS_TRIED = [6, 1, 16, 3];
+const PROTOCOLS = ["Simple", "LL128", "LL"] as const;
+const INSTANCES_TRIED = [2, 4, 8];
 /** Among more ranks all but the first answers take long. */
 export const MOST_RANKS_SEARCHED = 32;
 
-type Choice = Partial<Pick<ProgramOptions, "joining" | "passing" | "parts" | "protocol" | "instances">>;
+type Choice = Partial<Pick<ProgramOptions, "joining" | "passing" | "order" | "parts" | "protocol" | "instances">>;
 
-/** Returns what is tried, question after question: the first answer of each is the usual one. */
-function questionsOf(schedule: AnySchedule, { runtime, parts, protocol, instances }: ProgramOptions): Choice[][] {
-  if (runtime === "mscclpp") return [[{}]];
-  const shapes: Choice[] = isTreeFlow(schedule)
-    ? parts === undefined
-      ? PARTS_TRIED.map((many) => ({ parts: many }))
-      : [{}]
-    : (["apart", "under way", "ready"] as const).flatMap((joining) =>
-        [true, false].map((passing) => ({ joining, passing })),
-      );
-  // RCCL has LL128 on some GPUs only
-  const protocols = (["Simple", "LL128", "LL"] as const).filter((one) => runtime !== "rccl" || one !== "LL128");
-  return [
-    shapes,
-    protocol === undefined ? protocols.map((one) => ({ protocol: one })) : [{}],
-    instances === undefined ? [1, 2, 4].map((many) => ({ instances: many })) : [{}],
-  ];
+/** How trees are cut, and how steps are ordered and put together; what is usual first. */
+function shapesOf(schedule: AnySchedule, { parts, joining, passing }: ProgramOptions): Choice[] {
+  if (isTreeFlow(schedule)) return (parts === undefined ? PARTS_TRIED : [parts]).map((many) => ({ parts: many }));
+  const joinings = joining === undefined ? (["apart", "under way", "ready"] as const) : [joining];
+  const passings = passing === undefined ? [true, false] : [passing];
+  return joinings.flatMap((joined) =>
+    passings.map((passes) => ({ joining: joined, passing: passes, order: "simulated" })),
+  );
 }
 
 /** The usual answer is taken unless another is better by more than this share. */
@@ -151,7 +163,8 @@ export function fastestProgram(
   const found: Candidate[] = [];
   let refused: unknown = null;
   let work = 0;
-  const tryOne = (options: ProgramOptions, made: () => Program): void => {
+  const tryOne = (options: ProgramOptions, made: () => Program): Program | null => {
+    if (work >= MOST_WORK) return null;
     try {
       const program = made();
       const { ps, messages, instructions } = simulateProgram(program, topology, {
@@ -160,9 +173,11 @@ export function fastestProgram(
       });
       work += messages + instructions;
       found.push({ program, options, us: toUs(ps) });
+      return program;
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       refused ??= error;
+      return null;
     }
   };
   const bestOf = (): Candidate | undefined =>
@@ -170,20 +185,22 @@ export function fastestProgram(
       (best, one) => (best === undefined || one.us < best.us * WORTH_IT ? one : best),
       undefined,
     );
-  const [shapes = [], ...others] = questionsOf(schedule, target);
-  for (const answer of shapes) {
-    const options = { ...target, ...answer };
-    if (work < MOST_WORK) tryOne(options, () => lowered(schedule, options));
-  }
-  for (const answers of others) {
-    const best = bestOf();
-    if (best === undefined) break;
-    for (const answer of answers.slice(1)) {
-      const options = { ...best.options, ...answer };
-      const { protocol } = answer;
-      if (work >= MOST_WORK) break;
-      tryOne(options, () => (protocol === undefined ? lowered(schedule, options) : { ...best.program, protocol }));
-    }
+  const { runtime } = target;
+  if (runtime === "mscclpp") tryOne(target, () => lowered(schedule, target));
+  else {
+    // RCCL has LL128 on some GPUs only
+    const protocols = PROTOCOLS.filter((one) => runtime !== "rccl" || one !== "LL128");
+    const [usual, ...others] = target.protocol === undefined ? protocols : [target.protocol];
+    const tryProtocols = (how: ProgramOptions): void => {
+      const options = { ...how, protocol: usual };
+      const program = tryOne(options, () => lowered(schedule, options));
+      if (program === null) return;
+      for (const protocol of others) tryOne({ ...options, protocol }, () => ({ ...program, protocol }));
+    };
+    for (const shape of shapesOf(schedule, target)) tryProtocols({ ...target, ...shape });
+    const more: Choice[] = isTreeFlow(schedule) ? [] : [{ order: "planned" }];
+    if (target.instances === undefined) more.push(...INSTANCES_TRIED.map((instances) => ({ instances })));
+    for (const answer of more) tryProtocols({ ...(bestOf()?.options ?? target), ...answer });
   }
   for (;;) {
     const best = bestOf();
