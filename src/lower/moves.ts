@@ -31,16 +31,16 @@ const MOST_MOVES = 4e6;
 
 /**
  * Returns what a schedule moves between ranks, in an order in which it can happen one after the other. Steps: their order in
- * time, arrivals before departures of the same time. Trees: tree by tree, one move for each edge, of all chunks that the tree
- * carries; a contribution's way up before the sum's way down. Links, switches and NPUs that only forward disappear: runtimes
- * route by themselves.
+ * time, arrivals before departures of the same time. Trees as `lanes`: tree by tree, one move for each edge, of all chunks that
+ * the tree carries; a contribution's way up before the sum's way down; else level by level of all trees, chunk by chunk. Links,
+ * switches and NPUs that only forward disappear: runtimes route by themselves.
  *
  * An all-reduce, a broadcast and a reduce are one block of chunks.
  *
  * Throws InputError for more than 4e6 moves, for several process groups, for trees whose switches duplicate or sum, and for
  * transfers that end or begin outside of the group. O(moves log moves).
  */
-export function movesOf(schedule: Schedule | TreeFlow): Moves {
+export function movesOf(schedule: Schedule | TreeFlow, lanes = true): Moves {
   const groups = schedule.collective.groupCount;
   if (groups !== 1) throw new InputError("a schedule to be lowered", "one process group", `${groups} groups`);
   if (isTreeFlow(schedule)) demandForwarding(schedule, "a schedule to be lowered to messages");
@@ -49,7 +49,7 @@ export function movesOf(schedule: Schedule | TreeFlow): Moves {
     : transfersOf(schedule);
   if (moves > MOST_MOVES)
     throw new InputError("a schedule to be lowered", `at most ${MOST_MOVES} transfers`, moves).as("out-of-range");
-  return isTreeFlow(schedule) ? movesOfTrees(schedule) : movesOfSteps(stepsOf(schedule));
+  return isTreeFlow(schedule) ? movesOfTrees(schedule, lanes) : movesOfSteps(stepsOf(schedule));
 }
 
 /** Above so many copies chunks are not numbered. */
@@ -76,14 +76,14 @@ interface MoveLists {
  * differently, for each run of chunks that has one tree in both. Lane after lane, each move follows the arrival of the one before.
  * A chunk is one copy of a tree. O(edges log edges).
  */
-function movesOfTrees(flow: TreeFlow): Moves {
+function movesOfTrees(flow: TreeFlow, asLanes: boolean): Moves {
   const copies = Number(copiesOf(flow.forests[0], flow.symmetry));
   if (copies > MOST_COPIES)
     throw new InputError("trees to be lowered", `at most ${MOST_COPIES} copies`, copies).as("out-of-range");
   const whole = expandTrees(flow);
   const chunking = chunkingOf(whole, 1);
   const { collective } = chunking;
-  const single = collective.kind === "custom";
+  const single = collective.kind === "custom" || !asLanes;
   const lists: MoveLists = { source: [], target: [], chunk: [], chunks: [], reduces: [], lane: [] };
   const forests = whole.forests.map((forest) => edgesOutwards(whole, forest));
   lanesOf(whole, chunking).forEach((lane, number) => {
@@ -96,17 +96,47 @@ function movesOfTrees(flow: TreeFlow): Moves {
     collective,
     rankCount: collective.groupSize,
     rootRank: collective.rootRank,
-    chunksPerBlock: single ? 1 : isOneBlock(collective) ? collective.chunkCount : collective.chunksPerNpu,
+    chunksPerBlock:
+      collective.kind === "custom" ? 1 : isOneBlock(collective) ? collective.chunkCount : collective.chunksPerNpu,
     chunkCount: collective.chunkCount,
     source: Int32Array.from(lists.source),
     target: Int32Array.from(lists.target),
     chunk: Int32Array.from(lists.chunk),
     chunks: Int32Array.from(lists.chunks),
     reduces: Uint8Array.from(lists.reduces),
-    lane: Int32Array.from(lists.lane),
-    departsAt: Int32Array.from({ length: count }, (_, i) => 2 * i),
-    arrivesAt: Int32Array.from({ length: count }, (_, i) => 2 * i + 1),
+    ...(asLanes
+      ? {
+          lane: Int32Array.from(lists.lane),
+          departsAt: Int32Array.from({ length: count }, (_, i) => 2 * i),
+          arrivesAt: Int32Array.from({ length: count }, (_, i) => 2 * i + 1),
+        }
+      : { lane: new Int32Array(count).fill(-1), ...byLevels(lists, collective.groupSize, collective.chunkCount) }),
   };
+}
+
+/**
+ * Returns the places of events when every rank sends a chunk on as soon as it may, and every move takes as long: arrivals before
+ * departures. Moves are in an order in which they can happen. O(moves log moves) and a table of ranks x chunks.
+ */
+function byLevels({ source, target, chunk }: MoveLists, ranks: number, chunks: number) {
+  const level = new Int32Array(source.length);
+  const there = new Int32Array(ranks * chunks);
+  for (let m = 0; m < source.length; m++) {
+    level[m] = there[source[m] * chunks + chunk[m]];
+    const at = target[m] * chunks + chunk[m];
+    there[at] = Math.max(there[at], level[m] + 1);
+  }
+  const order = Float64Array.from({ length: 2 * source.length }, (_, i) => {
+    const m = i >> 1;
+    return (2 * level[m] + (i % 2)) * 2 * source.length + m;
+  });
+  const departsAt = new Int32Array(source.length);
+  const arrivesAt = new Int32Array(source.length);
+  order.sort().forEach((key, place) => {
+    const isArrival = Math.floor(key / (2 * source.length)) % 2 === 1;
+    (isArrival ? arrivesAt : departsAt)[key % (2 * source.length)] = place;
+  });
+  return { departsAt, arrivesAt };
 }
 
 /** Returns the runs of chunks that no forest cuts, in the order of chunks. */

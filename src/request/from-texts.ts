@@ -67,6 +67,8 @@ export interface ProgramOptions {
   readonly parts?: number;
   /** MSCCL: thread blocks on a GPU that trees may have without sharing; default 100. An H100 has room for 132. */
   readonly threadBlocks?: number;
+  /** MSCCL: trees as lanes of blocks, or as steps. */
+  readonly lanes?: boolean;
   /** MSCCL, steps: what goes together in one instruction, and whether blocks pass on what they receive; see MscclLowering. */
   readonly joining?: "apart" | "under way" | "ready";
   readonly passing?: boolean;

@@ -32,6 +32,8 @@ export interface MscclLowering {
   readonly joining?: Joining;
   /** Steps: what a thread block receives it may send on at once, and then has to do both in turns; true without it. */
   readonly passing?: boolean;
+  /** Trees: each has thread blocks of its own, or shares them where these are too many; else as steps. True without it. */
+  readonly lanes?: boolean;
   /** "Simple" without it. */
   readonly protocol?: Program["protocol"];
   readonly name?: string;
@@ -74,7 +76,7 @@ export function lowerToMsccl(schedule: Schedule | TreeFlow, options: MscclLoweri
     throw new InputError(optionName("parts"), `an integer in 1 .. ${MOST_PARTS}`, parts).as("out-of-range");
   if (!Number.isSafeInteger(instances) || instances < 1 || instances > MOST_INSTANCES)
     throw new InputError(optionName("instances"), `an integer in 1 .. ${MOST_INSTANCES}`, instances).as("out-of-range");
-  const planned = movesOf(schedule);
+  const planned = movesOf(schedule, options.lanes ?? true);
   const moves = joinedMoves(options.times === undefined ? planned : retimed(planned, options.times), joining);
   const layouts = (pace: Pace): Layout => layoutOf(partsOf(moves, instances, pace), placement, joining, runtime);
   const whole = layouts({ mostChunks: runtime.chunksPerStep, finer: 1, sumsLast: false });
@@ -268,7 +270,7 @@ function matchPartners(parts: Parts, versions: Versions): ReadonlyMap<number, nu
 }
 
 /** Where trees share connections, a GPU should not have more thread blocks than these. */
-const ENOUGH_SHARED = 64;
+const ENOUGH_SHARED = 100;
 
 /** What lanes are like, and what they may take. */
 interface LaneLimits {

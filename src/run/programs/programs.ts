@@ -126,22 +126,27 @@ const INSTANCES_TRIED = [2, 4, 8];
 /** Among more ranks all but the first answers take long. */
 export const MOST_RANKS_SEARCHED = 32;
 
-type Choice = Partial<Pick<ProgramOptions, "joining" | "passing" | "order" | "parts" | "protocol" | "instances">>;
+type Choice = Partial<
+  Pick<ProgramOptions, "lanes" | "joining" | "passing" | "order" | "parts" | "protocol" | "instances">
+>;
 
 /** How trees are cut, and how steps are ordered and put together; what is usual first. */
 function shapesOf(schedule: AnySchedule, { parts, joining, passing }: ProgramOptions): Choice[] {
-  if (isTreeFlow(schedule)) return (parts === undefined ? PARTS_TRIED : [parts]).map((many) => ({ parts: many }));
   const joinings = joining === undefined ? (["apart", "under way", "ready"] as const) : [joining];
   const passings = passing === undefined ? [true, false] : [passing];
-  return joinings.flatMap((joined) =>
-    passings.map((passes) => ({ joining: joined, passing: passes, order: "simulated" })),
-  );
+  const steps = joinings.flatMap((joined) => passings.map((passes) => ({ joining: joined, passing: passes })));
+  if (!isTreeFlow(schedule)) return steps.map((step) => ({ ...step, order: "simulated" }));
+  if (parts !== undefined) return [{ parts }];
+  return [...PARTS_TRIED.map((many) => ({ parts: many })), ...steps.map((step) => ({ ...step, lanes: false }))];
 }
 
 /** The usual answer is taken unless another is better by more than this share. */
 const WORTH_IT = 0.99;
 /** Messages and instructions that are simulated at most, but for the first program. */
 const MOST_WORK = 3e6;
+/** Programs are compared at no more bytes, and so many for each rank: enough for pipelines to fill. */
+const ENOUGH_BYTES = 2 ** 26;
+const ENOUGH_BYTES_PER_RANK = 2 ** 23;
 
 /** A program as simulated. */
 interface Candidate {
@@ -160,6 +165,7 @@ export function fastestProgram(
 ): Candidate & { readonly made: MadeProgram } {
   const { topology, collective } = schedule;
   const { sizeBytes } = collective;
+  const comparedBytes = Math.min(sizeBytes, Math.max(ENOUGH_BYTES, ENOUGH_BYTES_PER_RANK * collective.groupSize));
   const found: Candidate[] = [];
   let refused: unknown = null;
   let work = 0;
@@ -168,7 +174,7 @@ export function fastestProgram(
     try {
       const program = made();
       const { ps, messages, instructions } = simulateProgram(program, topology, {
-        sizeBytes,
+        sizeBytes: comparedBytes,
         rankToNpu: collective.groupMembers,
       });
       work += messages + instructions;
@@ -206,7 +212,12 @@ export function fastestProgram(
     const best = bestOf();
     if (best === undefined) throw refused;
     try {
-      return { ...best, made: judged(best.program, schedule, best.options) };
+      const made = judged(best.program, schedule, best.options);
+      return {
+        ...best,
+        made,
+        us: sizeBytes === comparedBytes ? best.us : programUs(made.program, schedule, sizeBytes),
+      };
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       refused = error;
