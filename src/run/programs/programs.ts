@@ -2,6 +2,7 @@ import { InputError, InternalError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { mscclppJsonParts } from "../../export/programs/mscclpp-json.ts";
+import { kindOf } from "../../kinds/kinds.ts";
 import { lowerToMsccl } from "../../lower/msccl/lower.ts";
 import { lowerToPlan } from "../../lower/mscclpp/plan.ts";
 import { formatSize, toUs } from "../../model/numbers/units.ts";
@@ -142,7 +143,7 @@ function shapesOf(schedule: AnySchedule, { parts, joining, passing }: ProgramOpt
 
 /** The usual answer is taken unless another is better by more than this share. */
 const WORTH_IT = 0.99;
-/** Messages and instructions that are simulated at most, but for the first program. */
+/** Transfers that are lowered, and messages and instructions that are simulated, at most, but for the first program. */
 const MOST_WORK = 3e6;
 /** Programs are compared at no more bytes, and so many for each rank: enough for pipelines to fill. */
 const ENOUGH_BYTES = 2 ** 26;
@@ -166,11 +167,13 @@ export function fastestProgram(
   const { topology, collective } = schedule;
   const { sizeBytes } = collective;
   const comparedBytes = Math.min(sizeBytes, Math.max(ENOUGH_BYTES, ENOUGH_BYTES_PER_RANK * collective.groupSize));
+  const transfers = kindOf(schedule).parts.many;
   const found: Candidate[] = [];
   let refused: unknown = null;
   let work = 0;
   const tryOne = (options: ProgramOptions, made: () => Program): Program | null => {
     if (work >= MOST_WORK) return null;
+    work += transfers;
     try {
       const program = made();
       const { ps, messages, instructions } = simulateProgram(program, topology, {
