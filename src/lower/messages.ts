@@ -16,9 +16,9 @@ const MOST_CELLS = 2 ** 27;
  * every block are numbered anew such that chunks of one course follow each other, and then those whose courses have more of
  * their first messages in common. Which bytes of a block are which chunk is free.
  *
- * A message leaves when the first of its moves does, and comes when the first does. Moves join one where nothing else can tell:
- * what made their version of the chunk comes before the message leaves, and what else happens to the chunk at the target, but for
- * other contributions, before it comes. So messages can happen in that order: whatever one depends on comes before it.
+ * A message leaves when the first of its moves does, and comes when the first does. A move joins one that leaves after all has come
+ * that made its version of the chunk, so messages can happen in that order. Nothing else can tell: a rank sends a contribution
+ * once all that it adds up has come, so what comes to it later of that chunk is the sum, which comes after the contribution left.
  * O(moves) and two tables of ranks x chunks.
  */
 export function joinedMoves(moves: Moves, joining: Joining): Moves {
@@ -123,12 +123,10 @@ export function eventsInOrder({ departsAt, arrivesAt }: Pick<Moves, "departsAt" 
 function inMessages(moves: Moves, joining: Exclude<Joining, "apart">): Moves {
   const { source, target, chunk, chunks, reduces, departsAt, arrivesAt, rankCount, chunkCount } = moves;
   const events = eventsInOrder(moves);
-  const settledAt = settledBefore(moves, events);
   const message = new Int32Array(source.length);
-  /** [messages] first departure and first arrival of its moves, and the last event that must come before that. */
+  /** [messages] first departure and first arrival of its moves. */
   const leavesAt: number[] = [];
   const comesAt: number[] = [];
-  const settled: number[] = [];
   /** [ranks x chunks] arrival of the last message of those that made what is there; -1: it was there at the start. */
   const readyAt = new Int32Array(rankCount * chunkCount).fill(-1);
   const open = new Map<number, number>();
@@ -145,17 +143,14 @@ function inMessages(moves: Moves, joining: Exclude<Joining, "apart">): Moves {
     const last = open.get(connection);
     if (last !== undefined) {
       const comes = Math.min(comesAt[last], arrivesAt[m]);
-      const before = Math.max(settled[last], settledAt[m]);
-      if (ready < leavesAt[last] && before < comes && (joining === "ready" || departsAt[m] < comes)) {
+      if (ready < leavesAt[last] && (joining === "ready" || departsAt[m] < comes)) {
         message[m] = last;
         comesAt[last] = comes;
-        settled[last] = before;
         continue;
       }
     }
     message[m] = leavesAt.push(departsAt[m]) - 1;
     comesAt.push(arrivesAt[m]);
-    settled.push(settledAt[m]);
     open.set(connection, message[m]);
   }
   return { ...moves, message, ...inOrderOf(message, leavesAt, comesAt, chunk) };
@@ -190,32 +185,6 @@ function inOrderOf(
     for (let k = offset[one >> 1]; k < offset[(one >> 1) + 1]; k++) places[members[k]] = event++;
   }
   return { departsAt, arrivesAt };
-}
-
-/**
- * Returns for each move the last event at its target that must come before its arrival: one of its chunk, but for a contribution
- * before a contribution. -1: none.
- */
-function settledBefore(
-  { source, target, chunk, chunks, reduces, chunkCount, rankCount }: Moves,
-  events: Int32Array,
-): Int32Array {
-  const settledAt = new Int32Array(source.length).fill(-1);
-  /** [ranks x chunks] last event, and last that is no contribution. */
-  const lastEvent = new Int32Array(rankCount * chunkCount).fill(-1);
-  const lastOther = new Int32Array(rankCount * chunkCount).fill(-1);
-  for (let at = 0; at < events.length; at++) {
-    const m = events[at] >> 1;
-    const isArrival = events[at] % 2 === 1;
-    const isContribution = isArrival && reduces[m] === 1;
-    const cell = (isArrival ? target[m] : source[m]) * chunkCount + chunk[m];
-    for (let c = cell; c < cell + chunks[m]; c++) {
-      if (isArrival) settledAt[m] = Math.max(settledAt[m], isContribution ? lastOther[c] : lastEvent[c]);
-      lastEvent[c] = at;
-      if (!isContribution) lastOther[c] = at;
-    }
-  }
-  return settledAt;
 }
 
 /** Returns the moves with the chunks of every block in the order of their courses. Moves of several chunks stay as they are. */
