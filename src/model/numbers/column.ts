@@ -21,9 +21,12 @@ export class GrowingColumn<Values extends Int32Array | Uint8Array = Int32Array> 
     return this.length++;
   }
 
-  /** Returns the values alone, copied. */
-  whole(): Values {
-    return this.values.slice(0, this.length) as Values;
+  /** Returns the values alone, copied; with `last` behind them, if it is given. */
+  whole(last?: number): Values {
+    const values = this.make(this.length + (last === undefined ? 0 : 1));
+    values.set(this.values.subarray(0, this.length));
+    if (last !== undefined) values[this.length] = last;
+    return values;
   }
 }
 

@@ -1,4 +1,4 @@
-import { type GrowingColumn, growingInt32, growingUint8 } from "../numbers/column.ts";
+import { growingInt32, growingUint8 } from "../numbers/column.ts";
 import { OPS, type Op, type Program, VIA, type Via } from "./program.ts";
 
 /** A range of chunks in a buffer of a rank; how many is said by the instruction. */
@@ -194,18 +194,16 @@ export class ProgramBuilder {
     return this.columns.op.length;
   }
 
-  /** Returns the program; the builder is of no use after that. */
   build(header: ProgramHeader): Program {
     const { columns, events, barriers } = this;
-    for (const [offset, of] of [
-      [columns.blockOffset, columns.blockId],
-      [columns.instructionOffset, columns.op],
-      [columns.operandOffset, columns.operandRank],
-      [columns.waitOffset, columns.waitOn],
-      [columns.postOffset, columns.postOn],
-    ] satisfies [GrowingColumn, { readonly length: number }][])
-      offset.push(of.length);
-    const whole = NAMES.map((name) => [name, columns[name].whole()]);
+    const ends: Partial<Record<ColumnName, number>> = {
+      blockOffset: columns.blockId.length,
+      instructionOffset: columns.op.length,
+      operandOffset: columns.operandRank.length,
+      waitOffset: columns.waitOn.length,
+      postOffset: columns.postOn.length,
+    };
+    const whole = NAMES.map((name) => [name, columns[name].whole(ends[name])]);
     return {
       ...header,
       ...(Object.fromEntries(whole) as Pick<Program, ColumnName>),
