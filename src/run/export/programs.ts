@@ -5,11 +5,12 @@ import { kindOf } from "../../kinds/kinds.ts";
 import { goesThroughSwitch } from "../../lower/mscclpp/plan.ts";
 import { formatSize, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
+import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { count, timeText } from "../../report/amounts.ts";
 import { programSizeText, programText } from "../../report/program-text.ts";
-import { dialectOf, programOptions, rangeOf, synthesisOptions } from "../../request/from-texts.ts";
+import { dialectOf, type ProgramOptions, programOptions, rangeOf, synthesisOptions } from "../../request/from-texts.ts";
 import { refuseOptions } from "../../request/option-table.ts";
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmNamed } from "../../synthesize/catalog.ts";
@@ -31,8 +32,13 @@ function writtenProgram({ program, verification, warnings }: MadeProgram, bytes:
 }
 
 function write(world: World, made: MadeProgram, path: string): Written {
-  return writtenProgram(made, world.file(path).write([made.text]));
+  world.progress({ what: "writing" });
+  return writtenProgram(made, world.file(path).write(made.parts()));
 }
+
+/** Returns the program of a schedule, and shows how far its making is. */
+const made = (world: World, schedule: AnySchedule, options: ProgramOptions): MadeProgram =>
+  programOf(schedule, options, (step) => world.progress(progressOf(step)));
 
 /** Programs of more instructions are not simulated on the way. */
 const MOST_SIMULATED_INSTRUCTIONS = 5e4;
@@ -58,8 +64,9 @@ function rewrite(world: World, program: Program, path: string): Written {
   if (program.machine !== "msccl")
     throw new InputError(optionName("to", " msccl-xml"), "a schedule or MSCCL XML", "an MSCCL++ plan");
   const dialect = dialectOf(world.options);
-  const text = [...mscclXmlParts(program, { dialect, ...rangeOf(world.options) })].join("");
-  const found = limitViolations(program, dialect, text);
+  const parts = () => mscclXmlParts(program, { dialect, ...rangeOf(world.options) });
+  world.progress(progressOf({ phase: "limits", done: 0, total: 1 }));
+  const found = limitViolations(program, dialect, parts());
   const error = found.find(({ severity }) => severity === "error");
   if (error !== undefined)
     throw new InputError(
@@ -67,7 +74,8 @@ function rewrite(world: World, program: Program, path: string): Written {
       `one whose limits the program meets (${error.message}); a schedule or network exported with ${optionName("dialect")} ${dialect} does,`,
       dialect,
     );
-  const bytes = world.file(path).write([text]);
+  world.progress({ what: "writing" });
+  const bytes = world.file(path).write(parts());
   return { bytes, what: programText(program), notes: found.map(({ message }) => message) };
 }
 
@@ -115,9 +123,9 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
       if (!isTreeFlow(schedule))
         refuseOptions(world.options, ["parts", "threadBlocks"], "a schedule of trees beside it", "not-alone");
       const options = programOptions(world.options, dialectOf(world.options));
-      const made = programOf(schedule, parts === undefined ? options : { ...options, parts });
-      const written = write(world, made, path);
-      const times = note === undefined ? timeNotes(schedule, made) : [note];
+      const program = made(world, schedule, parts === undefined ? options : { ...options, parts });
+      const written = write(world, program, path);
+      const times = note === undefined ? timeNotes(schedule, program) : [note];
       return { ...written, notes: [...times, ...(written.notes ?? [])] };
     },
     fromProgram: (world, { program }, path) => rewrite(world, program, path),
@@ -133,6 +141,6 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
       return lack !== null && isTreeFlow(schedule) && goesThroughSwitch(schedule) ? null : lack;
     },
     fromSchedule: (world, { schedule }, path) =>
-      write(world, programOf(schedule, programOptions(world.options, "mscclpp")), path),
+      write(world, made(world, schedule, programOptions(world.options, "mscclpp")), path),
   },
 ];

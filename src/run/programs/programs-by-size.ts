@@ -144,7 +144,7 @@ export async function programsBySize(
   const sizes = [...new Set(options.sizesBytes)].sort((a, b) => a - b);
   const choices: Choice[] = [];
   for (const size of sizes) choices.push(await choiceFor(engine, topology, size, options, target));
-  const plain = choices.map(({ result, target: lowered }) => programOf(result.schedule, lowered).text);
+  const plain = choices.map(({ result, target: lowered }) => [...programOf(result.schedule, lowered).parts()].join(""));
   const starts = choices.map((_, i) => i).filter((i) => i === 0 || plain[i] !== plain[i - 1]);
   return starts.map((first, r) => {
     const next = starts[r + 1] ?? choices.length;

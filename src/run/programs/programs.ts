@@ -19,17 +19,18 @@ import { planLimitViolations } from "../../verify/runtime/plan-limits.ts";
 /** A program, verified and within the limits of its runtime, and its file. */
 export interface MadeProgram {
   readonly program: Program;
-  readonly text: string;
+  /** Yields the parts of its file, which is made while it is written. */
+  readonly parts: () => Iterable<string>;
   readonly verification: ProgramVerification;
   /** What the runtime takes but the user should know. */
   readonly warnings: readonly ProgramViolation[];
 }
 
-/** Returns what a runtime says of a program beside what it computes. `text` is the file, where there is one. */
+/** Returns what a runtime says of a program beside what it computes. `text` is the file, where there is one, or its parts. */
 export function limitViolations(
   program: Program,
   runtime: RuntimeName,
-  text: string | null,
+  text: string | Iterable<string> | null,
 ): readonly ProgramViolation[] {
   const { machine } = program;
   if (runtime === "mscclpp") {
@@ -49,11 +50,15 @@ function placementFor({ runtime, placement }: ProgramOptions, kind: string): "in
   return inPlaceByDefault.has(kind) || runtime === "mscclpp" ? "in" : "out";
 }
 
+/** How far the making of a program is, as of a pipeline's other steps. */
+type Making = (step: { readonly phase: string; readonly done: number; readonly total: number }) => void;
+
 /**
  * Returns the program of a schedule with its file, after a judge has run it and held it against the runtime's limits.
- * Throws InputError where it cannot meet a limit, naming it, and for phases.
+ * `onProgress` hears of its steps: "lower", "limits" and "judge". Throws InputError where it cannot meet a limit, naming it, and for
+ * phases.
  */
-export function programOf(given: AnySchedule, options: ProgramOptions): MadeProgram {
+export function programOf(given: AnySchedule, options: ProgramOptions, onProgress: Making = () => {}): MadeProgram {
   const {
     runtime,
     instances,
@@ -62,40 +67,46 @@ export function programOf(given: AnySchedule, options: ProgramOptions): MadeProg
     minBytes,
     maxBytes,
     throughSwitch = true,
-    parts,
+    parts: treeParts,
     threadBlocks,
   } = options;
   const schedule = withoutPhases(given, optionName("to"));
   const placement = placementFor(options, schedule.collective.kind);
   const range = { ...(minBytes === undefined ? {} : { minBytes }), ...(maxBytes === undefined ? {} : { maxBytes }) };
   const common = { protocol, ...(name === undefined ? {} : { name }) };
+  onProgress({ phase: "lower", done: 0, total: 1 });
   let program: Program;
-  let text: string;
+  let parts: MadeProgram["parts"];
   if (runtime === "mscclpp") {
     if (placement === "both") throw new InputError(optionName("placement"), "in or out for an MSCCL++ plan", placement);
     const cut = instances === undefined ? {} : { instances };
     program = lowerToPlan(schedule, { ...common, ...cut, placement, throughSwitch });
-    text = [...mscclppJsonParts(program, range)].join("");
+    parts = () => mscclppJsonParts(program, range);
   } else {
     program = lowerToMsccl(schedule, {
       ...common,
       runtime,
       placement,
       instances: instances ?? 1,
-      ...(parts === undefined ? {} : { parts }),
+      ...(treeParts === undefined ? {} : { parts: treeParts }),
       ...(threadBlocks === undefined ? {} : { threadBlocks }),
     });
-    text = [...mscclXmlParts(program, { dialect: runtime, ...range })].join("");
+    parts = () => mscclXmlParts(program, { dialect: runtime, ...range });
   }
-  const found = limitViolations(program, runtime, text);
+  onProgress({ phase: "limits", done: 0, total: 1 });
+  const found = limitViolations(program, runtime, parts());
   const error = found.find(({ severity }) => severity === "error");
   if (error !== undefined) {
     throw new InputError(optionName("to"), `a program within the limits of ${RUNTIMES[runtime].title}`, error.message);
   }
-  const verification = verifyProgram(program, { limit: 1 });
+  onProgress({ phase: "judge", done: 0, total: 1 });
+  const verification = verifyProgram(program, {
+    limit: 1,
+    onProgress: (done, total) => onProgress({ phase: "judge", done, total }),
+  });
   const wrong = verification.violations[0];
   if (verification.violationCount > 0) throw new InternalError(`a lowered program is wrong: ${wrong?.message}`);
-  return { program, text, verification, warnings: found };
+  return { program, parts, verification, warnings: found };
 }
 
 /** Parts of each tree's data that are tried: few for small sizes, more to fill pipelines. */
