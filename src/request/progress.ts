@@ -14,6 +14,9 @@ const STEPS: Readonly<Record<string, string>> = {
   verify: "verifying",
   simulate: "simulating",
   bound: "looking for the bound",
+  lower: "lowering",
+  limits: "holding the program against the runtime's limits",
+  judge: "judging the program",
 };
 
 /** Returns a step of the pipeline in words. */

@@ -16,7 +16,7 @@ import { limitWithFlow } from "./all-to-all.ts";
 import { isBetter, usOf } from "./auto/best.ts";
 import { type Algorithm, candidatesFor, isOwnFailure } from "./auto/candidates.ts";
 import { contender } from "./auto/chunk-trials.ts";
-import { fastestProgram } from "./programs/programs.ts";
+import { fastestProgram, programUs } from "./programs/programs.ts";
 import { synthesize } from "./synthesize.ts";
 
 /** A table of more lines is for nobody to read. */
@@ -44,7 +44,8 @@ interface Line extends Pick<ComparisonRow, "programUs" | "noProgram"> {
 /** Returns what the program of a schedule takes, or why it has none. */
 function programLine(schedule: AnySchedule): Pick<ComparisonRow, "programUs" | "noProgram"> {
   try {
-    return { programUs: fastestProgram(schedule, { runtime: "azure" }).us };
+    const { us, made } = fastestProgram(schedule, { runtime: "azure" });
+    return { programUs: us ?? programUs(made.program, schedule, schedule.collective.sizeBytes) };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     return { programUs: null, noProgram: error.message };

@@ -73,7 +73,7 @@ export function lowered(found: LoweringCase, { schedule }: SynthesizeResult, opt
   const about = { ...found, runtime, placement, blocks: 0, steps: 0 };
   let text: string;
   try {
-    ({ text } = programOf(schedule, options));
+    text = [...programOf(schedule, options).parts()].join("");
   } catch (error) {
     if (!isRefusal(error)) return { ...about, outcome: "wrong", reason: (error as Error).message };
     return { ...about, outcome: "refused", reason: error.message };

@@ -1,5 +1,6 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { growingInt32 } from "../../model/numbers/column.ts";
 import { INPUT, type Op, OUTPUT, type Program, SCRATCH, WAIT_INSTRUCTION } from "../../model/program/program.ts";
 import { type Operand, type ProgramHeader, programBuilder } from "../../model/program/program-builder.ts";
 import type { MscclRuntime } from "../../model/program/runtimes.ts";
@@ -190,12 +191,12 @@ interface AccessOrder {
  * @param numberInRank [blocks] of a block among those of its rank; may grow while instructions are added
  */
 function accessOrder(numberInRank: readonly number[]): AccessOrder {
-  const writer: number[] = [];
-  const readers: number[] = [];
-  const nextReader: number[] = [];
-  const readerOf: number[] = [];
-  const blockOf: number[] = [];
-  const place: number[] = [];
+  const writer = growingInt32();
+  const readers = growingInt32();
+  const nextReader = growingInt32();
+  const readerOf = growingInt32();
+  const blockOf = growingInt32();
+  const place = growingInt32();
   const length: number[] = [];
   /** [blocks] and [instructions] place of the last instruction that is known to be over, for each block of the rank. */
   const known: (readonly number[])[] = [];
@@ -203,55 +204,62 @@ function accessOrder(numberInRank: readonly number[]): AccessOrder {
   const nothing: readonly number[] = [];
   let now = -1;
   let here = -1;
-  let needed: number[] = [];
+  const needed: number[] = [];
 
-  const knows = (block: number, other: number): boolean =>
-    blockOf[other] === block || ((known[block] ?? nothing)[numberInRank[blockOf[other]]] ?? -1) >= place[other];
+  const knows = (block: number, other: number): boolean => {
+    const of = blockOf.values[other];
+    return of === block || ((known[block] ?? nothing)[numberInRank[of]] ?? -1) >= place.values[other];
+  };
   const need = (other: number): void => {
     if (other >= 0 && other !== now && !knows(here, other)) needed.push(other);
   };
   return {
     addCell() {
       readers.push(-1);
-      return writer.push(-1) - 1;
+      return writer.push(-1);
     },
     begin(instruction, block) {
       now = instruction;
       here = block;
-      needed = [];
-      blockOf[now] = block;
-      place[now] = length[block] ?? 0;
-      length[block] = place[now] + 1;
+      needed.length = 0;
+      blockOf.push(block);
+      place.push(length[block] ?? 0);
+      length[block] = (length[block] ?? 0) + 1;
     },
     reads(cell) {
-      need(writer[cell]);
+      need(writer.values[cell]);
       readerOf.push(now);
-      readers[cell] = nextReader.push(readers[cell]) - 1;
+      readers.values[cell] = nextReader.push(readers.values[cell]);
     },
     writes(cell) {
-      need(writer[cell]);
-      for (let at = readers[cell]; at >= 0; at = nextReader[at]) need(readerOf[at]);
-      readers[cell] = -1;
-      writer[cell] = now;
+      need(writer.values[cell]);
+      for (let at = readers.values[cell]; at >= 0; at = nextReader.values[at]) need(readerOf.values[at]);
+      readers.values[cell] = -1;
+      writer.values[cell] = now;
     },
     end() {
+      if (needed.length === 0) {
+        knownAt.push(known[here] ?? nothing);
+        return nothing;
+      }
       const waits: number[] = [];
       for (const other of needed.sort((a, b) => b - a)) {
         if (knows(here, other)) continue;
         waits.push(other);
         const mine = (known[here] ?? nothing).slice();
-        const theirs = knownAt[other] ?? nothing;
+        const theirs = knownAt[other];
         for (let b = 0; b < theirs.length; b++) if ((theirs[b] ?? -1) > (mine[b] ?? -1)) mine[b] = theirs[b];
-        mine[numberInRank[blockOf[other]]] = place[other];
+        mine[numberInRank[blockOf.values[other]]] = place.values[other];
         for (let b = 0; b < mine.length; b++) mine[b] ??= -1;
         known[here] = mine;
       }
-      if (known[here] !== undefined) knownAt[now] = known[here];
+      knownAt.push(known[here] ?? nothing);
       return waits;
     },
     isOver(cell, block) {
-      if (writer[cell] >= 0 && !knows(block, writer[cell])) return false;
-      for (let at = readers[cell]; at >= 0; at = nextReader[at]) if (!knows(block, readerOf[at])) return false;
+      if (writer.values[cell] >= 0 && !knows(block, writer.values[cell])) return false;
+      for (let at = readers.values[cell]; at >= 0; at = nextReader.values[at])
+        if (!knows(block, readerOf.values[at])) return false;
       return true;
     },
   };

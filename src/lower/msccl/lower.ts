@@ -269,9 +269,6 @@ function matchPartners(parts: Parts, versions: Versions): ReadonlyMap<number, nu
   return partners;
 }
 
-/** Where trees share connections, a GPU should not have more thread blocks than these. */
-const ENOUGH_SHARED = 100;
-
 /** What lanes are like, and what they may take. */
 interface LaneLimits {
   /** Chunks of the longest lane. */
@@ -307,16 +304,15 @@ function codeOfLanes(layouts: (pace: Pace) => Layout, limits: LaneLimits, runtim
       break;
     }
   }
-  const enough = Math.min(ENOUGH_SHARED, limits.blocks);
   let best: Attempt | null = null;
   for (const { mostChunks, finer } of cutsOf(limits, runtime)) {
     const layout = layouts({ mostChunks, finer, sumsLast: true });
     for (const wires of wiresOf(layout, runtime)) {
-      const result = attemptWith(layout, wires, runtime, enough - 1);
+      const result = attemptWith(layout, wires, runtime, limits.blocks - 1);
       const failed = isAttempt(result) ? result.excess : result;
       excess = failed ?? excess;
       if (failed !== null || !isAttempt(result)) continue;
-      if (result.blocks <= enough) return result;
+      if (result.blocks <= limits.blocks) return result;
       if (best === null || result.blocks < best.blocks) best = result;
     }
   }

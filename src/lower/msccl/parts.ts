@@ -1,3 +1,4 @@
+import { growingInt32 } from "../../model/numbers/column.ts";
 import { eventsInOrder } from "../messages.ts";
 import type { Moves } from "../moves.ts";
 
@@ -71,9 +72,9 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
   const perBlock = chunksPerBlock / coarser;
 
   const { first, size, instance, leader, share, partsFrom } = cutRuns(firsts, moves, coarser, instances, pace);
-  const hops: number[] = [];
-  const part: number[] = [];
-  const message: number[] = [];
+  const hops = growingInt32();
+  const part = growingInt32();
+  const message = growingInt32();
   const hopsFrom = new Int32Array(source.length + 1);
   for (let m = 0; m < source.length; m++) {
     let run = lowerBound(firsts, chunk[m]);
@@ -86,15 +87,17 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
     }
     hopsFrom[m + 1] = hops.length;
   }
-  const partOfHop = Int32Array.from(part);
+  const moveOfHop = hops.whole();
+  const partOfHop = part.whole();
   const sumsLast = laned && pace.sumsLast && leader.some((lead, p) => lead < p);
-  const reduces = Uint8Array.from(hops, (m) => moves.reduces[m]);
+  const reduces = new Uint8Array(moveOfHop.length);
+  moveOfHop.forEach((m, hop) => {
+    reduces[hop] = moves.reduces[m];
+  });
   const unordered = eventsOf(moves, hopsFrom);
-  const events = laned
-    ? inStep(unordered, partOfHop, (hop) => share[partOfHop[hop]] + (sumsLast && reduces[hop] === 0 ? 1 : 0))
-    : unordered;
-  const departsAt = new Int32Array(hops.length);
-  const arrivesAt = new Int32Array(hops.length);
+  const events = laned ? inStep(unordered, partOfHop, share, (hop) => sumsLast && reduces[hop] === 0) : unordered;
+  const departsAt = new Int32Array(moveOfHop.length);
+  const arrivesAt = new Int32Array(moveOfHop.length);
   events.forEach((event, at) => {
     (event % 2 === 0 ? departsAt : arrivesAt)[event >> 1] = at;
   });
@@ -110,14 +113,14 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
     size: Int32Array.from(size),
     instance: Int32Array.from(instance),
     leader: Int32Array.from(leader),
-    source: Int32Array.from(hops, (m) => source[m]),
-    target: Int32Array.from(hops, (m) => moves.target[m]),
+    source: moveOfHop.map((m) => source[m]),
+    target: moveOfHop.map((m) => moves.target[m]),
     part: partOfHop,
     chunks: partOfHop.map((p) => size[p]),
     reduces,
-    hopFrom: Int32Array.from({ length: hops.length + 1 }, (_, hop) => hop),
+    hopFrom: Int32Array.from({ length: moveOfHop.length + 1 }, (_, hop) => hop),
     hopParts: partOfHop,
-    message: Int32Array.from(message),
+    message: message.whole(),
     events,
     departsAt,
     arrivesAt,
@@ -206,15 +209,31 @@ function eventsOf(moves: Moves, hopsFrom: Int32Array): Int32Array {
   return events;
 }
 
-/** Returns events by the times of their hops, then by parts; those of a part and a time in the order in which they are. */
-function inStep(events: Int32Array, part: Int32Array, timeOf: (hop: number) => number): Int32Array {
-  const time = Float64Array.from(part, (_, hop) => timeOf(hop));
-  const order = Array.from(events.keys());
-  order.sort((a, b) => {
-    const [one, other] = [events[a] >> 1, events[b] >> 1];
-    return time[one] - time[other] || part[one] - part[other] || a - b;
-  });
-  return Int32Array.from(order, (at) => events[at]);
+/**
+ * Returns events by the shares of their parts, those that are `late` after all others, then by parts; those of a part and a time
+ * in the order in which they are. O(events + parts log parts).
+ */
+function inStep(
+  events: Int32Array,
+  part: Int32Array,
+  share: readonly number[],
+  late: (hop: number) => boolean,
+): Int32Array {
+  const timeOf = (place: number): number => share[place >> 1] + (place & 1);
+  const places = Int32Array.from({ length: 2 * share.length }, (_, i) => i);
+  places.sort((a, b) => timeOf(a) - timeOf(b) || a - b);
+  const placeOf = (hop: number): number => 2 * part[hop] + (late(hop) ? 1 : 0);
+  const next = new Int32Array(2 * share.length);
+  for (const event of events) next[placeOf(event >> 1)]++;
+  let from = 0;
+  for (const place of places) {
+    const many = next[place];
+    next[place] = from;
+    from += many;
+  }
+  const ordered = new Int32Array(events.length);
+  for (const event of events) ordered[next[placeOf(event >> 1)]++] = event;
+  return ordered;
 }
 
 function greatestCommon(a: number, b: number): number {

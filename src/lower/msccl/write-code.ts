@@ -98,7 +98,7 @@ function writingOf(
     remaining,
     isFused,
     /** [ranks * parts] where the rank has the part; it has not: NOWHERE. */
-    held: Float64Array.from(remaining, (_, at) => startPlace(buffers, at)),
+    held: startPlaces(buffers),
     /** [cells] hops that have yet to send what was there at the start; only where places of different parts share memory. */
     pending: new Int32Array(buffers.mixes ? buffers.cellOffset[moves.rankCount] : 0),
     late: [] as number[],
@@ -106,6 +106,12 @@ function writingOf(
 }
 
 type Writing = ReturnType<typeof writingOf>;
+
+function startPlaces(buffers: Buffers): Float64Array {
+  const held = new Float64Array(buffers.startAt.length);
+  for (let at = 0; at < held.length; at++) held[at] = startPlace(buffers, at);
+  return held;
+}
 
 /** Returns where a rank has a part at the start. */
 function startPlace(buffers: Buffers, at: number): Place {

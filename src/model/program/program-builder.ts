@@ -1,3 +1,4 @@
+import { growingInt32, growingUint8 } from "../numbers/column.ts";
 import { OPS, type Op, type Program, VIA, type Via } from "./program.ts";
 
 /** A range of chunks in a buffer of a rank; how many is said by the instruction. */
@@ -83,34 +84,34 @@ const OP_NUMBER = new Map<Op, number>(OPS.map((op, i) => [op, i]));
 /** Returns the number of an instruction's name. */
 export const opNumber = (op: Op): number => OP_NUMBER.get(op) as number;
 
-/** Columns of a program that grow with its blocks and instructions, and what they are in the end. */
+/** Columns of a program that grow with its blocks and instructions. */
 const COLUMNS = {
-  blockOffset: Int32Array,
-  blockId: Int32Array,
-  sendPeer: Int32Array,
-  recvPeer: Int32Array,
-  channel: Int32Array,
-  blockLine: Int32Array,
-  instructionOffset: Int32Array,
-  op: Uint8Array,
-  step: Int32Array,
-  line: Int32Array,
-  chunks: Int32Array,
-  via: Uint8Array,
-  receives: Uint8Array,
-  sends: Uint8Array,
-  publishes: Uint8Array,
-  operandOffset: Int32Array,
-  sourceCount: Int32Array,
-  operandRank: Int32Array,
-  operandBuffer: Uint8Array,
-  operandIndex: Int32Array,
-  operandPacket: Uint8Array,
-  waitOffset: Int32Array,
-  waitKind: Uint8Array,
-  waitOn: Int32Array,
-  postOffset: Int32Array,
-  postOn: Int32Array,
+  blockOffset: growingInt32,
+  blockId: growingInt32,
+  sendPeer: growingInt32,
+  recvPeer: growingInt32,
+  channel: growingInt32,
+  blockLine: growingInt32,
+  instructionOffset: growingInt32,
+  op: growingUint8,
+  step: growingInt32,
+  line: growingInt32,
+  chunks: growingInt32,
+  via: growingUint8,
+  receives: growingUint8,
+  sends: growingUint8,
+  publishes: growingUint8,
+  operandOffset: growingInt32,
+  sourceCount: growingInt32,
+  operandRank: growingInt32,
+  operandBuffer: growingUint8,
+  operandIndex: growingInt32,
+  operandPacket: growingUint8,
+  waitOffset: growingInt32,
+  waitKind: growingUint8,
+  waitOn: growingInt32,
+  postOffset: growingInt32,
+  postOn: growingInt32,
 } as const;
 type ColumnName = keyof typeof COLUMNS;
 const NAMES = Object.keys(COLUMNS) as ColumnName[];
@@ -120,10 +121,9 @@ export const programBuilder = (): ProgramBuilder => new ProgramBuilder();
 
 /** Collects a program rank by rank, block by block, instruction by instruction. */
 export class ProgramBuilder {
-  private readonly columns = Object.fromEntries(NAMES.map((name) => [name, []])) as unknown as Record<
-    ColumnName,
-    number[]
-  >;
+  private readonly columns = Object.fromEntries(NAMES.map((name) => [name, COLUMNS[name]()])) as {
+    [Name in ColumnName]: ReturnType<(typeof COLUMNS)[Name]>;
+  };
   private readonly events: ProgramEvent[] = [];
   private readonly barriers: ProgramBarrier[] = [];
 
@@ -140,7 +140,7 @@ export class ProgramBuilder {
     columns.channel.push(channel);
     columns.blockLine.push(line);
     columns.instructionOffset.push(columns.op.length);
-    return columns.blockId.push(id) - 1;
+    return columns.blockId.push(id);
   }
 
   /** Adds an instruction to the current block; returns its index among all. A WAIT_INSTRUCTION may name a later one. */
@@ -149,7 +149,7 @@ export class ProgramBuilder {
     const { columns } = this;
     const { op, instructionOffset } = columns;
     op.push(opNumber(instruction.op));
-    columns.step.push(instruction.step ?? op.length - 1 - instructionOffset[instructionOffset.length - 1]);
+    columns.step.push(instruction.step ?? op.length - 1 - instructionOffset.values[instructionOffset.length - 1]);
     columns.line.push(instruction.line ?? 0);
     columns.chunks.push(instruction.chunks ?? 0);
     columns.via.push(VIA.indexOf(instruction.via ?? "local"));
@@ -203,10 +203,7 @@ export class ProgramBuilder {
       waitOffset: columns.waitOn.length,
       postOffset: columns.postOn.length,
     };
-    const whole = NAMES.map((name) => {
-      const end = ends[name];
-      return [name, COLUMNS[name].from(end === undefined ? columns[name] : [...columns[name], end])];
-    });
+    const whole = NAMES.map((name) => [name, columns[name].whole(ends[name])]);
     return {
       ...header,
       ...(Object.fromEntries(whole) as Pick<Program, ColumnName>),

@@ -30,8 +30,15 @@ function writtenProgram({ program, verification, warnings }: MadeProgram, bytes:
   };
 }
 
+/** Returns what hears how far the making of a program is. */
+const making =
+  (world: World) =>
+  (step: Parameters<typeof progressOf>[0]): void =>
+    world.progress(progressOf(step));
+
 function write(world: World, made: MadeProgram, path: string): Written {
-  return writtenProgram(made, world.file(path).write([made.text]));
+  world.progress({ what: "writing" });
+  return writtenProgram(made, world.file(path).write(made.parts()));
 }
 
 /** A program that takes so many times what its schedule takes is worth another one. */
@@ -54,8 +61,9 @@ function rewrite(world: World, program: Program, path: string): Written {
   if (program.machine !== "msccl")
     throw new InputError(optionName("to", " msccl-xml"), "a schedule or MSCCL XML", "an MSCCL++ plan");
   const dialect = dialectOf(world.options);
-  const text = [...mscclXmlParts(program, { dialect, ...rangeOf(world.options) })].join("");
-  const found = limitViolations(program, dialect, text);
+  const parts = () => mscclXmlParts(program, { dialect, ...rangeOf(world.options) });
+  world.progress(progressOf({ phase: "limits", done: 0, total: 1 }));
+  const found = limitViolations(program, dialect, parts());
   const error = found.find(({ severity }) => severity === "error");
   if (error !== undefined)
     throw new InputError(
@@ -63,7 +71,8 @@ function rewrite(world: World, program: Program, path: string): Written {
       `one whose limits the program meets (${error.message}); a schedule or network exported with ${optionName("dialect")} ${dialect} does,`,
       dialect,
     );
-  const bytes = world.file(path).write([text]);
+  world.progress({ what: "writing" });
+  const bytes = world.file(path).write(parts());
   return { bytes, what: programText(program), notes: found.map(({ message }) => message) };
 }
 
@@ -112,10 +121,10 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
         refuseOptions(world.options, ["parts", "threadBlocks"], "a schedule of trees beside it", "not-alone");
       const options = programOptions(world.options, dialectOf(world.options));
       if (lowering !== undefined) {
-        const written = write(world, programOf(schedule, lowering), path);
+        const written = write(world, programOf(schedule, lowering, making(world)), path);
         return { ...written, notes: [...(note === undefined ? [] : [note]), ...(written.notes ?? [])] };
       }
-      const { made, us } = fastestProgram(schedule, options);
+      const { made, us } = fastestProgram(schedule, options, making(world));
       const written = write(world, made, path);
       return { ...written, notes: [...timeNotes(schedule, us), ...(written.notes ?? [])] };
     },
@@ -132,6 +141,6 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
       return lack !== null && isTreeFlow(schedule) && goesThroughSwitch(schedule) ? null : lack;
     },
     fromSchedule: (world, { schedule }, path) =>
-      write(world, programOf(schedule, programOptions(world.options, "mscclpp")), path),
+      write(world, programOf(schedule, programOptions(world.options, "mscclpp"), making(world)), path),
   },
 ];

@@ -65,7 +65,7 @@ export async function writeSizes(world: World, network: () => Promise<Topology>,
   );
   const files = ranges.map((range, i) => ({
     name: fileNameOf(range, i, ranges.length),
-    parts: [range.made.text],
+    parts: range.made.parts(),
   }));
   const bytes = folder.write(files);
   const { title, files: most } = RUNTIMES[dialect] as { readonly title: string; readonly files: number };

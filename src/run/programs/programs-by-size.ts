@@ -11,7 +11,7 @@ import { AUTO } from "../../synthesize/catalog.ts";
 import { type Algorithm, candidatesFor } from "../auto/candidates.ts";
 import type { CompareOptions } from "../compare.ts";
 import { boundedResult, type SynthesizeResult, synthesize } from "../synthesize.ts";
-import { fastestProgram, type MadeProgram, MOST_RANKS_SEARCHED, programOf } from "./programs.ts";
+import { fastestProgram, type MadeProgram, MOST_RANKS_SEARCHED, programOf, programUs } from "./programs.ts";
 
 /** Sizes that one program is for. */
 export interface SizeRange {
@@ -81,7 +81,7 @@ async function choiceFor(
         found.push({
           sizeBytes,
           algorithm: algorithm.name,
-          us,
+          us: us ?? programUs(made.program, result.schedule, sizeBytes),
           result,
           target: lowered,
           divides: sizeBytes % (made.program.loopChunks * ELEMENT_BYTES) === 0,
@@ -142,7 +142,7 @@ export async function programsBySize(
   const sizes = [...new Set(options.sizesBytes)].sort((a, b) => a - b);
   const choices: Choice[] = [];
   for (const size of sizes) choices.push(await choiceFor(engine, topology, size, options, target));
-  const plain = choices.map(({ result, target: lowered }) => programOf(result.schedule, lowered).text);
+  const plain = choices.map(({ result, target: lowered }) => [...programOf(result.schedule, lowered).parts()].join(""));
   const starts = choices.map((_, i) => i).filter((i) => i === 0 || plain[i] !== plain[i - 1]);
   return starts.map((first, r) => {
     const next = starts[r + 1] ?? choices.length;

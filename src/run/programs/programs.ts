@@ -6,7 +6,7 @@ import { kindOf } from "../../kinds/kinds.ts";
 import { lowerToMsccl } from "../../lower/msccl/lower.ts";
 import { lowerToPlan } from "../../lower/mscclpp/plan.ts";
 import { formatSize, toUs } from "../../model/numbers/units.ts";
-import type { Program } from "../../model/program/program.ts";
+import { instructionCount, type Program } from "../../model/program/program.ts";
 import { CONNECTIONS, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import { type AnySchedule, stepsOf, withoutPhases } from "../../model/steps/schedule.ts";
@@ -22,17 +22,18 @@ import { planLimitViolations } from "../../verify/runtime/plan-limits.ts";
 /** A program, verified and within the limits of its runtime, and its file. */
 export interface MadeProgram {
   readonly program: Program;
-  readonly text: string;
+  /** Yields the parts of its file, which is made while it is written. */
+  readonly parts: () => Iterable<string>;
   readonly verification: ProgramVerification;
   /** What the runtime takes but the user should know. */
   readonly warnings: readonly ProgramViolation[];
 }
 
-/** Returns what a runtime says of a program beside what it computes. `text` is the file, where there is one. */
+/** Returns what a runtime says of a program beside what it computes. `text` is the file, where there is one, or its parts. */
 export function limitViolations(
   program: Program,
   runtime: RuntimeName,
-  text: string | null,
+  text: string | Iterable<string> | null,
 ): readonly ProgramViolation[] {
   const { machine } = program;
   if (runtime === "mscclpp") {
@@ -51,6 +52,10 @@ function placementFor({ runtime, placement }: ProgramOptions, kind: string): "in
   if (runtime === "azure" || runtime === "rccl") return "both";
   return inPlaceByDefault.has(kind) || runtime === "mscclpp" ? "in" : "out";
 }
+
+/** How far the making of a program is, as of a pipeline's other steps. */
+type Making = (step: { readonly phase: string; readonly done: number; readonly total: number }) => void;
+const unheard: Making = () => {};
 
 /** Returns the program of a schedule, not judged. Throws InputError where it cannot meet a limit of the runtime, and for phases. */
 function lowered(given: AnySchedule, options: ProgramOptions): Program {
@@ -80,20 +85,23 @@ function simulatedTimes(schedule: Schedule) {
 }
 
 /** Returns a program with its file, once a judge has run it and held it against the runtime's limits. Throws InputError for these. */
-function judged(program: Program, schedule: AnySchedule, options: ProgramOptions): MadeProgram {
+function judged(program: Program, schedule: AnySchedule, options: ProgramOptions, onProgress: Making): MadeProgram {
   const { runtime, minBytes, maxBytes } = options;
   const range = { ...(minBytes === undefined ? {} : { minBytes }), ...(maxBytes === undefined ? {} : { maxBytes }) };
-  const parts =
+  const parts = () =>
     runtime === "mscclpp" ? mscclppJsonParts(program, range) : mscclXmlParts(program, { dialect: runtime, ...range });
-  const text = [...parts].join("");
-  const found = limitViolations(program, runtime, text);
+  onProgress({ phase: "limits", done: 0, total: 1 });
+  const found = limitViolations(program, runtime, parts());
   const error = found.find(({ severity }) => severity === "error");
   if (error !== undefined) {
     throw new InputError(optionName("to"), `a program within the limits of ${RUNTIMES[runtime].title}`, error.message);
   }
-  const verification = verifyProgram(maxBytes === undefined ? program : { ...program, maxBytes }, { limit: 1 });
+  const verification = verifyProgram(maxBytes === undefined ? program : { ...program, maxBytes }, {
+    limit: 1,
+    onProgress: (done, total) => onProgress({ phase: "judge", done, total }),
+  });
   const wrong = verification.violations[0];
-  if (verification.violationCount === 0) return { program, text, verification, warnings: found };
+  if (verification.violationCount === 0) return { program, parts, verification, warnings: found };
   // instructions of several chunks may have to travel as one message: they do so up to some size
   const most = program.machine === "msccl" ? greatestWhole(program) : Number.POSITIVE_INFINITY;
   if (wrong?.kind !== "deadlock" || !(most < (maxBytes ?? Number.POSITIVE_INFINITY)))
@@ -104,7 +112,7 @@ function judged(program: Program, schedule: AnySchedule, options: ProgramOptions
       `at most ${formatSize(most)} for messages of so many chunks`,
       "more",
     );
-  return judged(program, schedule, { ...options, maxBytes: most });
+  return judged(program, schedule, { ...options, maxBytes: most }, onProgress);
 }
 
 /** Returns the greatest size at which every instruction's chunks travel as one message. */
@@ -115,10 +123,13 @@ function greatestWhole({ chunks, sends, protocol, loopChunks }: Program): number
 
 /**
  * Returns the program of a schedule with its file, after a judge has run it and held it against the runtime's limits.
- * Throws InputError where it cannot meet a limit, naming it, and for phases.
+ * `onProgress` hears of its steps: "lower", "limits" and "judge". Throws InputError where it cannot meet a limit, naming it, and for
+ * phases.
  */
-export const programOf = (schedule: AnySchedule, options: ProgramOptions): MadeProgram =>
-  judged(lowered(schedule, options), schedule, options);
+export function programOf(schedule: AnySchedule, options: ProgramOptions, onProgress: Making = unheard): MadeProgram {
+  onProgress({ phase: "lower", done: 0, total: 1 });
+  return judged(lowered(schedule, options), schedule, options, onProgress);
+}
 
 /** Parts of each tree's data that are tried: few for small sizes, more to fill pipelines. */
 const PARTS_TRIED = [6, 1, 16, 3];
@@ -143,17 +154,22 @@ function shapesOf(schedule: AnySchedule, { parts, joining, passing }: ProgramOpt
 
 /** The usual answer is taken unless another is better by more than this share. */
 const WORTH_IT = 0.99;
+const LONG = Number.POSITIVE_INFINITY;
 /** Transfers that are lowered, and messages and instructions that are simulated, at most, but for the first program. */
 const MOST_WORK = 3e6;
 /** Programs are compared at no more bytes, and so many for each rank: enough for pipelines to fill. */
 const ENOUGH_BYTES = 2 ** 26;
 const ENOUGH_BYTES_PER_RANK = 2 ** 23;
 
+/** Programs of more instructions are not simulated: the first that can be made is taken. */
+const MOST_INSTRUCTIONS = 5e5;
+
 /** A program as simulated. */
 interface Candidate {
   readonly program: Program;
   readonly options: ProgramOptions;
-  readonly us: number;
+  /** null: too large to be simulated on the way. */
+  readonly us: number | null;
 }
 
 /**
@@ -163,6 +179,7 @@ interface Candidate {
 export function fastestProgram(
   schedule: AnySchedule,
   target: ProgramOptions,
+  onProgress: Making = unheard,
 ): Candidate & { readonly made: MadeProgram } {
   const { topology, collective } = schedule;
   const { sizeBytes } = collective;
@@ -173,9 +190,15 @@ export function fastestProgram(
   let work = 0;
   const tryOne = (options: ProgramOptions, made: () => Program): Program | null => {
     if (work >= MOST_WORK) return null;
+    onProgress({ phase: "lower", done: Math.round((100 * work) / MOST_WORK), total: 100 });
     work += transfers;
     try {
       const program = made();
+      if (instructionCount(program) > MOST_INSTRUCTIONS) {
+        work = MOST_WORK;
+        found.push({ program, options, us: null });
+        return null;
+      }
       const { ps, messages, instructions } = simulateProgram(program, topology, {
         sizeBytes: comparedBytes,
         rankToNpu: collective.groupMembers,
@@ -191,7 +214,7 @@ export function fastestProgram(
   };
   const bestOf = (): Candidate | undefined =>
     found.reduce<Candidate | undefined>(
-      (best, one) => (best === undefined || one.us < best.us * WORTH_IT ? one : best),
+      (best, one) => (best === undefined || (one.us ?? LONG) < (best.us ?? LONG) * WORTH_IT ? one : best),
       undefined,
     );
   const { runtime } = target;
@@ -215,12 +238,9 @@ export function fastestProgram(
     const best = bestOf();
     if (best === undefined) throw refused;
     try {
-      const made = judged(best.program, schedule, best.options);
-      return {
-        ...best,
-        made,
-        us: sizeBytes === comparedBytes ? best.us : programUs(made.program, schedule, sizeBytes),
-      };
+      const made = judged(best.program, schedule, best.options, onProgress);
+      const isKnown = best.us === null || sizeBytes === comparedBytes;
+      return { ...best, made, us: isKnown ? best.us : programUs(made.program, schedule, sizeBytes) };
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       refused = error;

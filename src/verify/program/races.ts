@@ -1,4 +1,4 @@
-import { addTo } from "../../model/numbers/ordering.ts";
+import { addTo, indicesBelow } from "../../model/numbers/ordering.ts";
 import {
   blockCount,
   instructionCount,
@@ -9,7 +9,7 @@ import {
 } from "../../model/program/program.ts";
 import { isNop } from "./form.ts";
 import { cellOf, isIdentity, type ProgramMemory } from "./memory.ts";
-import { clocksFit, forPackets, type Wiring } from "./wiring.ts";
+import { clocksFit, forPackets, KEPT, touchersOf, type Wiring, WRITTEN } from "./wiring.ts";
 import { chunkWords, type Findings, instructionWords } from "./words.ts";
 
 /** Whether chunk `chunkOfA` of an earlier instruction is over when chunk `chunk` of the visited one begins, in every course. */
@@ -19,7 +19,11 @@ type Visit = (instruction: number, before: Before) => void;
 /**
  * Records data races: two accesses to a chunk of memory, one of them at least a write, of which either may come first. Rank by
  * rank; per chunk the last write is kept and the reads since, which suffices for the first race on every chunk (Flanagan and
- * Freund, FastTrack, 2009). `order` is one course. O(ranks x instructions x blocks that touch a rank), `progress` after each.
+ * Freund, FastTrack, 2009). `order` is one course; `progress` is called after each rank.
+ *
+ * Nearly always what the blocks that touch a rank's memory tell each other orders all accesses to it. That is looked at first:
+ * an order of fewer things, so what it puts in order is in order. Only where it leaves something open all blocks of all ranks are
+ * asked, through which the order may come. O(instructions x blocks that touch a rank), and that times the ranks of the second kind.
  */
 export function checkRaces(
   program: Program,
@@ -29,45 +33,55 @@ export function checkRaces(
   found: Findings,
   progress: (rank: number) => void,
 ): void {
-  if (!clocksFit(program, wiring)) {
-    found.error("too-large", () => "too many thread blocks touch the same memory to be judged for data races");
-    return;
-  }
-  const phases = program.machine === "mscclpp" ? phasesOf(program, wiring) : null;
-  const walk = (rank: number, visit: Visit): void =>
-    phases === null
-      ? walkMsccl(program, wiring, order, rank, visit)
-      : walkMscclpp(program, wiring, phases, order, rank, visit);
+  const walks =
+    program.machine === "msccl" ? walksOfMsccl(program, wiring, order) : walksOfPlan(program, wiring, order);
   // What copies memory onto itself undoes the writes of others that come in between, and is in nobody else's way: a read.
-  const onlyReads = Uint8Array.from({ length: instructionCount(program) }, (_, i) => +isIdentity(program, memory, i));
-  for (let rank = 0; rank < program.rankCount; rank++) {
+  const onlyReads = new Uint8Array(instructionCount(program));
+  for (let i = 0; i < onlyReads.length; i++) onlyReads[i] = isIdentity(program, memory, i) ? 1 : 0;
+  const look = (rank: number, walk: (visit: Visit) => void, race: Race): void => {
     const low = memory.rankStart[rank];
-    const cells = memory.rankStart[rank + 1] - low;
-    const accesses = accessesOf(program, wiring, cells, found);
-    walk(rank, (i, before) => {
+    const access = accessesOf(memory.rankStart[rank + 1] - low, race);
+    walk((i, before) => {
       const first = program.operandOffset[i];
       const middle = first + program.sourceCount[i];
       const last = onlyReads[i] === 1 ? middle : program.operandOffset[i + 1];
       for (let o = first; o < last; o++) {
         if (program.operandRank[o] !== rank) continue;
         const cell = cellOf(program, memory, o) - low;
-        for (let k = 0; k < program.chunks[i]; k++) accesses.access(i, o, cell + k, k, o >= middle, before);
+        for (let k = 0; k < program.chunks[i]; k++) access(i, o, cell + k, k, o >= middle, before);
       }
     });
+  };
+  const fits = clocksFit(program);
+  let written = 0;
+  for (let rank = 0; rank < program.rankCount; rank++) {
+    const near = walks.near(rank);
+    written += near.words;
+    let open = near.words > KEPT || written > WRITTEN ? 1 : 0;
+    if (open === 0) look(rank, near.walk, () => open++);
+    if (open > 0 && !fits) {
+      found.error("too-large", () => "too many thread blocks touch the same memory to be judged for data races");
+      return;
+    }
+    if (open > 0) look(rank, walks.far(rank), reporter(program, wiring, found));
     progress(rank);
   }
 }
 
-/** Returns what takes in the accesses to one rank's memory, of `cells` chunks. */
-function accessesOf(program: Program, wiring: Wiring, cells: number, found: Findings) {
-  const writeBy = new Int32Array(cells).fill(-1);
-  const writeChunk = new Int32Array(cells);
-  const reads = new Int32Array(cells).fill(-1);
-  const by: number[] = [];
-  const chunkOf: number[] = [];
-  const next: number[] = [];
+/** Walks over what touches a rank's memory: with what those blocks tell each other, and with what all blocks do. */
+interface Walks {
+  /** `words`: of clocks that it writes at most, and keeps. */
+  readonly near: (rank: number) => { readonly words: number; readonly walk: (visit: Visit) => void };
+  readonly far: (rank: number) => (visit: Visit) => void;
+}
+
+/** Told of a race between two instructions, `a` the earlier one, about a chunk of an operand of `b`. */
+type Race = (a: number, aWrites: boolean, b: number, operand: number, chunk: number, bWrites: boolean) => void;
+
+/** Returns what records races, each pair of instructions once. */
+function reporter(program: Program, wiring: Wiring, found: Findings): Race {
   const told = new Set<number>();
-  const race = (a: number, aWrites: boolean, b: number, operand: number, chunk: number, bWrites: boolean): void => {
+  return (a, aWrites, b, operand, chunk, bWrites) => {
     const pair = a * instructionCount(program) + b;
     if (told.has(pair)) return;
     told.add(pair);
@@ -79,31 +93,97 @@ function accessesOf(program: Program, wiring: Wiring, cells: number, found: Find
       b,
     );
   };
-  return {
-    access(i: number, operand: number, cell: number, chunk: number, writes: boolean, before: Before): void {
-      const writer = writeBy[cell];
-      if (writer >= 0 && writer !== i && !before(writer, writeChunk[cell], chunk))
-        race(writer, true, i, operand, chunk, writes);
-      const head = reads[cell];
-      if (!writes) {
-        if (head >= 0 && before(by[head], chunkOf[head], chunk)) {
-          chunkOf[head] = chunk;
-          by[head] = i;
-          return;
-        }
-        by.push(i);
-        chunkOf.push(chunk);
-        next.push(head);
-        reads[cell] = by.length - 1;
+}
+
+/** Returns what takes in the accesses to one rank's memory, of `cells` chunks. */
+function accessesOf(cells: number, race: Race) {
+  const writeBy = new Int32Array(cells).fill(-1);
+  const writeChunk = new Int32Array(cells);
+  const reads = new Int32Array(cells).fill(-1);
+  const by: number[] = [];
+  const chunkOf: number[] = [];
+  const next: number[] = [];
+  return (i: number, operand: number, cell: number, chunk: number, writes: boolean, before: Before): void => {
+    const writer = writeBy[cell];
+    if (writer >= 0 && writer !== i && !before(writer, writeChunk[cell], chunk))
+      race(writer, true, i, operand, chunk, writes);
+    const head = reads[cell];
+    if (!writes) {
+      if (head >= 0 && before(by[head], chunkOf[head], chunk)) {
+        chunkOf[head] = chunk;
+        by[head] = i;
         return;
       }
-      for (let read = head; read >= 0; read = next[read])
-        if (by[read] !== i && !before(by[read], chunkOf[read], chunk)) race(by[read], false, i, operand, chunk, true);
-      reads[cell] = -1;
-      writeBy[cell] = i;
-      writeChunk[cell] = chunk;
-    },
+      by.push(i);
+      chunkOf.push(chunk);
+      next.push(head);
+      reads[cell] = by.length - 1;
+      return;
+    }
+    for (let read = head; read >= 0; read = next[read])
+      if (by[read] !== i && !before(by[read], chunkOf[read], chunk)) race(by[read], false, i, operand, chunk, true);
+    reads[cell] = -1;
+    writeBy[cell] = i;
+    writeChunk[cell] = chunk;
   };
+}
+
+function walksOfMsccl(program: Program, wiring: Wiring, order: Int32Array): Walks {
+  const own = byRank(program, wiring, order);
+  return {
+    near(rank) {
+      const blocks = program.blockOffset[rank + 1] - program.blockOffset[rank];
+      const words = (own(rank).length + blocks) * blocks;
+      return { words, walk: (visit) => walkWaits(program, wiring, own(rank), rank, visit) };
+    },
+    far: (rank) => (visit) => walkMsccl(program, wiring, order, rank, visit),
+  };
+}
+
+/** Returns a function that returns the instructions of a rank in the order given. O(instructions) in all. */
+function byRank(program: Program, { blockOf, rankOf }: Wiring, order: Int32Array): (rank: number) => Int32Array {
+  const { blockOffset, instructionOffset, rankCount } = program;
+  const startOf = (rank: number): number => instructionOffset[blockOffset[rank]];
+  const next = Int32Array.from({ length: rankCount }, (_, rank) => startOf(rank));
+  const sorted = new Int32Array(order.length);
+  for (const i of order) sorted[next[rankOf[blockOf[i]]]++] = i;
+  return (rank) => sorted.subarray(startOf(rank), startOf(rank + 1));
+}
+
+/**
+ * Calls `visit` for every instruction of a rank of msccl, in the order given, with what is certain to have happened before it by the
+ * blocks' own order and their waits for each other, messages left aside. O(instructions of the rank x its blocks).
+ */
+function walkWaits(
+  program: Program,
+  { blockOf, publisher }: Wiring,
+  own: Int32Array,
+  rank: number,
+  visit: Visit,
+): void {
+  const { instructionOffset, waitOffset, blockOffset } = program;
+  const low = blockOffset[rank];
+  const lanes = blockOffset[rank + 1] - low;
+  if (lanes < 2) return;
+  const first = instructionOffset[low];
+  const isAwaited = new Uint8Array(own.length);
+  for (const i of own) for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++) isAwaited[publisher[w] - first] = 1;
+  const known = new Int32Array(lanes * lanes);
+  const kept = slots(lanes);
+  const ofStep = new Int32Array(own.length);
+  let row = 0;
+  const before: Before = (a) => known[row + blockOf[a] - low] > a - instructionOffset[blockOf[a]];
+  for (const i of own) {
+    const lane = blockOf[i] - low;
+    row = lane * lanes;
+    for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++)
+      raise(known, row, kept.data(), ofStep[publisher[w] - first], lanes);
+    visit(i, before);
+    known[row + lane] = i - instructionOffset[low + lane] + 1;
+    if (isAwaited[i - first] === 0) continue;
+    ofStep[i - first] = kept.take();
+    put(kept.data(), ofStep[i - first], known, row, lanes);
+  }
 }
 
 /**
@@ -190,68 +270,150 @@ function chunksOfMessages({ sends, chunks }: Program): number {
  * memory, how many of its phases are over, then a bit for each chunk that is told of singly. Relaxed signals order as others do:
  * the runtime's own plans use them to tell that data is there. O(instructions x words of a clock).
  */
-function walkMscclpp(
-  program: Program,
-  wiring: Wiring,
-  phases: Phases,
-  order: Int32Array,
-  rank: number,
-  visit: Visit,
-): void {
-  const walk = walkOf(program, wiring, phases, rank);
-  const { touches, clock, words, begun, next, own, kept, ofPost, postReaders, reached } = walk;
+function walkMscclpp(scope: Scope, order: Int32Array, visit: Visit): void {
+  const walk = walkOf(scope);
+  const { program, wiring, phases, ofPost, row, givesBack } = scope;
+  const { clock, words, begun, next, own, kept, postReaders, reached } = walk;
   const { waitOffset, waitKind, waitOn, instructionOffset } = program;
   const before: Before = (a, chunkOfA, chunk) => isBefore(walk, a, chunkOfA, chunk);
   for (const i of order) {
     const block = wiring.blockOf[i];
+    const at = row[block] * words;
     for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++)
       if (waitKind[w] === WAIT_BARRIER) meet(walk, i, waitOn[w], wiring.generation[w]);
-    put(own, 0, begun, block * words, words);
+    put(own, 0, begun, at, words);
     for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++)
       for (let p = phases.postOffset[w]; p < phases.postOffset[w + 1]; p++) {
         const post = phases.posts[p];
+        if (ofPost[post] < 0) continue;
         if (phases.postBringsData[p] === 1) join(clock, own, 0, kept.data(), ofPost[post]);
         else raise(own, 0, kept.data(), ofPost[post], clock.lanes);
-        if (--postReaders[post] === 0) kept.give(ofPost[post]);
+        if (givesBack && --postReaders[post] === 0) kept.give(ofPost[post]);
       }
-    join(clock, next, block * words, own, 0);
-    takePackets(walk, i, block * words);
-    if (touches[i] === 1) visit(i, before);
+    join(clock, next, at, own, 0);
+    takePackets(walk, i, at);
+    if (scope.lane[block] >= 0) visit(i, before);
     tell(walk, i);
     if (isNop(program, i)) endPhase(walk, block, phases.phase[i] + 1);
-    reached[block] = Math.min(i + 1, instructionOffset[block + 1] - 1);
+    reached[row[block]] = Math.min(i + 1, instructionOffset[block + 1] - 1);
   }
+}
+
+/** Which blocks a walk over what touches a rank's memory listens to. */
+interface Scope {
+  readonly program: Program;
+  readonly wiring: Wiring;
+  readonly phases: Phases;
+  /** Blocks listened to: how many; [blocks] the place of each among them, -1: its posts, packets and meetings are left aside. */
+  readonly rows: number;
+  readonly row: Int32Array;
+  /** [rows] block. */
+  readonly blocks: ArrayLike<number>;
+  /** [blocks] a number for those that touch the memory, -1 for others; how many there are. */
+  readonly lane: Int32Array;
+  readonly lanes: number;
+  /** [instructions] a number for the first chunk of each that touches the memory and is told of singly, -1 for others; how many chunks. */
+  readonly firstBit: Int32Array;
+  readonly bits: number;
+  /** [instructions], [singles] where their clocks are, -1: nowhere. */
+  readonly ofPost: Int32Array;
+  readonly ofSingle: Int32Array;
+  /** All that read a clock are listened to, so its place can be given back after the last of them. */
+  readonly givesBack: boolean;
+}
+
+const wordsOf = ({ lanes, bits }: Pick<Scope, "lanes" | "bits">): number => lanes + Math.ceil(bits / 32);
+
+/** Returns the walks of an mscclpp program. What walks use by instruction and by block is made once, for there are many ranks. */
+function walksOfPlan(program: Program, wiring: Wiring, order: Int32Array): Walks {
+  const phases = phasesOf(program, wiring);
+  const touchers = touchersOf(program);
+  const blocks = blockCount(program);
+  const count = instructionCount(program);
+  const places = new Int32Array(count);
+  order.forEach((i, place) => {
+    places[i] = place;
+  });
+  const row = new Int32Array(blocks).fill(-1);
+  const firstBit = new Int32Array(count).fill(-1);
+  const ofPost = new Int32Array(count).fill(-1);
+  const ofSingle = new Int32Array(phases.singles).fill(-1);
+  const shared = { program, wiring, phases, firstBit, ofPost, ofSingle };
+  const touchersAt = (rank: number): Int32Array =>
+    touchers.blocks.subarray(touchers.offset[rank], touchers.offset[rank + 1]);
+  const forget = (instructions: Int32Array): void => {
+    for (const i of instructions) {
+      firstBit[i] = -1;
+      ofPost[i] = -1;
+      const single = phases.single[i];
+      if (single >= 0) ofSingle.fill(-1, single, single + program.chunks[i]);
+    }
+  };
+  return {
+    near(rank) {
+      const near = touchersAt(rank);
+      const own = instructionsOf(program, near, places, order);
+      const bits = numberBits(program, phases.single, own, rank, firstBit);
+      const lanes = near.length;
+      const scope = { ...shared, rows: lanes, row, blocks: near, lane: row, lanes, bits, givesBack: false };
+      return {
+        words: (own.length + 2 * lanes) * wordsOf(scope),
+        walk(visit) {
+          near.forEach((block, lane) => {
+            row[block] = lane;
+          });
+          walkMscclpp(scope, own, visit);
+          for (const block of near) row[block] = -1;
+          forget(own);
+        },
+      };
+    },
+    far: (rank) => (visit) => {
+      const lane = new Int32Array(blocks).fill(-1);
+      touchersAt(rank).forEach((block, k) => {
+        lane[block] = k;
+      });
+      const bits = numberBits(program, phases.single, order, rank, firstBit);
+      const lanes = touchersAt(rank).length;
+      const all = indicesBelow(blocks);
+      walkMscclpp({ ...shared, rows: blocks, row: all, blocks: all, lane, lanes, bits, givesBack: true }, order, visit);
+      forget(order);
+    },
+  };
+}
+
+/** Returns the instructions of some blocks in the order of their places in `order`. O(n log n). */
+function instructionsOf(program: Program, blocks: Int32Array, places: Int32Array, order: Int32Array): Int32Array {
+  const { instructionOffset } = program;
+  const many = blocks.reduce((sum, b) => sum + instructionOffset[b + 1] - instructionOffset[b], 0);
+  const own = new Int32Array(many);
+  let next = 0;
+  for (const b of blocks) {
+    own.set(places.subarray(instructionOffset[b], instructionOffset[b + 1]), next);
+    next += instructionOffset[b + 1] - instructionOffset[b];
+  }
+  return own.sort().map((place) => order[place]);
 }
 
 /** A walk over the instructions that touch the memory of a rank. */
 type Walk = ReturnType<typeof walkOf>;
 
-function walkOf(program: Program, wiring: Wiring, phases: Phases, rank: number) {
-  const blocks = blockCount(program);
-  const touches = touching(program, rank);
-  const { lane, lanes } = lanesOf(program, wiring.blockOf, touches);
-  const { first, bits } = bitsOf(program, phases.single, touches);
-  const words = lanes + Math.ceil(bits / 32);
+function walkOf(scope: Scope) {
+  const { program, phases, rows, blocks, lanes, givesBack } = scope;
+  const words = wordsOf(scope);
   return {
-    program,
-    wiring,
-    phases,
-    touches,
-    lane,
-    firstBit: first,
+    ...scope,
     words,
     clock: { lanes, words },
-    /** [blocks] clocks when the phase that it is in began, and what the next one will know. */
-    begun: new Int32Array(blocks * words),
-    next: new Int32Array(blocks * words),
-    /** [blocks] the instruction that comes next, or the last one. */
-    reached: program.instructionOffset.slice(0, blocks),
+    /** [rows] clocks when the phase that it is in began, and what the next one will know. */
+    begun: new Int32Array(rows * words),
+    next: new Int32Array(rows * words),
+    /** [rows] the instruction that comes next, or the last one. */
+    reached: Int32Array.from({ length: rows }, (_, k) => program.instructionOffset[blocks[k]]),
     kept: slots(words),
-    /** [instructions], [singles] clocks in `kept`, and who has still to read them. */
-    ofPost: new Int32Array(instructionCount(program)).fill(-1),
-    postReaders: Int32Array.from(phases.postReaders),
-    ofSingle: new Int32Array(phases.singles).fill(-1),
-    packetReaders: Int32Array.from(phases.packetReaders),
+    /** [instructions], [singles] who has still to read their clocks. */
+    postReaders: givesBack ? phases.postReaders.slice() : phases.postReaders,
+    packetReaders: givesBack ? phases.packetReaders.slice() : phases.packetReaders,
     meetings: new Map<string, { readonly at: number; left: number }>(),
     /** Of the instruction that is visited: its clock, and where it reads packets one for each of its chunks. */
     own: new Int32Array(words),
@@ -271,27 +433,28 @@ function isBefore(walk: Walk, a: number, chunkOfA: number, chunk: number): boole
 }
 
 /** Ends the phase of a block: what it waited for, and all of the phase, is known from now on. */
-function endPhase({ lane, words, begun, next }: Walk, block: number, over: number): void {
-  if (lane[block] >= 0) next[block * words + lane[block]] = over;
-  put(begun, block * words, next, block * words, words);
+function endPhase({ lane, row, words, begun, next }: Walk, block: number, over: number): void {
+  const at = row[block] * words;
+  if (lane[block] >= 0) next[at + lane[block]] = over;
+  put(begun, at, next, at, words);
 }
 
 function meet(walk: Walk, i: number, barrier: number, number: number): void {
-  const { phases, wiring, clock, words, begun, next, kept, meetings, reached } = walk;
+  const { phases, wiring, row, clock, words, begun, next, kept, meetings, reached } = walk;
   const name = `${barrier} ${number}`;
   let meeting = meetings.get(name);
   if (meeting === undefined) {
-    const comers = wiring.comers[barrier];
+    const comers = wiring.comers[barrier].filter((block) => row[block] >= 0);
     meeting = { at: kept.take(), left: comers.length };
     meetings.set(name, meeting);
     kept.data().fill(0, meeting.at, meeting.at + words);
     for (const block of comers) {
-      endPhase(walk, block, phases.phase[reached[block]]);
-      join(clock, kept.data(), meeting.at, begun, block * words);
+      endPhase(walk, block, phases.phase[reached[row[block]]]);
+      join(clock, kept.data(), meeting.at, begun, row[block] * words);
     }
   }
   const block = wiring.blockOf[i];
-  join(clock, next, block * words, kept.data(), meeting.at);
+  join(clock, next, row[block] * words, kept.data(), meeting.at);
   endPhase(walk, block, phases.phase[i] + 1);
   if (--meeting.left > 0) return;
   kept.give(meeting.at);
@@ -311,8 +474,9 @@ function takePackets(walk: Walk, i: number, at: number): void {
   for (let k = 0; k < chunks; k++) put(byChunk, k * words, own, 0, words);
   for (let p = first; p < last; p++) {
     const from = phases.packetFrom[p];
+    if (ofSingle[from] < 0) continue;
     join(clock, byChunk, phases.packetChunk[p] * words, kept.data(), ofSingle[from]);
-    if (--packetReaders[from] === 0) kept.give(ofSingle[from]);
+    if (walk.givesBack && --packetReaders[from] === 0) kept.give(ofSingle[from]);
   }
   for (let k = 0; k < chunks; k++) join(clock, next, at, byChunk, k * words);
 }
@@ -355,33 +519,21 @@ function join({ lanes, words }: ClockForm, into: Int32Array, at: number, from: I
   for (let w = lanes; w < words; w++) into[at + w] |= from[fromAt + w];
 }
 
-/** Returns 1 for instructions that have an operand in a rank's memory. */
-function touching(program: Program, rank: number): Uint8Array {
-  const touches = new Uint8Array(instructionCount(program));
-  for (let i = 0; i < touches.length; i++)
-    for (let o = program.operandOffset[i]; o < program.operandOffset[i + 1]; o++)
-      if (program.operandRank[o] === rank) touches[i] = 1;
-  return touches;
-}
-
-/** Returns a number for every block with such an instruction, -1 for others. */
-function lanesOf(program: Program, blockOf: Int32Array, touches: Uint8Array) {
-  const lane = new Int32Array(blockCount(program)).fill(-1);
-  let lanes = 0;
-  for (let i = 0; i < touches.length; i++) if (touches[i] === 1 && lane[blockOf[i]] < 0) lane[blockOf[i]] = lanes++;
-  return { lane, lanes };
-}
-
-/** Returns a number for the first chunk of every such instruction that is told of singly, -1 for others. */
-function bitsOf(program: Program, single: Int32Array, touches: Uint8Array) {
-  const first = new Int32Array(touches.length).fill(-1);
+/** Numbers, in `first`, the first chunks of instructions that touch a rank's memory and are told of singly; returns how many chunks. */
+function numberBits(
+  { operandOffset, operandRank, chunks }: Program,
+  single: Int32Array,
+  instructions: Int32Array,
+  rank: number,
+  first: Int32Array,
+): number {
   let bits = 0;
-  for (let i = 0; i < touches.length; i++) {
-    if (touches[i] === 0 || single[i] < 0) continue;
+  for (const i of instructions) {
+    if (single[i] < 0 || !operandRank.subarray(operandOffset[i], operandOffset[i + 1]).includes(rank)) continue;
     first[i] = bits;
-    bits += program.chunks[i];
+    bits += chunks[i];
   }
-  return { first, bits };
+  return bits;
 }
 
 /** Clocks that are kept until all who wait for them have read them. */

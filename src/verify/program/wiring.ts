@@ -251,34 +251,47 @@ export function packetTotal(program: Program): number {
 }
 
 /** Words of clocks that may be written in all, which takes some minutes, and kept at a time, which is 1 GiB. */
-const WRITTEN = 2 ** 34;
-const KEPT = 2 ** 28;
+export const WRITTEN = 2 ** 34;
+export const KEPT = 2 ** 28;
 
 /**
  * Returns whether the clocks of all instructions can be written, rank by rank: a word for each block that touches the rank's
  * memory. O(instructions + operands).
  */
-export function clocksFit(program: Program, wiring: Wiring): boolean {
-  const blocksOf = touchingBlocks(program, wiring);
-  const all = blocksOf.reduce((sum, blocks) => sum + blocks, 0);
-  const most = blocksOf.reduce((high, blocks) => Math.max(high, blocks), 0);
+export function clocksFit(program: Program): boolean {
+  const { blockOffset, rankCount } = program;
+  // of msccl, at most its own
+  const offset = program.machine === "msccl" ? blockOffset : touchersOf(program).offset;
+  let most = 0;
+  for (let r = 0; r < rankCount; r++) most = Math.max(most, offset[r + 1] - offset[r]);
   const instructions = instructionCount(program);
-  return instructions * all <= WRITTEN && (instructions + 2 * blockCount(program)) * most <= KEPT;
+  return instructions * offset[rankCount] <= WRITTEN && (instructions + 2 * blockCount(program)) * most <= KEPT;
 }
 
-/** Returns for each rank how many blocks touch its memory: of msccl, at most its own. */
-function touchingBlocks(program: Program, wiring: Wiring): Int32Array {
-  const { blockOffset, rankCount } = program;
-  if (program.machine === "msccl")
-    return Int32Array.from({ length: rankCount }, (_, r) => blockOffset[r + 1] - blockOffset[r]);
-  const blocksOf = new Int32Array(rankCount);
-  const seen = new Set<number>();
-  for (let i = 0; i < instructionCount(program); i++)
-    for (let o = program.operandOffset[i]; o < program.operandOffset[i + 1]; o++) {
-      const pair = program.operandRank[o] * blockCount(program) + wiring.blockOf[i];
-      if (seen.has(pair)) continue;
-      seen.add(pair);
-      blocksOf[program.operandRank[o]]++;
+/** Returns the blocks that touch the memory of each rank, ascending: those of rank r are offset[r] .. offset[r + 1] - 1. O(operands). */
+export function touchersOf(program: Program): { readonly offset: Int32Array; readonly blocks: Int32Array } {
+  const { rankCount, instructionOffset, operandOffset, operandRank } = program;
+  const each = (use: (rank: number, block: number) => void): void => {
+    const last = new Int32Array(rankCount).fill(-1);
+    for (let block = 0; block < blockCount(program); block++) {
+      const end = operandOffset[instructionOffset[block + 1]];
+      for (let o = operandOffset[instructionOffset[block]]; o < end; o++) {
+        const rank = operandRank[o];
+        if (last[rank] === block) continue;
+        last[rank] = block;
+        use(rank, block);
+      }
     }
-  return blocksOf;
+  };
+  const offset = new Int32Array(rankCount + 1);
+  each((rank) => {
+    offset[rank + 1]++;
+  });
+  for (let rank = 0; rank < rankCount; rank++) offset[rank + 1] += offset[rank];
+  const next = offset.slice();
+  const blocks = new Int32Array(offset[rankCount]);
+  each((rank, block) => {
+    blocks[next[rank]++] = block;
+  });
+  return { offset, blocks };
 }

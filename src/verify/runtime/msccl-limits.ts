@@ -5,13 +5,13 @@ import { atInstruction, type LimitReport, limitReport, placeOfBlock, whereOfBloc
 
 /**
  * Returns what keeps a runtime from loading or running an msccl program as it is meant, beside what the program computes; at most a
- * hundred violations of a kind. `text` is the file, where there is one: it is looked at with the eyes of the runtime's own
- * parser. What a program was read from, or what was written from it, both will do. O(text + instructions).
+ * hundred violations of a kind. `text` is the file, where there is one, or its parts, each of whole elements: it is looked at with the
+ * eyes of the runtime's own parser. What a program was read from, or what was written from it, both will do. O(text + instructions).
  */
 export function mscclLimitViolations(
   program: Program,
   runtimeName: MscclRuntime["name"],
-  text: string | null,
+  text: string | Iterable<string> | null,
 ): readonly ProgramViolation[] {
   const runtime = MSCCL_RUNTIMES[runtimeName];
   const report = limitReport();
@@ -19,7 +19,7 @@ export function mscclLimitViolations(
     report.error("machine", `the program is for ${program.machine}, but ${runtime.title} runs MSCCL programs`);
     return report.violations;
   }
-  const algo = text === null ? null : reportText(text, runtime, report);
+  const algo = text === null ? null : reportText(typeof text === "string" ? [text] : text, runtime, report);
   const steps = executorSteps(program);
   reportFile(program, runtime, algo, steps.perBlock, report);
   reportUnusedChannels(program, report);
@@ -569,44 +569,93 @@ function lineCounter(text: string): (at: number) => number {
  * declaration, no TAB, no text, no single quotes, no line break within a tag, no entities; it keeps 16 attributes of an element.
  * Returns the attributes that it finds on <algo>, null where there is none. O(text).
  */
-function reportText(text: string, runtime: MscclRuntime, report: LimitReport): ReadonlyMap<string, string> | null {
-  const lineAt = lineCounter(text);
+function reportText(
+  parts: Iterable<string>,
+  runtime: MscclRuntime,
+  report: LimitReport,
+): ReadonlyMap<string, string> | null {
   const seen = new Set<string>();
-  const first = (kind: string, at: number, what: string, warns = false): void => {
-    if (seen.has(kind)) return;
-    seen.add(kind);
-    const line = lineAt(at);
-    const sentence = `line ${line} has ${what}, but the parser of ${runtime.title} ${KNOWS[kind]}`;
-    report[warns ? "warning" : "error"](kind, sentence, { line });
-  };
+  let linesBefore = 0;
   let algo: ReadonlyMap<string, string> | null = null;
-  let at = 0;
-  while (at < text.length) {
-    const character = text.charAt(at);
-    if (character === " " || character === "\n" || character === "\r") {
-      at++;
-    } else if (character !== "<") {
-      first(character === "\t" ? "tab" : "text", at, character === "\t" ? "a TAB" : "text between elements");
-      at++;
-    } else if (text.startsWith("<!--", at)) {
-      at = after(text, "-->", at + 4);
-    } else if (text.startsWith("<?", at)) {
-      first("declaration", at, "an XML declaration");
-      at = after(text, ">", at);
-    } else if (text.startsWith("</", at)) {
-      const end = after(text, ">", at);
-      if (/\s/.test(text.slice(at, end))) first("closing-tag", at, "a closing tag with a space");
-      at = end;
-    } else {
+  for (const text of parts) {
+    const lineWithin = lineCounter(text);
+    const lineAt = (at: number): number => linesBefore + lineWithin(at);
+    const first: First = (kind, at, what, warns = false) => {
+      if (seen.has(kind)) return;
+      seen.add(kind);
       const line = lineAt(at);
-      const { tag, end } = readTag(text, at, runtime, first);
-      at = end;
-      if (tag.name === "algo") algo ??= tag.attributes;
-      reportTag(tag, runtime, report, line);
+      const sentence = `line ${line} has ${what}, but the parser of ${runtime.title} ${KNOWS[kind]}`;
+      report[warns ? "warning" : "error"](kind, sentence, { line });
+    };
+    for (let at = 0; at < text.length; ) {
+      const character = text.charAt(at);
+      if (character === " " || character === "\n" || character === "\r") {
+        at++;
+      } else if (character !== "<") {
+        first(character === "\t" ? "tab" : "text", at, character === "\t" ? "a TAB" : "text between elements");
+        at++;
+      } else if (text.startsWith("<!--", at)) {
+        at = after(text, "-->", at + 4);
+      } else if (text.startsWith("<?", at)) {
+        first("declaration", at, "an XML declaration");
+        at = after(text, ">", at);
+      } else if (text.startsWith("</", at)) {
+        const end = after(text, ">", at);
+        if (/\s/.test(text.slice(at, end))) first("closing-tag", at, "a closing tag with a space");
+        at = end;
+      } else {
+        const plain = plainTagEnd(text, at, runtime);
+        if (plain >= 0) {
+          at = plain;
+          continue;
+        }
+        const line = lineAt(at);
+        const { tag, end } = readTag(text, at, runtime, first);
+        at = end;
+        if (tag.name === "algo") algo ??= tag.attributes;
+        reportTag(tag, runtime, report, line);
+      }
     }
+    linesBefore = lineAt(text.length) - 1;
   }
   return algo;
 }
+
+/** Reports the first of a kind: where it is, what it is, and whether it is only a warning. */
+type First = (kind: string, at: number, what: string, warns?: boolean) => void;
+
+const [SPACE, QUOTE, AMPERSAND, EQUALS, SLASH, CLOSE] = Array.from(' "&=/>', (character) => character.charCodeAt(0));
+
+/**
+ * Returns where an opening tag ends of which nothing need be said, -1 where it has to be read: one that is looked up, with one space
+ * between attributes, all that are needed among them in their usual order, and no more than are kept. O(tag).
+ */
+function plainTagEnd(text: string, from: number, { attributesPerNode, charactersPerValue }: MscclRuntime): number {
+  let at = text.indexOf(" ", from);
+  const needed = at < 0 ? undefined : LOOKED_UP.get(text.slice(from + 1, at));
+  if (needed === undefined) return -1;
+  let found = 0;
+  for (let slots = 0; slots <= attributesPerNode; slots++) {
+    const end = text.charCodeAt(at);
+    if (end === CLOSE || (end === SLASH && text.charCodeAt(at + 1) === CLOSE))
+      return found === needed.length ? at + (end === CLOSE ? 1 : 2) : -1;
+    if (end !== SPACE || slots === attributesPerNode) return -1;
+    const key = ++at;
+    while (isKeyCharacter(text.charCodeAt(at))) at++;
+    if (found < needed.length && at - key === needed[found].length && text.startsWith(needed[found], key)) found++;
+    if (at === key || text.charCodeAt(at) !== EQUALS || text.charCodeAt(at + 1) !== QUOTE) return -1;
+    at += 2;
+    const value = at;
+    for (let code = text.charCodeAt(at); code !== QUOTE; code = text.charCodeAt(++at))
+      if (code === AMPERSAND || at - value > charactersPerValue / 3 || at >= text.length) return -1;
+    at++;
+  }
+  return -1;
+}
+
+/** Letters, digits and underscores. */
+const isKeyCharacter = (code: number): boolean =>
+  (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || code === 95 || (code >= 48 && code <= 57);
 
 /** What the parser knows instead, by kind. */
 const KNOWS: Readonly<Record<string, string>> = {
@@ -631,7 +680,7 @@ function readTag(
   text: string,
   from: number,
   runtime: MscclRuntime,
-  first: (kind: string, at: number, what: string, warns?: boolean) => void,
+  first: First,
 ): { readonly tag: Tag; readonly end: number } {
   const attributes = new Map<string, string>();
   let slots = 0;
