@@ -1,5 +1,5 @@
 import { InputError } from "../../base/errors.ts";
-import { type Messages, messagesOf } from "../../model/program/messages.ts";
+import { heldOperand, type Messages, messagesOf } from "../../model/program/messages.ts";
 import {
   BUFFER_LETTERS,
   blockOfInstructions,
@@ -251,15 +251,6 @@ function dataText(program: Program, i: number, numbers: StepNumbers): string {
   const source = sources > 0 ? added : (heldOperand(program, sendOf[i]) ?? first);
   const destination = destinations > 0 ? first + sources : (heldOperand(program, receiveOf[i]) ?? first);
   return `type="${type}" ${side(program, "src", source)} ${side(program, "dst", destination)} cnt="${program.chunks[i]}"`;
-}
-
-/**
- * Returns where an instruction has what it sends or puts what it receives, which is the same place: its destination, or its source
- * where it keeps nothing; undefined without one.
- */
-function heldOperand({ operandOffset, sourceCount }: Program, i: number): number | undefined {
-  if (i < 0 || operandOffset[i] === operandOffset[i + 1]) return undefined;
-  return Math.min(operandOffset[i] + sourceCount[i], operandOffset[i + 1] - 1);
 }
 
 /** Returns the source of a reduction that is not its destination. */

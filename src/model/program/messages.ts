@@ -1,5 +1,14 @@
 import { blockCount, instructionCount, type Program, rankOfBlocks } from "./program.ts";
 
+/**
+ * Returns the operand where an instruction has what it sends or puts what it receives, which is the same place: its destination,
+ * or its source where it keeps nothing; undefined without one, and for instruction -1.
+ */
+export function heldOperand({ operandOffset, sourceCount }: Program, instruction: number): number | undefined {
+  if (instruction < 0 || operandOffset[instruction] === operandOffset[instruction + 1]) return undefined;
+  return Math.min(operandOffset[instruction] + sourceCount[instruction], operandOffset[instruction + 1] - 1);
+}
+
 /** The two ends of the messages that go through FIFO connections. */
 export interface Messages {
   /** [instructions] the instruction that receives what it sends; -1: it sends nothing, or nobody receives that. */

@@ -75,6 +75,7 @@ export type ProgramHeader = Pick<
   | "scratchChunks"
   | "channelCount"
   | "skipped"
+  | "farEnds"
 >;
 
 const NOTHING: readonly never[] = [];
