@@ -1,16 +1,18 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { mscclLangProgram } from "../../export/programs/msccl-lang.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { kindOf } from "../../kinds/kinds.ts";
 import { goesThroughSwitch } from "../../lower/mscclpp/plan.ts";
 import { formatSize, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
+import type { RuntimeName } from "../../model/program/runtimes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { count, timeText } from "../../report/amounts.ts";
 import { programSizeText, programText } from "../../report/program-text.ts";
 import { dialectOf, programOptions, rangeOf, synthesisOptions } from "../../request/from-texts.ts";
-import { refuseOptions } from "../../request/option-table.ts";
+import { flagOf, refuseOptions } from "../../request/option-table.ts";
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmNamed } from "../../synthesize/catalog.ts";
 import { limitViolations, type MadeProgram, programOf, programUs } from "../programs/programs.ts";
@@ -36,6 +38,49 @@ function write(world: World, made: MadeProgram, path: string): Written {
 
 /** Programs of more instructions are not simulated on the way. */
 const MOST_SIMULATED_INSTRUCTIONS = 5e4;
+
+/** Returns lines that say what a schedule's program was made of and for, and how. */
+function aboutLines({ options }: World, { schedule, report }: ScheduleSubject): string[] {
+  const { topology, collective } = schedule;
+  const made = report === null ? "a schedule from a file" : `algorithm ${report.algorithm}`;
+  const what = `Network ${topology.name}, ${collective.kind} of ${formatSize(collective.sizeBytes)}, ${made}. Written by Banyan:`;
+  return [what, "", `    banyan export ${commandText(topology.name, options)}`];
+}
+
+/** Returns options as the command line takes them. */
+const commandText = (subject: string, options: World["options"]): string =>
+  [
+    subject,
+    ...Object.entries(options).flatMap(([id, value]) =>
+      typeof value === "string" ? [`${flagOf(id)} ${value}`] : value === undefined ? [] : [flagOf(id)],
+    ),
+  ].join(" ");
+
+/** A format that writes a program of a runtime's own language, which people can change. */
+function sourceExporter(
+  name: string,
+  runtime: RuntimeName,
+  description: string,
+  source: (program: Program, about: readonly string[]) => Iterable<string>,
+): Exporter {
+  return {
+    name,
+    runs: true,
+    extension: ".py",
+    description,
+    takes: ["placement", "instances", "parts", "protocol"],
+    lacks: lacksMessages,
+    fromSchedule(world, subject, path) {
+      const { placement, ...options } = programOptions(world.options, runtime);
+      // sums need no other place then
+      const usual = subject.schedule.collective.kind === "reducescatter" ? "in" : undefined;
+      const where = placement ?? usual;
+      const { program } = programOf(subject.schedule, where === undefined ? options : { ...options, placement: where });
+      const bytes = world.file(path).write(source(program, aboutLines(world, subject)));
+      return { bytes, what: programText(program) };
+    },
+  };
+}
 
 /** A program that takes so many times what its schedule takes is worth another one. */
 const SLOWER = 1.25;
@@ -135,4 +180,10 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
     fromSchedule: (world, { schedule }, path) =>
       write(world, programOf(schedule, programOptions(world.options, "mscclpp")), path),
   },
+  sourceExporter(
+    "msccl-lang",
+    "msccl",
+    "a short Python program for msccl-tools (MSCCLang), which makes the XML; to be changed",
+    mscclLangProgram,
+  ),
 ];
