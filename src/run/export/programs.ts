@@ -2,11 +2,11 @@ import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { mscclLangProgram } from "../../export/programs/msccl-lang.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
+import { mscclppDslProgram } from "../../export/programs/mscclpp-dsl.ts";
 import { kindOf } from "../../kinds/kinds.ts";
 import { goesThroughSwitch } from "../../lower/mscclpp/plan.ts";
 import { formatSize, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
-import type { RuntimeName } from "../../model/program/runtimes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { count, timeText } from "../../report/amounts.ts";
@@ -56,30 +56,49 @@ const commandText = (subject: string, options: World["options"]): string =>
     ),
   ].join(" ");
 
-/** A format that writes a program of a runtime's own language, which people can change. */
-function sourceExporter(
+/** A format that writes Python for a runtime's own language, which people can change; `make` makes the program and its text. */
+const sourceExporter = (
   name: string,
-  runtime: RuntimeName,
   description: string,
-  source: (program: Program, about: readonly string[]) => Iterable<string>,
-): Exporter {
-  return {
-    name,
-    runs: true,
-    extension: ".py",
-    description,
-    takes: ["placement", "instances", "parts", "protocol"],
-    lacks: lacksMessages,
-    fromSchedule(world, subject, path) {
-      const { placement, ...options } = programOptions(world.options, runtime);
-      // sums need no other place then
-      const usual = subject.schedule.collective.kind === "reducescatter" ? "in" : undefined;
-      const where = placement ?? usual;
-      const { program } = programOf(subject.schedule, where === undefined ? options : { ...options, placement: where });
-      const bytes = world.file(path).write(source(program, aboutLines(world, subject)));
-      return { bytes, what: programText(program) };
-    },
-  };
+  make: (subject: ScheduleSubject, options: World["options"], about: readonly string[]) => MadeSource,
+): Exporter => ({
+  name,
+  runs: true,
+  extension: ".py",
+  description,
+  takes: ["placement", "instances", "protocol"],
+  lacks: lacksMessages,
+  fromSchedule(world, subject, path) {
+    const { program, source } = make(subject, world.options, aboutLines(world, subject));
+    return { bytes: world.file(path).write(source), what: programText(program) };
+  },
+});
+
+interface MadeSource {
+  readonly program: Program;
+  readonly source: Iterable<string>;
+}
+
+/** In place sums of a reduce-scatter need no other memory than those that they are made of. */
+function mscclLang({ schedule }: ScheduleSubject, options: World["options"], about: readonly string[]): MadeSource {
+  const usual = schedule.collective.kind === "reducescatter" ? { placement: "in" as const } : {};
+  const { program } = programOf(schedule, { ...usual, ...programOptions(options, "msccl") });
+  return { program, source: mscclLangProgram(program, about) };
+}
+
+/** Thread blocks of a GPU that fill its links. */
+const USUAL_BLOCKS = 8;
+
+/** The DSL makes the instances where all operations are of one chunk: it cuts each by itself. */
+function mscclppDsl({ schedule }: ScheduleSubject, options: World["options"], about: readonly string[]): MadeSource {
+  const wanted = { ...programOptions(options, "mscclpp"), throughSwitch: false };
+  const made = programOf(schedule, { ...wanted, instances: 1 });
+  const { program, verification } = made;
+  const instances = wanted.instances ?? Math.max(1, Math.floor(USUAL_BLOCKS / verification.facts.mostBlocksPerRank));
+  if (program.chunks.every((chunks) => chunks <= 1))
+    return { program, source: mscclppDslProgram(program, about, instances) };
+  const whole = programOf(schedule, wanted).program;
+  return { program: whole, source: mscclppDslProgram(whole, about) };
 }
 
 /** A program that takes so many times what its schedule takes is worth another one. */
@@ -182,8 +201,12 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
   },
   sourceExporter(
     "msccl-lang",
-    "msccl",
     "a short Python program for msccl-tools (MSCCLang), which makes the XML; to be changed",
-    mscclLangProgram,
+    mscclLang,
+  ),
+  sourceExporter(
+    "mscclpp-dsl",
+    "a short Python program for MSCCL++'s DSL, which makes the plan; to be changed",
+    mscclppDsl,
   ),
 ];
