@@ -629,6 +629,12 @@ export function wordOf<Word extends string>(options: Options, id: OptionId, word
 export const isSaid = ({ value, sets = true }: OptionRow, given: unknown): boolean =>
   value === undefined ? given === sets : given !== undefined;
 
+/** Returns what options say as the command line takes it: "--size 1MiB --json"; `but` those are left out. */
+export const saidText = (options: Options, but: readonly OptionId[]): string =>
+  IDS.filter((id) => !but.includes(id) && isSaid(ROWS[id], options[id]))
+    .map((id) => (typeof options[id] === "string" ? `${flagOf(id)} ${options[id]}` : flagOf(id)))
+    .join(" ");
+
 /**
  * Returns what options say, by the properties of the API's requests; those that are not given are absent. Throws InputError.
  */

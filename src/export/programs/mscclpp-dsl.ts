@@ -198,6 +198,8 @@ function* actsOf(
     return;
   }
   // each peer's part of a sum on its own, in turn
+  const ahead = (at: number): number => (operandRank[at] - rank + program.rankCount) % program.rankCount;
+  remotes.sort((a, b) => ahead(a) - ahead(b));
   for (const [k, at] of remotes.entries()) {
     const base = k === 0 ? own.map(place) : [place(to)];
     yield { peer: operandRank[at], via: via[i], text: `${place(to)}<${[...base, place(at)].join("+")}${many}` };

@@ -12,7 +12,7 @@ import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { count, timeText } from "../../report/amounts.ts";
 import { programSizeText, programText } from "../../report/program-text.ts";
 import { dialectOf, programOptions, rangeOf, synthesisOptions } from "../../request/from-texts.ts";
-import { flagOf, refuseOptions } from "../../request/option-table.ts";
+import { refuseOptions, saidText } from "../../request/option-table.ts";
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmNamed } from "../../synthesize/catalog.ts";
 import { limitViolations, type MadeProgram, programOf, programUs } from "../programs/programs.ts";
@@ -44,17 +44,8 @@ function aboutLines({ options }: World, { schedule, report }: ScheduleSubject): 
   const { topology, collective } = schedule;
   const made = report === null ? "a schedule from a file" : `algorithm ${report.algorithm}`;
   const what = `Network ${topology.name}, ${collective.kind} of ${formatSize(collective.sizeBytes)}, ${made}. Written by Banyan:`;
-  return [what, "", `    banyan export ${commandText(topology.name, options)}`];
+  return [what, "", `    banyan export ${topology.name} ${saidText(options, ["output"])}`];
 }
-
-/** Returns options as the command line takes them. */
-const commandText = (subject: string, options: World["options"]): string =>
-  [
-    subject,
-    ...Object.entries(options).flatMap(([id, value]) =>
-      typeof value === "string" ? [`${flagOf(id)} ${value}`] : value === undefined ? [] : [flagOf(id)],
-    ),
-  ].join(" ");
 
 /** A format that writes Python for a runtime's own language, which people can change; `make` makes the program and its text. */
 const sourceExporter = (
