@@ -40,11 +40,16 @@ function write(world: World, made: MadeProgram, path: string): Written {
 const MOST_SIMULATED_INSTRUCTIONS = 5e4;
 
 /** Returns lines that say what a schedule's program was made of and for, and how. */
-function aboutLines({ options }: World, { schedule, report }: ScheduleSubject): string[] {
+function aboutLines(to: string, { options }: World, { schedule, report }: ScheduleSubject): string[] {
   const { topology, collective } = schedule;
-  const made = report === null ? "a schedule from a file" : `algorithm ${report.algorithm}`;
-  const what = `Network ${topology.name}, ${collective.kind} of ${formatSize(collective.sizeBytes)}, ${made}. Written by Banyan:`;
-  return [what, "", `    banyan export ${topology.name} ${saidText(options, ["output"])}`];
+  const what = `Network ${topology.name}, ${collective.kind} of ${formatSize(collective.sizeBytes)}`;
+  if (report === null) return [`${what}. Written by Banyan from a schedule's file.`];
+  const said = saidText(options, "network", "collective", "making", "program");
+  return [
+    `${what}, algorithm ${report.algorithm}. Written by Banyan:`,
+    "",
+    `    banyan export ${topology.name} ${said} --to ${to}`,
+  ];
 }
 
 /** A format that writes Python for a runtime's own language, which people can change; `make` makes the program and its text. */
@@ -60,7 +65,7 @@ const sourceExporter = (
   takes: ["placement", "instances", "protocol"],
   lacks: lacksMessages,
   fromSchedule(world, subject, path) {
-    const { program, source } = make(subject, world.options, aboutLines(world, subject));
+    const { program, source } = make(subject, world.options, aboutLines(name, world, subject));
     return { bytes: world.file(path).write(source), what: programText(program) };
   },
 });

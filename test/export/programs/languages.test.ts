@@ -7,12 +7,11 @@ import { programOf } from "../../../src/run/programs/programs.ts";
 import { type LoweringCase, plainEngine, scheduleOf, titleOf } from "../../support/lowering-cases.ts";
 import { runPython, withoutPython } from "../../support/python-run.ts";
 import { refused } from "../../support/refusals.ts";
-import { quick } from "../../support/runs.ts";
 
 const KINDS = ["allgather", "reducescatter", "allreduce", "alltoall"] as const;
 
 /** Several rounds, several chunks, ranks that do the same and ranks that do not, boxes, chunks that are no multiple of the ranks. */
-const ALL: readonly LoweringCase[] = [
+const CASES: readonly LoweringCase[] = [
   ...KINDS.map((collective) => ({ network: "ring:4", collective, algorithm: "tacos", chunks: 2 })),
   ...KINDS.map((collective) => ({ network: "mesh:2x3", collective, algorithm: "tacos" })),
   ...KINDS.map((collective) => ({ network: "hypercube:3", collective, algorithm: "direct" })),
@@ -21,15 +20,6 @@ const ALL: readonly LoweringCase[] = [
   { network: "ring:5", collective: "reducescatter", algorithm: "forestcoll" },
   { network: "switch:5", collective: "allreduce", algorithm: "forestcoll" },
 ];
-
-/** `npm test` starts Python for a few of them. */
-const CASES = quick(ALL, ({ network, collective, algorithm }) =>
-  [
-    network === "ring:4" && collective !== "alltoall",
-    network === "mesh:2x3" && collective === "alltoall",
-    algorithm === "ring",
-  ].includes(true),
-);
 
 const program = async (what: LoweringCase, runtime: "msccl" | "mscclpp", placement: "in" | "out"): Promise<Program> => {
   const schedule = await scheduleOf(await plainEngine(), what);
