@@ -13,6 +13,7 @@ const LONG = [
   "test/bench/faults.test.ts",
   "test/export/programs/jax-program.test.ts",
   "test/export/programs/torch-program.test.ts",
+  "test/export/programs/languages.test.ts",
 ];
 const triesAll = process.env["BANYAN_TESTS"] === "all";
 

@@ -629,6 +629,13 @@ export function wordOf<Word extends string>(options: Options, id: OptionId, word
 export const isSaid = ({ value, sets = true }: OptionRow, given: unknown): boolean =>
   value === undefined ? given === sets : given !== undefined;
 
+/** Returns what options of these parts say, as the command line takes it: "--collective allgather --size 1MiB". */
+export const saidText = (options: Options, ...parts: readonly Part[]): string =>
+  optionsOf(...parts)
+    .filter((id) => isSaid(ROWS[id], options[id]))
+    .map((id) => (typeof options[id] === "string" ? `${flagOf(id)} ${options[id]}` : flagOf(id)))
+    .join(" ");
+
 /**
  * Returns what options say, by the properties of the API's requests; those that are not given are absent. Throws InputError.
  */

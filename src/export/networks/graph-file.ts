@@ -11,12 +11,15 @@ export interface GraphFileOptions {
   readonly links?: "NVL" | "XGMI" | "PIX" | "PHB" | "SYS";
 }
 
+/** Up to 2.20 NCCL reads devices as C does (`a` is 0 then, `10` ten), from 2.21 on as hexadecimal (`10` is 16): 0x suits both. */
+const deviceNumber = (device: number): string => (device < 10 ? `${device}` : `0x${device.toString(16)}`);
+
 const RING_PATTERN = 4;
 const MOST_CHANNELS = 64;
 
 /**
  * Returns a file for NCCL_GRAPH_FILE that has NCCL use these rings on a box: a ring graph (id 0, pattern 4) with a channel for each
- * ring, devices in hexadecimal, speeds in GB/s (NCCL's src/graph/xml.cc). Trees and others are left to NCCL's own search. Throws
+ * ring, devices so that every version reads them, speeds in GB/s (NCCL's src/graph/xml.cc). Trees and others are left to NCCL's own search. Throws
  * InputError for rings that do not go through every NPU once, more than 64 of them, and devices that are not one for each NPU.
  */
 export function ringGraphXml(
@@ -43,7 +46,7 @@ export function ringGraphXml(
     )
       throw new InputError("a ring of a graph file", `each of ${npuCount} NPUs once`, [...ring]);
     text += "    <channel>\n";
-    for (const npu of ring) text += `      <gpu dev="${deviceOf[npu].toString(16)}"/>\n`;
+    for (const npu of ring) text += `      <gpu dev="${deviceNumber(deviceOf[npu])}"/>\n`;
     text += "    </channel>\n";
   }
   return `${text}  </graph>\n</graphs>\n`;

@@ -1,4 +1,5 @@
 import { InputError } from "../../base/errors.ts";
+import { heldOperand, type Messages, messagesOf } from "../../model/program/messages.ts";
 import {
   BUFFER_LETTERS,
   blockOfInstructions,
@@ -28,7 +29,8 @@ const PART = 65_536;
 
 /**
  * Yields the parts of an MSCCL XML file that the hand-written parsers of the runtimes read: no declaration, double quotes, one space
- * between attributes, one element a line, no TABs. Waits beyond the first of an instruction become nops before it. A root other
+ * between attributes, one element a line, no TABs. A side that a step does not have is the peer's: where that has what it sends, or
+ * puts what it receives. Waits beyond the first of an instruction become nops before it. A root other
  * than 0 is written as the attribute `root`, which runtimes ignore. Limits of the runtime are not looked at. Throws InputError for
  * what MSCCL XML cannot say. O(instructions).
  */
@@ -149,13 +151,14 @@ const SHAPES: Readonly<Record<string, readonly [number, number, number, number]>
 };
 const SHAPE_WORDS = "the sources, destinations and connections of an MSCCL step of its type";
 
-/** Where the instructions of a program stand in the file. */
+/** Where the instructions of a program stand in the file, and who they meet. */
 interface StepNumbers {
   /** [instructions] thread block within its rank, and its step there; -1 for a nop. */
   readonly step: Int32Array;
   /** [instructions] block, rank */
   readonly block: Int32Array;
   readonly rank: Int32Array;
+  readonly messages: Messages;
 }
 
 /**
@@ -178,7 +181,7 @@ function stepNumbers(program: Program): StepNumbers {
       waits = 0;
     }
   }
-  return { step, block, rank: block.map((b) => rankOf[b]) };
+  return { step, block, rank: block.map((b) => rankOf[b]), messages: messagesOf(program) };
 }
 
 /**
@@ -226,7 +229,7 @@ function waitText(program: Program, i: number, wait: number, numbers: StepNumber
   return `depid="${program.blockId[numbers.block[on]]}" deps="${numbers.step[on]}"`;
 }
 
-/** Returns the attributes of what an instruction moves. A side that it does not have repeats the other. */
+/** Returns the attributes of what an instruction moves. */
 function dataText(program: Program, i: number, numbers: StepNumbers): string {
   const type = OPS[program.op[i]];
   const first = program.operandOffset[i];
@@ -243,8 +246,10 @@ function dataText(program: Program, i: number, numbers: StepNumbers): string {
       refuse(program, i, numbers, "memory of its own gpu, without packets", `memory of gpu ${program.operandRank[o]}`);
     }
   }
-  const source = type === "re" ? addedOperand(program, i, numbers) : first;
-  const destination = destinations > 0 ? first + sources : first;
+  const { sendOf, receiveOf } = numbers.messages;
+  const added = type === "re" ? addedOperand(program, i, numbers) : first;
+  const source = sources > 0 ? added : (heldOperand(program, sendOf[i]) ?? first);
+  const destination = destinations > 0 ? first + sources : (heldOperand(program, receiveOf[i]) ?? first);
   return `type="${type}" ${side(program, "src", source)} ${side(program, "dst", destination)} cnt="${program.chunks[i]}"`;
 }
 

@@ -69,14 +69,14 @@ const RESERVED = new Set(
 );
 
 /** Returns a text as a string of Python, whose escapes are JSON's but for characters beyond 16 bits. */
-const pythonString = (text: string): string =>
+export const pythonString = (text: string): string =>
   replaceHidden(JSON.stringify(text), (character) => {
     const code = character.codePointAt(0) as number;
     return code > 0xffff ? `\\U${code.toString(16).padStart(8, "0")}` : escapeOf(character);
   });
 
 /** Returns a text for comments and strings of any kind: other characters than those of our own names become ?. */
-const oneLine = (text: string): string => text.replace(/[^A-Za-z0-9_ .,:;@*+=<>()/-]/g, "?").slice(0, 200);
+export const oneLine = (text: string): string => text.replace(/[^A-Za-z0-9_ .,:;@*+=<>()/-]/g, "?").slice(0, 200);
 
 /**
  * Yields the constants of a program: NPUS, RANKS, ROOT, CHUNKS_PER_BLOCK, REDUCES, INPUT and OUTPUT (for each rank its chunks,

@@ -2,6 +2,7 @@ import { InputError } from "../../base/errors.ts";
 import type { NamedCollective } from "../../model/collective/collective.ts";
 import {
   BUFFER_LETTERS,
+  type FarEnds,
   INPUT,
   OUTPUT,
   type Program,
@@ -72,7 +73,8 @@ export function looksLikeMscclXml(text: string): boolean {
 /**
  * Returns the program of an MSCCL XML file, of any dialect (microsoft/msccl, Azure, RCCL, SCCL, TACCL, msccl-tools). Without
  * outofplace it is the opposite of inplace, without minBytes or maxBytes the bound is null; <copy> elements become a block -1;
- * sizes and nchunksperloop of gather and scatter, which runtimes count for one rank, become those of all;
+ * `farEnds` has what steps say of their peers' side, which runtimes
+ * pass over; sizes and nchunksperloop of gather and scatter, which runtimes count for one rank, become those of all;
  * `root`, which runtimes ignore, is the root of broadcast, reduce, gather and scatter, 0 without it; other elements and attributes are
  * skipped, as runtimes do, and `skipped` has those that may be a mistake. What breaks only a runtime's limits, or is wrong only when it runs, is left to the judges. Throws InputError with
  * file and line. O(text).
@@ -96,7 +98,8 @@ export function readMscclXml(text: string, fileName: string): Program {
 function programOf(algo: XmlElement, skipped: readonly SkippedPart[], fileName: string): Program {
   const gpus = gpusOf(algo, fileName);
   const builder = programBuilder();
-  for (const [rank, gpu] of gpus.entries()) addGpu(builder, gpu, rank, gpus.length, fileName);
+  const ends: EndList = { instruction: [], buffer: [], index: [] };
+  for (const [rank, gpu] of gpus.entries()) addGpu(builder, gpu, rank, gpus.length, ends, fileName);
   const inPlace = flagOf(algo, "inplace", fileName);
   const collective = oneOf(algo, "coll", COLLECTIVES, fileName);
   const parts = partsPerSize(collective, gpus.length);
@@ -119,6 +122,7 @@ function programOf(algo: XmlElement, skipped: readonly SkippedPart[], fileName: 
     scratchChunks: chunks("s_chunks"),
     channelCount: numberOf(algo, "nchannels", fileName, [1, 2 ** 31 - 1]),
     ...(skipped.length === 0 ? {} : { skipped }),
+    ...(ends.instruction.length === 0 ? {} : { farEnds: farEndsOf(ends) }),
   });
 }
 
@@ -197,6 +201,25 @@ const SHAPES: ReadonlyMap<string, StepShape> = new Map(
   ).map((shape) => [shape.op, shape]),
 );
 
+/** The other ends of messages as a file says them. */
+type EndList = Record<keyof FarEnds, number[]>;
+
+const farEndsOf = ({ instruction, buffer, index }: EndList): FarEnds => ({
+  instruction: Int32Array.from(instruction),
+  buffer: Uint8Array.from(buffer),
+  index: Int32Array.from(index),
+});
+
+/** Adds what a step says of the peer's side, unless this is none (an index below 0) or repeats its own, as some files do. */
+function addFarEnd(ends: EndList, shape: StepShape, source: Operand, destination: Operand, instruction: number): void {
+  const [own, far] = shape.reads === undefined ? [destination, source] : [source, destination];
+  const isThere = shape.reads === undefined ? shape.receives : shape.sends === true && shape.writes === undefined;
+  if (isThere !== true || far.index < 0 || (far.buffer === own.buffer && far.index === own.index)) return;
+  ends.instruction.push(instruction);
+  ends.buffer.push(far.buffer);
+  ends.index.push(far.index);
+}
+
 /** A thread block of a file with the place of its steps in the program. */
 interface BlockSteps {
   readonly element: XmlElement;
@@ -209,7 +232,14 @@ interface BlockSteps {
  * Adds the next rank with what its <gpu> element holds: copies outside of thread blocks first, as a block -1, then the thread
  * blocks by id. Throws InputError with file and line. O(steps).
  */
-function addGpu(builder: ProgramBuilder, gpu: XmlElement, rank: number, rankCount: number, fileName: string): void {
+function addGpu(
+  builder: ProgramBuilder,
+  gpu: XmlElement,
+  rank: number,
+  rankCount: number,
+  ends: EndList,
+  fileName: string,
+): void {
   builder.addRank();
   addCopies(builder, gpu, rank, fileName);
   const blocks: BlockSteps[] = [];
@@ -227,7 +257,7 @@ function addGpu(builder: ProgramBuilder, gpu: XmlElement, rank: number, rankCoun
       channel: numberOf(block.element, "chan", fileName),
       line: block.element.line,
     });
-    for (const step of block.steps) addStep(builder, step, rank, blocks, fileName);
+    for (const step of block.steps) addStep(builder, step, rank, blocks, ends, fileName);
   }
 }
 
@@ -277,6 +307,7 @@ function addStep(
   step: XmlElement,
   rank: number,
   blocks: readonly BlockSteps[],
+  ends: EndList,
   fileName: string,
 ): void {
   const shape = oneOf(step, "type", SHAPES, fileName);
@@ -284,6 +315,7 @@ function addStep(
   const destination = operandOf(step, "dst", rank, fileName);
   const chunks = numberOf(step, "cnt", fileName, COUNT);
   const on = awaitedBy(step, blocks, builder.instructions(), fileName);
+  addFarEnd(ends, shape, source, destination, builder.instructions());
   builder.add({
     op: shape.op,
     step: numberOf(step, "s", fileName),

@@ -76,6 +76,7 @@ export type ProgramHeader = Pick<
   | "scratchChunks"
   | "channelCount"
   | "skipped"
+  | "farEnds"
 >;
 
 const NOTHING: readonly never[] = [];

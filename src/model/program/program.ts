@@ -78,6 +78,8 @@ export interface Program {
   readonly channelCount: number;
   /** What its file has besides, and runtimes pass over; not there where there is nothing. */
   readonly skipped?: readonly SkippedPart[];
+  /** Where its file says that peers have what is sent and received; not there where it says nothing. */
+  readonly farEnds?: FarEnds;
 
   /** [ranks + 1] blocks of rank r: blockOffset[r] .. blockOffset[r + 1]. */
   readonly blockOffset: Int32Array;
@@ -178,6 +180,15 @@ export function placeOfInstruction(program: Program, instruction: number, block:
   const line = program.line[instruction];
   const where = id < 0 ? "copies" : `thread block ${id}, step ${program.step[instruction]}`;
   return `gpu ${rank}, ${where}${line > 0 ? ` (line ${line})` : ""}`;
+}
+
+/** What a file says of the other ends of messages, which runtimes pass over; ascending by instruction. msccl only. */
+export interface FarEnds {
+  /** [ends] the step that says it: where the receiver puts it, if the step has no destination itself, else where the sender has it. */
+  readonly instruction: Int32Array;
+  /** [ends] */
+  readonly buffer: Uint8Array;
+  readonly index: Int32Array;
 }
 
 /** A part of a program's file that runtimes pass over, in the place of one that they know. */

@@ -1,4 +1,5 @@
-import { blockCount, OPS, type Program, WAIT_EVENT, WAIT_INSTRUCTION } from "../../model/program/program.ts";
+import { heldOperand } from "../../model/program/messages.ts";
+import { blockCount, OPS, type Program, SCRATCH, WAIT_EVENT, WAIT_INSTRUCTION } from "../../model/program/program.ts";
 import { hasParts } from "./memory.ts";
 import { type Connection, chunkTotal, forPackets, packetTotal, type Wiring } from "./wiring.ts";
 import { blockWords, chunkWords, type Findings, instructionWords } from "./words.ts";
@@ -38,10 +39,43 @@ export function checkForm(program: Program, wiring: Wiring, found: Findings): bo
       found.error("count", () => `${instructionWords(program, wiring, i)} moves ${program.chunks[i]} chunks`, i);
     checkWaits(program, wiring, i, found);
   }
+  checkFarEnds(program, wiring, found);
   checkEvents(program, wiring, found);
   checkBarriers(program, wiring, found);
   if (packets <= MOST_PACKETS) checkPackets(program, wiring, found);
   return found.errorCount() === before;
+}
+
+/**
+ * Warns where a file says that a message comes from or goes to another place than the peer's step does, which misleads people but no
+ * runtime. In calls in place input and output may be the same memory, so there only the index counts between these.
+ */
+function checkFarEnds(program: Program, wiring: Wiring, found: Findings): void {
+  const { farEnds, operandOffset, sourceCount, operandBuffer, operandIndex, operandRank, inPlace } = program;
+  if (farEnds === undefined) return;
+  const { instruction, buffer, index } = farEnds;
+  const wrong: [end: number, held: number][] = [];
+  for (let e = 0; e < instruction.length; e++) {
+    const i = instruction[e];
+    const isSender = operandOffset[i] + sourceCount[i] === operandOffset[i + 1];
+    const held = heldOperand(program, (isSender ? wiring.receiveOf : wiring.sendOf)[i]);
+    if (held === undefined) continue;
+    const isSameBuffer =
+      operandBuffer[held] === buffer[e] || (inPlace && operandBuffer[held] !== SCRATCH && buffer[e] !== SCRATCH);
+    if (operandIndex[held] !== index[e] || !isSameBuffer) wrong.push([e, held]);
+  }
+  if (wrong.length === 0) return;
+  const [[e, held]] = wrong;
+  const chunks = program.chunks[instruction[e]];
+  const said = chunkWords(operandRank[held], buffer[e], index[e], chunks);
+  const is = chunkWords(operandRank[held], operandBuffer[held], operandIndex[held], chunks);
+  const more = wrong.length > 1 ? `, and so in ${wrong.length - 1} more steps` : "";
+  found.warning(
+    "far-end",
+    () =>
+      `${instructionWords(program, wiring, instruction[e])} names ${said} as the peer's side, where the peer's step has ${is}${more}; runtimes pass over it`,
+    instruction[e],
+  );
 }
 
 const connectionWords = ({ from, to, channel }: Connection): string => `gpu ${from} to gpu ${to} on channel ${channel}`;

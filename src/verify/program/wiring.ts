@@ -1,3 +1,4 @@
+import { type Messages, messagesOf } from "../../model/program/messages.ts";
 import {
   blockCount,
   blockOfInstructions,
@@ -12,16 +13,13 @@ import {
 /**
  * Who meets whom, as far as it does not depend on the course of time. Instructions are the program's, `-1` is nobody.
  */
-export interface Wiring {
+export interface Wiring extends Messages {
   readonly rankOf: Int32Array;
   readonly blockOf: Int32Array;
   /** [blocks] connection that the block sends into, or receives from; -1 where it never does. */
   readonly sendsTo: Int32Array;
   readonly receivesFrom: Int32Array;
   readonly connections: readonly Connection[];
-  /** [instructions] the receive that takes what this one sends, and the send that feeds this one. */
-  readonly receiveOf: Int32Array;
-  readonly sendOf: Int32Array;
   /** [waits] for an instruction: the first one from it on, in its block, that publishes. */
   readonly publisher: Int32Array;
   /** [waits] for an event: posts, initial ones included, after which it is sure to go on, whoever else waits. */
@@ -97,8 +95,6 @@ function nextPublishers(program: Program): Int32Array {
 function connect(program: Program, rankOf: Int32Array) {
   const sendsTo = new Int32Array(blockCount(program)).fill(-1);
   const receivesFrom = new Int32Array(blockCount(program)).fill(-1);
-  const receiveOf = new Int32Array(instructionCount(program)).fill(-1);
-  const sendOf = new Int32Array(instructionCount(program)).fill(-1);
   const connections: Connection[] = [];
   const known = new Map<string, number>();
   const connection = (from: number, to: number, channel: number): number => {
@@ -128,12 +124,7 @@ function connect(program: Program, rankOf: Int32Array) {
       }
     }
   }
-  for (const { sends, receives } of connections)
-    for (let k = 0; k < Math.min(sends.length, receives.length); k++) {
-      receiveOf[sends[k]] = receives[k];
-      sendOf[receives[k]] = sends[k];
-    }
-  return { sendsTo, receivesFrom, connections, receiveOf, sendOf };
+  return { sendsTo, receivesFrom, connections, ...messagesOf(program) };
 }
 
 /** An event that several blocks take from may have given all that the others ask for before it gives to one. */

@@ -7,7 +7,10 @@ const NETWORKS = "The network, for other tools";
 
 /** Formats that belong together for people; what is named nowhere is of the subject itself. */
 const GROUPS = [
-  { title: "Programs for runtimes", names: ["msccl-xml", "mscclpp-json", "forestcoll-xml", "jax", "torch"] },
+  {
+    title: "Programs for runtimes",
+    names: ["msccl-xml", "mscclpp-json", "forestcoll-xml", "jax", "torch", "msccl-lang", "mscclpp-dsl"],
+  },
   { title: "Pictures and pages", names: ["svg", "dot", "html", "report", "perfetto"] },
   { title: "For simulators and other tools", names: ["chakra", "astra-sim", "nccl-graph", "taccl-sketches"] },
   { title: NETWORKS, names: ["astra-network", "ns3", "simai", "te-ccl", "forestcoll-json"] },

@@ -4,6 +4,7 @@ import { mscclXmlParts } from "../../../src/export/programs/msccl-xml.ts";
 import { readMscclXml } from "../../../src/import/programs/program.ts";
 import type { Program } from "../../../src/model/program/program.ts";
 import { programBuilder, type Wait } from "../../../src/model/program/program-builder.ts";
+import { verifyProgram } from "../../../src/verify/program/program.ts";
 import { anyMscclProgram, header, waitFor } from "../../support/msccl-programs.ts";
 import { type Refusal, refused, unexpected } from "../../support/refusals.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../support/shared-data.ts";
@@ -11,8 +12,8 @@ import { hasSharedData, sharedFiles, sharedText } from "../../support/shared-dat
 const written = (program: Program, dialect: "msccl" | "azure" | "rccl" = "azure"): string =>
   [...mscclXmlParts(program, { dialect })].join("");
 
-/** A program without what a file's layout decides, and with the bounds that are written for none. */
-const content = (program: Program): Program => ({
+/** A program without what a file's layout decides and says twice, and with the bounds that are written for none. */
+const content = ({ farEnds: _, ...program }: Program): Program => ({
   ...program,
   minBytes: program.minBytes ?? 0,
   maxBytes: program.maxBytes ?? 2 ** 40,
@@ -48,6 +49,60 @@ describe("mscclXmlParts", () => {
 </algo>
 `,
     );
+  });
+
+  it("writes the peer's side where a step has none of its own, and repeats its own where nobody meets it", () => {
+    const b = programBuilder();
+    const cell = (rank: number, buffer: number, index: number) => ({ rank, buffer, index });
+    b.addRank();
+    b.addBlock({ id: 0, sendPeer: 1 });
+    b.add({ op: "s", chunks: 2, sends: true, sources: [cell(0, 0, 1)] });
+    b.add({ op: "s", chunks: 1, sends: true, sources: [cell(0, 0, 3)] });
+    b.add({ op: "s", chunks: 1, sends: true, sources: [cell(0, 0, 4)] });
+    b.addBlock({ id: 1, sendPeer: 1, channel: 1 });
+    b.add({ op: "s", chunks: 1, sends: true, sources: [cell(0, 0, 9)] });
+    b.addRank();
+    b.addBlock({ id: 0, recvPeer: 0, sendPeer: 2 });
+    b.add({ op: "rcs", chunks: 2, receives: true, sends: true, destinations: [cell(1, 2, 5)] });
+    b.add({ op: "rrs", chunks: 1, receives: true, sends: true, sources: [cell(1, 0, 6)] });
+    const both = { receives: true, sends: true, sources: [cell(1, 0, 7)], destinations: [cell(1, 1, 8)] };
+    b.add({ op: "rrcs", chunks: 1, ...both });
+    b.addRank();
+    b.addBlock({ id: 0, recvPeer: 1 });
+    b.add({ op: "r", chunks: 2, receives: true, destinations: [cell(2, 1, 10)] });
+    b.add({ op: "r", chunks: 1, receives: true, destinations: [cell(2, 1, 12)] });
+    b.add({ op: "rrc", chunks: 1, receives: true, sources: [cell(2, 1, 13)], destinations: [cell(2, 1, 14)] });
+    const program = b.build({ ...header(3), inPlace: false, outOfPlace: true });
+    const text = written(program);
+    const sides = /type="(\w+)" srcbuf="(.)" srcoff="(\d+)" dstbuf="(.)" dstoff="(\d+)"/g;
+    expect([...text.matchAll(sides)].map(([, op, ...ends]) => `${op} ${ends.join(" ")}`)).toEqual([
+      ...["s i 1 s 5", "s i 3 i 6", "s i 4 o 8", "s i 9 i 9"],
+      ...["rcs i 1 s 5", "rrs i 6 o 12", "rrcs i 7 o 8"],
+      ...["r s 5 o 10", "r i 6 o 12", "rrc o 13 o 14"],
+    ]);
+    // the reader keeps them, and the verifier holds them against the peers' steps
+    const warned = (file: string): readonly string[] =>
+      verifyProgram(readMscclXml(file, "f.xml"))
+        .warnings.filter(({ kind }) => kind === "far-end")
+        .map(({ message }) => message);
+    expect(readMscclXml(text, "f.xml").farEnds).toEqual({
+      instruction: Int32Array.of(0, 1, 2, 4, 5, 7, 8),
+      buffer: Uint8Array.of(2, 0, 1, 0, 1, 2, 0),
+      index: Int32Array.of(5, 6, 8, 1, 12, 5, 6),
+    });
+    expect(warned(text)).toEqual([]);
+    expect(warned(text.replace('srcbuf="s" srcoff="5"', 'srcbuf="i" srcoff="-1"'))).toEqual([]);
+    const other = text
+      .replace('dstbuf="s" dstoff="5"', 'dstbuf="o" dstoff="5"')
+      .replaceAll('dstoff="12"', 'dstoff="11"');
+    expect(warned(other)).toEqual([
+      "gpu 0, thread block 0, step 0 (line 4): s names o[5..7) of gpu 1 as the peer's side, where the peer's step has s[5..7) of gpu 1; runtimes pass over it",
+    ]);
+    expect(
+      warned(text.replace('dstoff="12"', 'dstoff="11"').replace('srcbuf="s" srcoff="5"', 'srcbuf="s" srcoff="4"')),
+    ).toEqual([
+      "gpu 1, thread block 0, step 1 (line 15): rrs names o[11] of gpu 2 as the peer's side, where the peer's step has o[12] of gpu 2, and so in 1 more steps; runtimes pass over it",
+    ]);
   });
 
   it("reads back to the same program, whatever the program", () => {

@@ -1,0 +1,2 @@
+def fully_connected(ranks):
+    return ranks
