@@ -91,3 +91,21 @@ describe("networks that are refused", () => {
     ["topology .", unexpected("the topology", ".")],
   ])("%s", (line, sentence) => here.refuses(line, sentence));
 });
+
+describe("a folder for ASTRA-sim", () => {
+  it.each([
+    ["mesh:2x3", "Aware", "simulated, store-and-forward", "links that the network lacks carry nothing"],
+    ["torus:3x3@100,50GB/s", "Unaware", "as planned", ""],
+  ])("of %s has the command and the time to expect", async (network, binary, by, stands) => {
+    const made = `ag-${binary}`;
+    await here.run(`export ${network} --collective allgather --size 1MiB --to astra-sim --output ${made}`);
+    const told = readFileSync(here.at(made, "collective-run.txt"), "utf8");
+    expect(told).toContain(`AstraSim_Analytical_Congestion_${binary} `);
+    const [, cycles, words] = /# expected: about (\d+) cycles of 1 ns \((.*)\)/.exec(told) as RegExpExecArray;
+    const { time, details } = await here.json(`synth ${network} --collective allgather --size 1MiB`);
+    const us = binary === "Aware" ? time.us : details.planned.us;
+    expect(Number(cycles)).toBe(Math.round(us * 1000));
+    expect(words).toContain(by);
+    expect(told).toContain(stands);
+  });
+});

@@ -12,15 +12,18 @@ import { torchProgram } from "../../export/programs/torch-program.ts";
 import { forestTrees } from "../../export/schedules/forest-trees.ts";
 import { perfettoTrace } from "../../export/schedules/perfetto.ts";
 import {
+  astraBackendFor,
   astraFiles,
   astraNetwork,
   chakraFiles,
   chakraWorkload,
   type OutputFile,
 } from "../../export/simulators/astra.ts";
+import type { AstraBackend } from "../../export/simulators/astra-backend.ts";
 import { asSteps, expanded, stepsFor } from "../../kinds/expand.ts";
 import type { Kind } from "../../kinds/kind.ts";
 import { kindOf } from "../../kinds/kinds.ts";
+import { formatTime, PS_PER_NS } from "../../model/numbers/units.ts";
 import { ringDecomposition } from "../../model/routes/rings.ts";
 import { proposedSketches } from "../../model/sketch/proposals.ts";
 import { aboutBytes } from "../../model/steps/estimate.ts";
@@ -72,6 +75,15 @@ function networkExporter(
   };
 }
 
+/** Returns what ASTRA-sim should print, and what that is taken from; its links store what they forward. */
+function expectedOf(schedule: StepSchedule, { congestion, early }: AstraBackend): string {
+  const aware = congestion === "aware";
+  const kind = kindOf(schedule);
+  const ps = aware ? (kind.simulate({ switching: "store-and-forward" })?.ps ?? 0) : kind.endPs();
+  const by = aware ? "simulated, store-and-forward" : "as planned";
+  return `expected: ${early ? "at most" : "about"} ${Math.round(ps / PS_PER_NS)} cycles of 1 ns (${formatTime(ps)}, ${by})`;
+}
+
 const SIMULATOR_EXPORTERS: readonly Exporter[] = [
   {
     name: "chakra",
@@ -83,7 +95,7 @@ const SIMULATOR_EXPORTERS: readonly Exporter[] = [
     fromSchedule(world, subject, path) {
       const steps = stepsFor(subject, "chakra");
       return writeFolder(world, path, function* () {
-        yield* chakraFiles(steps, "collective");
+        yield* chakraFiles(steps, "collective", "data");
         yield* chakraWorkload(steps, "workload");
       });
     },
@@ -95,8 +107,11 @@ const SIMULATOR_EXPORTERS: readonly Exporter[] = [
     folder: true,
     description: "a folder of all that ASTRA-sim needs to run a schedule: traces, network, system, memory, command",
     lacks: lacksMessages,
-    fromSchedule: (world, subject, path) =>
-      writeFolder(world, path, () => astraFiles(stepsFor(subject, "astra-sim"), "collective")),
+    fromSchedule(world, subject, path) {
+      const steps = stepsFor(subject, "astra-sim");
+      const backend = astraBackendFor(steps);
+      return writeFolder(world, path, () => astraFiles(steps, "collective", backend, expectedOf(steps, backend)));
+    },
   },
   networkExporter(
     "astra-network",
