@@ -3,6 +3,7 @@ import { optionName } from "../../base/option-names.ts";
 import { jsonText } from "../../base/visible.ts";
 import { forestCapacity } from "../../export/networks/forest-capacity.ts";
 import { ringGraphXml } from "../../export/networks/graph-file.ts";
+import { infragraphParts } from "../../export/networks/infragraph.ts";
 import { ns3Topology, simaiTopology } from "../../export/networks/ns3.ts";
 import { sketchToJson } from "../../export/networks/taccl-sketch.ts";
 import { teCclTopology } from "../../export/networks/te-ccl.ts";
@@ -60,10 +61,11 @@ function networkExporter(
   name: string,
   extension: string,
   description: string,
-  text: (topology: Topology) => string,
+  text: (topology: Topology) => string | Iterable<string>,
 ): Exporter {
   const write = (world: World, topology: Topology, path: string): Written => {
-    const bytes = world.file(path).write([text(topology)]);
+    const written = text(topology);
+    const bytes = world.file(path).write(typeof written === "string" ? [written] : written);
     return { bytes, what: count(linkCount(topology), "link") };
   };
   return {
@@ -119,6 +121,7 @@ const SIMULATOR_EXPORTERS: readonly Exporter[] = [
     "a network for ASTRA-sim's analytical back ends: rings, full meshes, switches",
     astraNetwork,
   ),
+  networkExporter("infragraph", ".json", "a network as InfraGraph, of schema 2.4", infragraphParts),
   networkExporter("ns3", ".txt", "a network for ASTRA-sim's ns-3 back end", ns3Topology),
   networkExporter("simai", ".txt", "a network for SimAI", (topology) => simaiTopology(topology)),
   networkExporter("te-ccl", ".json", "a network as TE-CCL's matrices", teCclTopology),
