@@ -6,7 +6,9 @@ import { PS_PER_NS, toGBps } from "../../model/numbers/units.ts";
 import { isNpu, linkCount, nodeCount, type Topology } from "../../model/topology/topology.ts";
 
 /** What its library takes for names, but for what begins a slice or a path. */
-const PLAIN_NAME = /^[A-Za-z0-9_()<>-]+$/;
+const PLAIN_NAME = /^[A-Za-z0-9_()<>-]+$/; /** Of a port; it says no figures, so that those of the other side count. */
+const PORT_LINK = "port-link";
+
 /** A link both ways; parallel: another joins its ends already. */
 interface Duplex {
   readonly a: number;
@@ -24,11 +26,11 @@ interface Duplex {
 export function* infragraphParts(topology: Topology): Generator<string> {
   const { nodeNames, linkBytesPerSecond, linkLatencyPs } = topology;
   const duplexes = duplexesOf(topology);
-  const plain = nodeNames.every((name) => PLAIN_NAME.test(name));
-  const nameOf = (node: number): string => (plain ? (nodeNames[node] as string) : `node${node}`);
-  const ports = duplexes.filter(({ parallel }) => parallel);
-  const unused = (wanted: string): string => (nodeNames.includes(wanted) ? unused(`${wanted}_`) : wanted);
+  const taken = new Set(nodeNames);
+  const unused = (wanted: string): string => (taken.has(wanted) ? unused(`${wanted}_`) : wanted);
+  const called = nodeNames.map((name, node) => (PLAIN_NAME.test(name) ? name : unused(`node${node}`)));
   const [xpu, sw, port] = [unused("npu-device"), unused("switch-device"), unused("port-device")];
+  const ports = duplexes.filter(({ parallel }) => parallel);
   const device = (name: string, component: string) => ({
     name,
     components: [{ name: component, count: 1, choice: component }],
@@ -49,26 +51,27 @@ export function* infragraphParts(topology: Topology): Generator<string> {
       latency: { choice: "ns", ns: (linkLatencyPs[link] as number) / PS_PER_NS },
     },
   }));
-  if (ports.length > 0) links.push({ name: "port-link" } as (typeof links)[number]);
   const used = [xpu, ...(nodeCount(topology) > topology.npuCount ? [sw] : []), ...(ports.length > 0 ? [port] : [])];
-  yield `{\n "name": ${jsonText(topology.name)},\n`;
-  if (!plain) yield ` "description": ${jsonText(NAMES_IN_DESCRIPTIONS)},\n`;
+  const plain = PLAIN_NAME.test(topology.name) && called.every((name, node) => name === nodeNames[node]);
+  yield `{\n "name": ${jsonText(topology.name.replace(/[^A-Za-z0-9_()<>-]+/g, "-"))},\n`;
+  if (!plain) yield ` "description": ${jsonText(NAMES_IN_DESCRIPTIONS + topology.name)},\n`;
   const componentOf = new Map([
     [xpu, "xpu"],
     [sw, "switch"],
     [port, "port"],
   ]);
   yield* list("devices", used, (name) => device(name, componentOf.get(name) as string));
-  yield* list("links", links, (link) => link);
+  yield* list("links", ports.length > 0 ? [...links, { name: PORT_LINK }] : links, (link) => link);
   const portName = unused("port");
   const instances = [...nodeNames.keys()];
   yield* list("instances", ports.length > 0 ? [...instances, -1] : instances, (node) => {
     if (node < 0) return { name: portName, device: port, count: ports.length };
-    const described = plain ? {} : { description: nodeNames[node] };
-    return { name: nameOf(node), ...described, device: isNpu(topology, node) ? xpu : sw, count: 1 };
+    const name = called[node] as string;
+    const described = name === nodeNames[node] ? {} : { description: nodeNames[node] };
+    return { name, ...described, device: isNpu(topology, node) ? xpu : sw, count: 1 };
   });
   const end = (node: number) => ({
-    instance: `${nameOf(node)}[0]`,
+    instance: `${called[node]}[0]`,
     component: isNpu(topology, node) ? "xpu[0]" : "switch[0]",
   });
   let nextPort = 0;
@@ -78,7 +81,7 @@ export function* infragraphParts(topology: Topology): Generator<string> {
     const middle = { instance: `${portName}[${nextPort++}]`, component: "port[0]" };
     return [
       { ep1: end(a), ep2: middle, scheme, link: classOf[i] },
-      { ep1: middle, ep2: end(b), scheme, link: "port-link" },
+      { ep1: middle, ep2: end(b), scheme, link: PORT_LINK },
     ];
   });
   yield* list("edges", edges, (edge) => edge, "");

@@ -401,10 +401,12 @@ function networkOf(
   options: TopologyOptions,
   told: readonly string[],
 ): Topology {
-  const given = typeof root.name === "string" && root.name !== "" ? root.name : baseName(fileName);
+  const said = typeof root.description === "string" ? root.description : "";
+  const described = said.startsWith(NAMES_IN_DESCRIPTIONS);
+  const written = described ? said.slice(NAMES_IN_DESCRIPTIONS.length) : root.name;
+  const given = typeof written === "string" && written !== "" ? written : baseName(fileName);
   const builder = topologyBuilder(given, 2 * segments.length);
   const indexOf = new Int32Array(kinds.length).fill(-1);
-  const described = root.description === NAMES_IN_DESCRIPTIONS;
   const kept = new Uint8Array(kinds.length);
   for (const node of nodes) kept[node] = 1;
   for (const { name, description, first, count, template } of instances.values()) {
@@ -441,8 +443,8 @@ function networkOf(
   }
   const notes = [...told, ...[...open.values()].map(({ names, note }) => `${[...names].join(", ")}: ${note}`)];
   if (late > 0) {
-    const said = options.latencyPs === undefined ? "assumed" : "as given";
-    notes.push(`${formatTime(latencyPs)} a link where the file tells no latency, ${said}`);
+    const why = options.latencyPs === undefined ? "assumed" : "as given";
+    notes.push(`${formatTime(latencyPs)} a link where the file tells no latency, ${why}`);
   }
   return builder.build({ sources: [`InfraGraph ${fileName}`, ...notes] });
 }

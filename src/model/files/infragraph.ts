@@ -1,2 +1,5 @@
-/** The description of an InfraGraph file of ours whose instances are described by the names of their nodes, which are no names there. */
-export const NAMES_IN_DESCRIPTIONS = "descriptions of instances are names of nodes";
+/**
+ * What the description of an InfraGraph file of ours begins with, where the network or nodes have names that are none there: the
+ * network's name follows, and instances are described by the names of their nodes.
+ */
+export const NAMES_IN_DESCRIPTIONS = "names are in descriptions: ";
