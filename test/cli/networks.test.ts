@@ -52,7 +52,7 @@ describe("networks that tools print", () => {
     expect(await here.json(`synth ${name} --collective allgather --size 1MiB`)).toMatchObject({ verified: true });
   });
 
-  it.each(["ns3", "simai", "te-ccl", "forestcoll-json", "astra-network"])(
+  it.each(["ns3", "simai", "te-ccl", "forestcoll-json", "astra-network", "infragraph"])(
     "are written as %s and read again",
     async (to) => {
       await here.run(`export ring:4 --to ${to} -o again-${to}`);
