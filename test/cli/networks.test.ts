@@ -52,7 +52,7 @@ describe("networks that tools print", () => {
     expect(await here.json(`synth ${name} --collective allgather --size 1MiB`)).toMatchObject({ verified: true });
   });
 
-  it.each(["ns3", "simai", "te-ccl", "forestcoll-json", "astra-network"])(
+  it.each(["ns3", "simai", "te-ccl", "forestcoll-json", "astra-network", "infragraph"])(
     "are written as %s and read again",
     async (to) => {
       await here.run(`export ring:4 --to ${to} -o again-${to}`);
@@ -90,4 +90,22 @@ describe("networks that are refused", () => {
     ["topology ring:4 --gpu a100", unexpected("gpu", "ring:4", "--showtopo")],
     ["topology .", unexpected("the topology", ".")],
   ])("%s", (line, sentence) => here.refuses(line, sentence));
+});
+
+describe("a folder for ASTRA-sim", () => {
+  it.each([
+    ["mesh:2x3", "Aware", "simulated, store-and-forward", "links that the network lacks carry nothing"],
+    ["torus:3x3@100,50GB/s", "Unaware", "as planned", ""],
+  ])("of %s has the command and the time to expect", async (network, binary, by, stands) => {
+    const made = `ag-${binary}`;
+    await here.run(`export ${network} --collective allgather --size 1MiB --to astra-sim --output ${made}`);
+    const told = readFileSync(here.at(made, "collective-run.txt"), "utf8");
+    expect(told).toContain(`AstraSim_Analytical_Congestion_${binary} `);
+    const [, cycles, words] = /# expected: about (\d+) cycles of 1 ns \((.*)\)/.exec(told) as RegExpExecArray;
+    const { time, details } = await here.json(`synth ${network} --collective allgather --size 1MiB`);
+    const us = binary === "Aware" ? time.us : details.planned.us;
+    expect(Number(cycles)).toBe(Math.round(us * 1000));
+    expect(words).toContain(by);
+    expect(told).toContain(stands);
+  });
 });

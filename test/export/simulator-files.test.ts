@@ -1,14 +1,16 @@
 import { describe, expect, it } from "vitest";
+import type { InputError } from "../../src/base/errors.ts";
 import { loadKernels } from "../../src/engine/kernels/load.ts";
 import { forestCapacity } from "../../src/export/networks/forest-capacity.ts";
 import { ns3Topology, simaiTopology } from "../../src/export/networks/ns3.ts";
 import { teCclTopology } from "../../src/export/networks/te-ccl.ts";
-import { astraFiles, astraNetwork } from "../../src/export/simulators/astra.ts";
+import { astraBackendFor, astraFiles, astraNetwork } from "../../src/export/simulators/astra.ts";
 import { readForestCapacity } from "../../src/import/networks/forest-capacity.ts";
 import { readAstraNetwork } from "../../src/import/networks/network-formats.ts";
 import { looksLikeNs3, readNs3 } from "../../src/import/networks/ns3.ts";
 import { readTeCcl } from "../../src/import/networks/te-ccl.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
+import { without } from "../../src/model/topology/modify.ts";
 import type { Topology } from "../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { outOfRange, refusalFrom, unexpected } from "../support/refusals.ts";
@@ -81,7 +83,10 @@ describe("ASTRA-sim's network files", () => {
       collective: wholeCollective(topology, "reducescatter", 2 ** 20),
       trials: 1,
     });
-    const files = new Map([...astraFiles(schedule, "rs")].map(({ name, bytes }) => [name, bytes]));
+    const backend = astraBackendFor(schedule);
+    const files = new Map(
+      [...astraFiles(schedule, "rs", backend, "expected: 1 cycle")].map(({ name, bytes }) => [name, bytes]),
+    );
     const text = (name: string): string => new TextDecoder().decode(files.get(name));
     expect([...files.keys()].sort()).toEqual(
       [0, 1, 2, 3]
@@ -100,11 +105,67 @@ describe("ASTRA-sim's network files", () => {
       expect(text("rs-run.txt")).toContain(`=${name}`);
     }
     const broadcast = { ...schedule, collective: wholeCollective(topology, "broadcast", 2 ** 20) };
-    const system = [...astraFiles(broadcast, "b")].find(({ name }) => name === "b-system.json");
+    const system = [...astraFiles(broadcast, "b", backend, "")].find(({ name }) => name === "b-system.json");
     expect(JSON.parse(new TextDecoder().decode(system?.bytes))).toHaveProperty("all-reduce-implementation-custom", [
       "b",
     ]);
     expect(text("rs-run.txt")).toContain("--workload-configuration=rs-workload \\\n");
+    expect(text("rs-run.txt")).toMatch(/^AstraSim_Analytical_Congestion_Aware \\\n/);
+    expect(text("rs-run.txt")).toMatch(/\n# expected: 1 cycle\n$/);
+  });
+
+  const scheduleOf = async (topology: Topology, algorithm = "tacos", kind: "allgather" | "alltoall" = "allgather") => {
+    const { kernels } = await loadKernels("js");
+    const collective = wholeCollective(topology, kind, 2 ** 20);
+    return (await synthesizeWith(kernels, { topology, collective, trials: 1 }, { algorithm })).schedule;
+  };
+
+  it.each([
+    // what it is, where it has one dimension
+    ["ring:6", "aware", "Ring 6 50"],
+    ["switch:5", "aware", "Switch 5 50"],
+    // a full mesh of alike links, most of which carry nothing
+    ["torus:3x3", "aware", "FullyConnected 9 50"],
+    ["mesh:2x4", "aware", "FullyConnected 8 50"],
+    ["dragonfly:3x2@20GiB/s", "aware", "FullyConnected 6 20"],
+    // messages that are alike dimension by dimension
+    ["torus:3x3@100,50GiB/s", "unaware", "Ring 3 100, Ring 3 50"],
+    ["mesh:2x4@100,50GiB/s", "unaware", "FullyConnected 2 100, FullyConnected 4 50"],
+  ] as const)("say which back end takes %s, and as what", async (preset, congestion, dimensions) => {
+    const text = preset.includes("@") ? preset : `${preset}@50GiB/s`;
+    const backend = astraBackendFor(await scheduleOf(presetTopology(text)));
+    expect(backend.congestion).toBe(congestion);
+    const names = { ring: "Ring", fc: "FullyConnected", switch: "Switch", line: "" };
+    const rows = backend.dimensions.map((d) => `${names[d.kind]} ${d.size} ${d.bytesPerSecond / 2 ** 30}`);
+    expect(rows.join(", ")).toBe(dimensions);
+  });
+
+  it("take networks with failures", async () => {
+    const part = without(presetTopology("torus:3x3@100,50GiB/s"), ["0-1", "4>7"]);
+    const backend = astraBackendFor(await scheduleOf(part));
+    expect(backend.dimensions.map(({ kind, size }) => [kind, size])).toEqual([
+      ["fc", 3],
+      ["fc", 3],
+    ]);
+  });
+
+  it.each([
+    [
+      "dgx1",
+      "tacos",
+      /^dgx1: dimension 0 is no ring, full mesh or switch, and messages between \d and \d are not as fast as others/,
+    ],
+    [
+      "dgx-a100:2",
+      "tacos",
+      /^dgx-a100:2: 0 has a switch and further links in dimension 0, and \d+ and \d+ differ in several/,
+    ],
+    ["mesh:3x3", "direct", /^mesh:3x3: a message from \d to \d passes NPUs on its way$/],
+  ] as const)("are refused for a schedule that no back end takes: %s by %s", async (preset, algorithm, reason) => {
+    const schedule = await scheduleOf(presetTopology(preset), algorithm, "alltoall");
+    const { expected, received } = refusalFrom(() => astraBackendFor(schedule)) as InputError;
+    expect(expected).toContain("its ns-3 back end takes any network: chakra and ns3 write what it reads");
+    expect(received).toMatch(reason);
   });
 });
 

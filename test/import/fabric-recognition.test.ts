@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { looksLikeEdgeList } from "../../src/import/networks/edge-list.ts";
 import { looksLikeForestCapacity } from "../../src/import/networks/forest-capacity.ts";
 import { looksLikeIbnetdiscover } from "../../src/import/networks/ibnetdiscover/ibnetdiscover.ts";
+import { looksLikeInfragraph, looksLikeInfragraphYaml } from "../../src/import/networks/infragraph.ts";
 import { looksLikeMscclTools } from "../../src/import/networks/msccl-tools.ts";
 import { looksLikeAstraNetwork, looksLikeLogicalDims } from "../../src/import/networks/network-formats.ts";
 import { looksLikeNs3 } from "../../src/import/networks/ns3.ts";
@@ -15,6 +16,7 @@ const TEXTS: Readonly<Record<string, (text: string) => boolean>> = {
   "astra-network": looksLikeAstraNetwork,
   "edge-list": looksLikeEdgeList,
   ibnetdiscover: looksLikeIbnetdiscover,
+  "infragraph-yaml": looksLikeInfragraphYaml,
   ns3: looksLikeNs3,
   slurm: looksLikeSlurm,
   "slurm-yaml": looksLikeSlurmYaml,
@@ -22,6 +24,7 @@ const TEXTS: Readonly<Record<string, (text: string) => boolean>> = {
 };
 const VALUES: Readonly<Record<string, (value: unknown) => boolean>> = {
   "forest-capacity": looksLikeForestCapacity,
+  infragraph: looksLikeInfragraph,
   "logical-dims": looksLikeLogicalDims,
   "msccl-tools": looksLikeMscclTools,
   taccl: looksLikeTaccl,
@@ -47,6 +50,10 @@ describe("formats of networks tell themselves apart", () => {
     ["ns3", "\n3 2 1 0 2 H100\n2\n0 2 200Gbps 0.005ms 0\n1 2 1bps 1ns 0\n"],
     ["ibnetdiscover", '# x\nvendid=0x1\nCa\t1 "H-01"\t# "a b"\n'],
     ["edge-list", "from,to,bandwidthGBps\na,b,1\n"],
+    ["infragraph", '{"devices": [], "instances": [], "edges": [], "links": []}'],
+    ["infragraph", '{"infrastructure": {"devices": [], "instances": []}, "annotations": {}}'],
+    ["infragraph-yaml", "description: x\ndevices:\n- name: a\nedges: []\ninstances: []\n"],
+    ["infragraph-yaml", "annotations: {}\ninfrastructure:\n  devices: []\n  instances: []\n"],
     ["forest-capacity", '{"nodes": [], "edges": [{"src": "a", "dst": "b", "capacity": 1}]}'],
     ["logical-dims", '{"logical-dims": ["8"]}'],
     ["msccl-tools", '{"name": "a", "links": [[0]], "switches": []}'],

@@ -46,6 +46,76 @@ const ownFile = (name: string): ReaderSource | null => {
   return name.endsWith(".xml") ? { format: "MSCCL XML", reader: "program", name, text: text() } : null;
 };
 
+/** Two hosts of composed devices at a switch, as InfraGraph's own library writes them. */
+export const TWO_HOSTS = {
+  name: "two-hosts",
+  devices: [
+    {
+      name: "host",
+      components: [
+        { name: "gpu", count: 4, choice: "xpu" },
+        { name: "nvsw", count: 1, choice: "switch" },
+        { name: "nic", count: 2, choice: "device" },
+        { name: "memory", count: 1, choice: "memory" },
+      ],
+      links: [
+        { name: "nvlink", physical: { bandwidth: { choice: "gigatransfers_per_second" }, latency: { choice: "ns" } } },
+        { name: "pcie", physical: { bandwidth: { choice: "gigatransfers_per_second", gigatransfers_per_second: 32 } } },
+      ],
+      edges: [
+        { ep1: { component: "gpu" }, ep2: { component: "nvsw" }, scheme: "many2many", link: "nvlink" },
+        { ep1: { component: "gpu[::2]" }, ep2: { component: "nic[0:2].bus[0]" }, scheme: "one2one", link: "pcie" },
+        { ep1: { component: "memory" }, ep2: { component: "nvsw" }, scheme: "one2one", link: "pcie" },
+      ],
+    },
+    {
+      name: "nic",
+      components: [
+        { name: "bus", count: 1, choice: "custom", custom: { type: "pcie_endpoint" } },
+        { name: "port", count: 1, choice: "port" },
+      ],
+      links: [{ name: "inside" }],
+      edges: [{ ep1: { component: "bus" }, ep2: { component: "port" }, scheme: "one2one", link: "inside" }],
+    },
+    {
+      name: "leaf",
+      components: [
+        { name: "asic", count: 1, choice: "cpu" },
+        { name: "port", count: 8, choice: "port" },
+      ],
+      links: [{ name: "ic", physical: { latency: { choice: "us", us: 0.25 } } }],
+      edges: [{ ep1: { component: "asic" }, ep2: { component: "port" }, scheme: "many2many", link: "ic" }],
+    },
+  ],
+  links: [
+    {
+      name: "eth",
+      physical: {
+        bandwidth: { choice: "gigabits_per_second", gigabits_per_second: 200 },
+        latency: { choice: "ns", ns: 900 },
+      },
+    },
+  ],
+  instances: [
+    { name: "host", device: "host", count: 2 },
+    { name: "leaf", device: "leaf", count: 1 },
+  ],
+  edges: [
+    {
+      ep1: { instance: "host[0]", component: "nic.port" },
+      ep2: { instance: "leaf[0]", component: "port[0:2]" },
+      scheme: "one2one",
+      link: "eth",
+    },
+    {
+      ep1: { instance: "host[1:2]", component: "nic[:].port[0]" },
+      ep2: { instance: "leaf", component: "port[2:4]" },
+      scheme: "one2one",
+      link: "eth",
+    },
+  ],
+};
+
 const NETWORK_TEXTS: readonly (readonly [format: string, text: string])[] = [
   ["Slurm", "SwitchName=s0 Nodes=n[00-03,7]\nSwitchName=s1 Nodes=m[1-2]x[1-2]\nSwitchName=t Switches=s[0-1]\n"],
   ["Slurm", "BlockName=b0 Nodes=n[0-3]\nBlockName=b1 Nodes=m[0-3]\nBlockSizes=4\n"],
@@ -56,6 +126,11 @@ const NETWORK_TEXTS: readonly (readonly [format: string, text: string])[] = [
   [
     "topograph",
     "switches:\n  S1:\n    switches: [S2]\n  S2: &s\n    nodes: ['I[1-3]']\n    capacity_blocks: [cb]\ncapacity_blocks:\n- name: cb\n  nodes: [x]\nblocks:\n- switch: S2\n  nodes: [y]\n",
+  ],
+  ["InfraGraph", JSON.stringify(TWO_HOSTS)],
+  [
+    "InfraGraph",
+    "name: r\ndevices:\n- name: n\n  components:\n  - {name: x, count: 1, choice: xpu}\n  links: []\n  edges: []\nlinks:\n- name: l\n  physical:\n    bandwidth: {gigabits_per_second: 400}\n    latency: {us: 1}\ninstances:\n- {name: h, device: n, count: 4}\nedges:\n- {ep1: {instance: 'h[0:3]', component: 'x[0]'}, ep2: {instance: 'h[1:4]', component: x}, scheme: one2one, link: l}\n",
   ],
   ["ASTRA-sim", "topology: [ Ring, Switch ]\nnpus_count: [ 4, 2 ]\nbandwidth: [ 50, 25.5 ]\nlatency: [ 500, 1 ]\n"],
   ["ns-3, SimAI", "4 1 3\n3\n0 3 200Gbps 0.005ms 0\n1 3 200Gbps 0.005ms 0\n2 3 8Gbps 1ns 0\n"],

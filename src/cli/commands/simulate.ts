@@ -5,6 +5,7 @@ import { type PerfettoOptions, perfettoTrace } from "../../export/schedules/perf
 import { expanded } from "../../kinds/expand.ts";
 import type { Kind, Simulated, SimulateOption, Verdict } from "../../kinds/kind.ts";
 import { kindOf } from "../../kinds/kinds.ts";
+import { PS_PER_NS } from "../../model/numbers/units.ts";
 import type { Replay } from "../../model/replay/problem.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import type { JointReport } from "../../report/joint-result.ts";
@@ -31,7 +32,6 @@ interface Replayed extends Simulated {
   readonly trace: PerfettoOptions;
 }
 
-const PS_PER_NS = 1000;
 const inPs = (ns: Float64Array): Float64Array => ns.map((time) => time * PS_PER_NS);
 
 /** Replays transfers one by one: by the published analytical model, or with the times that a trace needs. */

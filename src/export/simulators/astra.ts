@@ -3,13 +3,14 @@ import { InputError } from "../../base/errors.ts";
 import { jsonText } from "../../base/visible.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
 import { ceil } from "../../model/numbers/rational.ts";
-import { type Dimension, type DimensionKind, productTopology } from "../../model/presets/product.ts";
+import { PS_PER_NS } from "../../model/numbers/units.ts";
+import type { Dimension } from "../../model/presets/product.ts";
 import { OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
-import { inLinks, nodeCount, outLinks, type Topology } from "../../model/topology/topology.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import { type AstraBackend, astraBackend, productDimensions } from "./astra-backend.ts";
 
 const KINDS: Readonly<Record<string, string>> = { ring: "Ring", fc: "FullyConnected", switch: "Switch" };
 const BYTES_PER_GIB = 2 ** 30;
-const PS_PER_NS = 1000;
 
 /**
  * Returns the text of an ASTRA-sim analytical network file for a product of rings, full meshes and switches: bandwidths in
@@ -17,49 +18,53 @@ const PS_PER_NS = 1000;
  */
 export function astraNetwork(topology: Topology): string {
   const dimensions = productDimensions(topology);
-  if (typeof dimensions === "string") {
-    throw new InputError(
-      "the network of ASTRA-sim's analytical back end",
-      "a product of rings, full meshes and switches (ns-3 files take any network)",
-      `${topology.name}: ${dimensions}`,
-    );
-  }
-  const row = (key: string, values: readonly (string | number)[], unit = ""): string =>
-    `${key}: [ ${values.join(", ")} ]${unit}\n`;
+  if (typeof dimensions !== "string") return networkText(dimensions);
+  throw new InputError(
+    "the network of ASTRA-sim's analytical back end",
+    "a product of rings, full meshes and switches (ns-3 files take any network)",
+    `${topology.name}: ${dimensions}`,
+  );
+}
+
+function networkText(dimensions: readonly Dimension[]): string {
+  const row = (key: string, value: (dimension: Dimension) => string | number, unit = ""): string =>
+    `${key}: [ ${dimensions.map(value).join(", ")} ]${unit}\n`;
   return (
-    row(
-      "topology",
-      dimensions.map(({ kind }) => KINDS[kind]),
-    ) +
-    row(
-      "npus_count",
-      dimensions.map(({ size }) => size),
-    ) +
-    row(
-      "bandwidth",
-      dimensions.map(({ bytesPerSecond }) => bytesPerSecond / BYTES_PER_GIB),
-      "  # GiB/s a link",
-    ) +
-    row(
-      "latency",
-      dimensions.map(({ latencyPs }) => latencyPs / PS_PER_NS),
-      "  # ns a link",
-    )
+    row("topology", ({ kind }) => KINDS[kind] as string) +
+    row("npus_count", ({ size }) => size) +
+    row("bandwidth", ({ bytesPerSecond }) => bytesPerSecond / BYTES_PER_GIB, "  # GiB/s a link") +
+    row("latency", ({ latencyPs }) => latencyPs / PS_PER_NS, "  # ns a link")
+  );
+}
+
+/** Returns the back end for a schedule. Throws InputError with the reason where there is none, and what takes any network. */
+export function astraBackendFor(schedule: StepSchedule): AstraBackend {
+  const backend = astraBackend(schedule);
+  if (typeof backend !== "string") return backend;
+  throw new InputError(
+    "the network of ASTRA-sim's analytical back ends",
+    "one dimension, or links or dimensions in which all messages are alike (its ns-3 back end takes any network: chakra and ns3 write what it reads)",
+    backend,
   );
 }
 
 /**
  * Yields what ASTRA-sim's analytical back end needs to run a schedule: the traces `name.<npu>.et` of the custom collective,
  * the workload `name-workload.<npu>.et` that starts it, `name-network.yml`, `name-system.json`, `name-memory.json`, and the
- * command in `name-run.txt`, to be run in the folder of the files. Throws InputError as `astraNetwork` does.
+ * command in `name-run.txt`, to be run in the folder of the files, with `expected`: a line on the time that it should print.
  */
-export function* astraFiles(schedule: StepSchedule, name: string): Generator<OutputFile> {
+export function* astraFiles(
+  schedule: StepSchedule,
+  name: string,
+  backend: AstraBackend,
+  expected: string,
+): Generator<OutputFile> {
   const text = (suffix: string, body: string): OutputFile => ({
     name: `${name}-${suffix}`,
     bytes: new TextEncoder().encode(body),
   });
   const [key] = carrierOf(schedule);
-  yield text("network.yml", astraNetwork(schedule.topology));
+  yield text("network.yml", networkText(backend.dimensions));
   const system = {
     "scheduling-policy": "FIFO",
     "preferred-dataset-splits": 1,
@@ -68,150 +73,17 @@ export function* astraFiles(schedule: StepSchedule, name: string): Generator<Out
   };
   yield text("system.json", `${jsonText(system, 2)}\n`);
   yield text("memory.json", `${jsonText({ "memory-type": "NO_MEMORY_EXPANSION" })}\n`);
-  yield text(
-    "run.txt",
-    `${[
-      "AstraSim_Analytical_Congestion_Aware",
-      `  --workload-configuration=${name}-workload`,
-      `  --system-configuration=${name}-system.json`,
-      `  --network-configuration=${name}-network.yml`,
-      `  --remote-memory-configuration=${name}-memory.json`,
-    ].join(" \\\n")}\n`,
-  );
+  const command = [
+    backend.congestion === "aware" ? "AstraSim_Analytical_Congestion_Aware" : "AstraSim_Analytical_Congestion_Unaware",
+    `  --workload-configuration=${name}-workload`,
+    `  --system-configuration=${name}-system.json`,
+    `  --network-configuration=${name}-network.yml`,
+    `  --remote-memory-configuration=${name}-memory.json`,
+  ].join(" \\\n");
+  const told = backend.stands === null ? [expected] : [expected, backend.stands];
+  yield text("run.txt", `${command}\n${told.map((line) => `# ${line}\n`).join("")}`);
   yield* chakraWorkload(schedule, `${name}-workload`);
-  yield* chakraFiles(schedule, name);
-}
-
-/** A dimension as seen from NPU 0: its neighbours there, and the links to them. */
-interface Seen {
-  readonly steps: number[];
-  switched: boolean;
-  link: number;
-}
-
-/**
- * Returns the dimensions (ring, fc, switch; none of size 1) whose product the network is, its switches in any order, or a
- * sentence that says why there are none. The sizes are those of `shape`, else one dimension of all NPUs. What NPU 0 sees is
- * taken for every NPU, and the product that this gives is compared with the network, link by link. O(links log links).
- */
-function productDimensions(topology: Topology): Dimension[] | string {
-  const sizes = topology.shape.length > 0 ? topology.shape : [topology.npuCount];
-  const seen = sizes.map((): Seen => ({ steps: [], switched: false, link: -1 }));
-  const from = outLinks(topology);
-  for (let i = from.offset[0]; i < from.offset[1]; i++) {
-    const link = from.links[i];
-    const next = topology.linkTarget[link];
-    const switched = next >= topology.npuCount;
-    const other = switched ? lowestOther(topology, next) : next;
-    const found = stepTo(other, sizes);
-    if (found === null) return `${nameOf(topology, 0)} has a link to ${nameOf(topology, next)}, along no dimension`;
-    const dimension = seen[found.dimension];
-    if (dimension.link >= 0 && (switched || dimension.switched)) {
-      return `${nameOf(topology, 0)} has a switch and further links in dimension ${found.dimension}`;
-    }
-    dimension.switched = switched;
-    dimension.link = link;
-    dimension.steps.push(found.step);
-  }
-  const dimensions: Dimension[] = [];
-  for (const [d, size] of sizes.entries()) {
-    if (size === 1) continue;
-    const kind = kindOf(seen[d], size);
-    if (kind === null) return `dimension ${d} is no ring, full mesh or switch`;
-    const { link } = seen[d];
-    const bytesPerSecond = topology.linkBytesPerSecond[link];
-    dimensions.push({ kind, size, bytesPerSecond, latencyPs: topology.linkLatencyPs[link] });
-  }
-  if (dimensions.length === 0) return "there is one NPU";
-  return sameLinks(topology, productTopology(topology.name, dimensions, [])) ?? dimensions;
-}
-
-const nameOf = ({ nodeNames }: Topology, node: number): string => nodeNames[node];
-
-/** Returns the lowest NPU but NPU 0 that a switch reaches, or 0. */
-function lowestOther(topology: Topology, node: number): number {
-  const { offset, links } = outLinks(topology);
-  let lowest = 0;
-  for (let i = offset[node]; i < offset[node + 1]; i++) {
-    const npu = topology.linkTarget[links[i]];
-    if (npu > 0 && npu < topology.npuCount && (lowest === 0 || npu < lowest)) lowest = npu;
-  }
-  return lowest;
-}
-
-/** Returns the dimension along which an NPU lies from NPU 0, and how far; null where there is none. */
-function stepTo(npu: number, sizes: readonly number[]): { dimension: number; step: number } | null {
-  let rest = npu;
-  let found: { dimension: number; step: number } | null = null;
-  for (const [dimension, size] of sizes.entries()) {
-    const step = rest % size;
-    rest = (rest - step) / size;
-    if (step === 0) continue;
-    if (found !== null) return null;
-    found = { dimension, step };
-  }
-  return found;
-}
-
-function kindOf({ steps, switched, link }: Seen, size: number): DimensionKind | null {
-  if (link < 0) return null;
-  if (switched) return "switch";
-  const different = new Set(steps);
-  if (different.size !== steps.length) return null;
-  if (steps.length === Math.min(2, size - 1) && different.has(1) && different.has(size - 1)) return "ring";
-  return steps.length === size - 1 ? "fc" : null;
-}
-
-/** Returns null where both networks have the same links between the same NPUs and switches, else what differs. */
-function sameLinks(topology: Topology, product: Topology): string | null {
-  if (nodeCount(topology) !== nodeCount(product)) {
-    return `it has ${nodeCount(topology)} nodes, and such a product ${nodeCount(product)}`;
-  }
-  const differ = "its links are not the same for all NPUs";
-  const twins = switchTwins(topology, product);
-  if (twins === null || topology.linkSource.length !== product.linkSource.length) return differ;
-  const [own, other] = [sortedLinks(topology, twins), sortedLinks(product, null)];
-  const same = own.every((column, c) => column.every((value, i) => value === other[c][i]));
-  return same ? null : differ;
-}
-
-/** Returns for each node of the network that of the product: the same NPU, or the switch over the same lowest two NPUs. */
-function switchTwins(topology: Topology, product: Topology): Int32Array | null {
-  const keys = (network: Topology): string[] => {
-    const { offset, links } = inLinks(network);
-    return Array.from({ length: nodeCount(network) - network.npuCount }, (_, i) => {
-      const node = network.npuCount + i;
-      const npus = Array.from(links.subarray(offset[node], offset[node + 1]), (link) => network.linkSource[link]);
-      return npus
-        .sort((a, b) => a - b)
-        .slice(0, 2)
-        .join();
-    });
-  };
-  const byKey = new Map(keys(product).map((key, i) => [key, product.npuCount + i]));
-  const twins = Int32Array.from({ length: nodeCount(topology) }, (_, node) => node);
-  for (const [i, key] of keys(topology).entries()) {
-    const twin = byKey.get(key);
-    if (twin === undefined) return null;
-    byKey.delete(key);
-    twins[topology.npuCount + i] = twin;
-  }
-  return twins;
-}
-
-/** Returns source, target, bandwidth and latency of all links, in ascending order of these. */
-function sortedLinks(topology: Topology, twins: Int32Array | null): Float64Array[] {
-  const renamed = (nodes: Int32Array): Float64Array => Float64Array.from(nodes, (node) => twins?.[node] ?? node);
-  const columns = [
-    renamed(topology.linkSource),
-    renamed(topology.linkTarget),
-    topology.linkBytesPerSecond,
-    topology.linkLatencyPs,
-  ];
-  const order = Int32Array.from(columns[0].keys()).sort((a, b) =>
-    columns.reduce((difference, column) => difference || column[a] - column[b], 0),
-  );
-  return columns.map((column) => Float64Array.from(order, (link) => column[link]));
+  yield* chakraFiles(schedule, name, backend.congestion === "aware" ? "data" : "arrival");
 }
 
 /** A file to write. */
@@ -238,11 +110,17 @@ const carrierOf = ({ collective }: Pick<StepSchedule, "collective">): readonly [
 const SCHEMA: Attribute = ["schema", "string", "1.0.2-chakra.0.0.4"];
 
 /**
+ * How the sends on a port keep their order. "data": each is issued once those before it could be, and queues behind them.
+ * "arrival": each waits for the arrival of those before it, which simulators without queues at links need.
+ */
+export type SendOrder = "data" | "arrival";
+
+/**
  * Yields a Chakra execution trace for each NPU, `name.<npu>.et`, with a SEND and a RECV for each transfer and a COMP for each
  * addition, as `nodesOf` lists them; ASTRA-sim runs them as a custom collective. Messages are whole bytes: the bytes of a
  * chunk rounded up. Additions take no time (the simulator counts 1 ns). Nodes stand for NPUs by index. O(transfers log).
  */
-export function* chakraFiles(schedule: StepSchedule, name: string): Generator<OutputFile> {
+export function* chakraFiles(schedule: StepSchedule, name: string, order: SendOrder): Generator<OutputFile> {
   const { topology, collective, routes, route } = schedule;
   const messages = { bytes: Number(ceil(collective.chunkBytes)), tag: messageTags(schedule) };
   const bySource = groupedBy(
@@ -257,7 +135,10 @@ export function* chakraFiles(schedule: StepSchedule, name: string): Generator<Ou
   for (let npu = 0; npu < topology.npuCount; npu++) {
     const sends = bySource.items.subarray(bySource.offset[npu], bySource.offset[npu + 1]);
     const receives = byTarget.items.subarray(byTarget.offset[npu], byTarget.offset[npu + 1]);
-    yield { name: `${name}.${npu}.et`, bytes: traceBytes(metadata, nodesOf(schedule, messages, sends, receives)) };
+    yield {
+      name: `${name}.${npu}.et`,
+      bytes: traceBytes(metadata, nodesOf(schedule, messages, order, sends, receives)),
+    };
   }
 }
 
@@ -299,21 +180,43 @@ function messageTags({ topology, routes, route }: StepSchedule): Int32Array {
   });
 }
 
-/** Sends over one port: those under way, and those that ended before the ones under way began. */
+/** Sends over one port. */
 interface Port {
   running: { readonly node: number; readonly endPs: number }[];
+  /** Those that ended before the ones under way began. */
   before: readonly number[];
+  /** What the last send was issued behind; null before the first. */
+  last: Behind | null;
 }
+
+/** A node behind which a send is issued. */
+interface Behind {
+  readonly node: number;
+  /** It waits for a message from this NPU, whose messages keep their order. */
+  readonly peer: number;
+  /** It waits for other nodes too: it may end more than an addition behind the arrival. */
+  readonly late: boolean;
+}
+
+/** Behind nothing: when the collective starts. */
+const START: Behind = { node: -1, peer: -1, late: false };
+
+/** Returns whether one node surely ends behind another: a message lasts longer than an addition. */
+const isLater = (node: Behind, other: Behind): boolean =>
+  other === START || (node.peer === other.peer && node.node > other.node && !other.late);
 
 /**
  * Yields the nodes of one NPU, in the order of the schedule: a SEND for each transfer in `sends`, a RECV for each in
- * `receives`, and a COMP behind each RECV that is added. A SEND waits for the last node that changed what it carries, and for
- * the sends that had left its port when it began; a COMP waits for its RECV and for the addition before it. An NPU without
- * transfers has one COMP, so that its trace is not empty. O(transfers of the NPU, log for the order).
+ * `receives`, and a COMP behind each RECV that is added. A SEND waits for the last node that changed what it carries, and, by
+ * `order`, for the sends that had left its port when it began ("arrival"), or for what the sends before it waited for ("data":
+ * a COMP that waits for both where it is not sure that the first comes last, for nodes that become free at once are issued
+ * in any order). A COMP waits for its RECV and for the addition before it. An NPU without transfers has one COMP, so that its
+ * trace is not empty. O(transfers of the NPU, log for the order).
  */
 function* nodesOf(
   schedule: StepSchedule,
   messages: Messages,
+  order: SendOrder,
   sends: Int32Array,
   receives: Int32Array,
 ): Generator<ChakraNode> {
@@ -322,31 +225,42 @@ function* nodesOf(
     ...Array.from(receives, (row) => ({ row, receives: true, ps: endPs[row] })),
     ...Array.from(sends, (row) => ({ row, receives: false, ps: startPs[row] })),
   ].sort((a, b) => a.ps - b.ps || Number(b.receives) - Number(a.receives) || a.row - b.row);
-  const writer = new Map<number, number>();
+  const writer = new Map<number, Behind>();
   const ports = new Map<number, Port>();
   let id = 0;
   for (const { row, receives: incoming } of events) {
     const c = chunk[row];
     const own = writer.get(c);
+    const ownDeps = own === undefined ? [] : [own.node];
     const size = ["comm_size", "int64", messages.bytes] as const;
     const tag = ["comm_tag", "int32", messages.tag[row]] as const;
     if (!incoming) {
       const peer = routes.target[route[row]];
       const port = portOf(ports, routes.links[routes.linkOffset[route[row]]]);
-      settle(port, startPs[row]);
-      const dataDeps = own === undefined || port.before.includes(own) ? port.before : [own, ...port.before];
-      port.running.push({ node: id, endPs: endPs[row] });
+      let dataDeps: readonly number[] = ownDeps;
+      if (order === "arrival") {
+        settle(port, startPs[row]);
+        dataDeps = own === undefined || port.before.includes(own.node) ? port.before : [own.node, ...port.before];
+        port.running.push({ node: id, endPs: endPs[row] });
+      } else if (port.last === null || (own !== undefined && isLater(own, port.last))) {
+        port.last = own ?? START;
+      } else {
+        const behind = port.last === START ? ownDeps : [port.last.node, ...ownDeps];
+        dataDeps = [id];
+        port.last = { node: id, peer: -1, late: true };
+        yield { id: id++, name: `COMP_NODE_order_to${peer}`, type: COMP_NODE, dataDeps: behind, attributes: [] };
+      }
       const attributes = [["comm_type", "int64", SEND_TYPE], size, ["comm_dst", "int32", peer], tag] as const;
       yield { id: id++, name: `COMM_SEND_NODE_chunk${c}_to${peer}`, type: SEND_NODE, dataDeps, attributes };
       continue;
     }
     const peer = routes.source[route[row]];
     const attributes = [["comm_type", "int64", RECV_TYPE], size, ["comm_src", "int32", peer], tag] as const;
-    writer.set(c, id);
+    writer.set(c, { node: id, peer, late: false });
     yield { id: id++, name: `COMM_RECV_NODE_chunk${c}_from${peer}`, type: RECV_NODE, dataDeps: [], attributes };
     if (op[row] !== OP_REDUCE) continue;
-    const dataDeps = own === undefined ? [id - 1] : [id - 1, own];
-    writer.set(c, id);
+    writer.set(c, { node: id, peer, late: own !== undefined });
+    const dataDeps = [id - 1, ...ownDeps];
     yield { id: id++, name: `COMP_NODE_chunk${c}_from${peer}`, type: COMP_NODE, dataDeps, attributes: [] };
   }
   if (id === 0) yield { id, name: "COMP_NODE_idle", type: COMP_NODE, dataDeps: [], attributes: [] };
@@ -355,7 +269,7 @@ function* nodesOf(
 function portOf(ports: Map<number, Port>, link: number): Port {
   const known = ports.get(link);
   if (known !== undefined) return known;
-  const port: Port = { running: [], before: [] };
+  const port: Port = { running: [], before: [], last: null };
   ports.set(link, port);
   return port;
 }

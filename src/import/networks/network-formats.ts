@@ -13,6 +13,7 @@ import { looksLikeNcclTopology, readNcclTopology } from "./gpu-boxes/nccl-topolo
 import { looksLikeNvidiaSmi, readNvidiaSmi } from "./gpu-boxes/nvidia-smi.ts";
 import { looksLikeRocmSmi, readRocmSmi } from "./gpu-boxes/rocm-smi.ts";
 import { looksLikeIbnetdiscover, readIbnetdiscover } from "./ibnetdiscover/ibnetdiscover.ts";
+import { looksLikeInfragraph, looksLikeInfragraphYaml, readInfragraph, readInfragraphYaml } from "./infragraph.ts";
 import { looksLikeMscclTools, readMscclTools } from "./msccl-tools.ts";
 import { looksLikeNs3, readNs3 } from "./ns3.ts";
 import { looksLikeSlurm, looksLikeSlurmYaml, readSlurm, readSlurmYaml } from "./slurm.ts";
@@ -188,6 +189,13 @@ const JSON_FORMATS: readonly NetworkFormat<unknown>[] = [
     read: readForestCapacity,
     takes: ["latencyPs"],
   },
+  {
+    name: "InfraGraph",
+    description: "JSON of devices, instances and edges; `export --to infragraph` writes it",
+    looksLike: looksLikeInfragraph,
+    read: readInfragraph,
+    takes: FIGURES,
+  },
 ];
 
 const TEXT_FORMATS: readonly NetworkFormat<string>[] = [
@@ -238,6 +246,13 @@ const TEXT_FORMATS: readonly NetworkFormat<string>[] = [
     description: "YAML of switches and blocks",
     looksLike: looksLikeTopograph,
     read: readTopograph,
+    takes: FIGURES,
+  },
+  {
+    name: "InfraGraph YAML",
+    description: "the same as YAML; blueprints of its library",
+    looksLike: looksLikeInfragraphYaml,
+    read: readInfragraphYaml,
     takes: FIGURES,
   },
   {

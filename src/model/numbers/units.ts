@@ -8,6 +8,7 @@ import { divide, type Rational, rational } from "./rational.ts";
  * GB = 1e9 bytes, GiB = 2^30 bytes; Gb (Gbps) = 1e9 bits.
  */
 
+export const PS_PER_NS = 1000;
 export const PS_PER_US = 1_000_000;
 export const PS_PER_SECOND = 1_000_000_000_000;
 

@@ -3,6 +3,7 @@ import { optionName } from "../../base/option-names.ts";
 import { jsonText } from "../../base/visible.ts";
 import { forestCapacity } from "../../export/networks/forest-capacity.ts";
 import { ringGraphXml } from "../../export/networks/graph-file.ts";
+import { infragraphParts } from "../../export/networks/infragraph.ts";
 import { ns3Topology, simaiTopology } from "../../export/networks/ns3.ts";
 import { sketchToJson } from "../../export/networks/taccl-sketch.ts";
 import { teCclTopology } from "../../export/networks/te-ccl.ts";
@@ -12,15 +13,18 @@ import { torchProgram } from "../../export/programs/torch-program.ts";
 import { forestTrees } from "../../export/schedules/forest-trees.ts";
 import { perfettoTrace } from "../../export/schedules/perfetto.ts";
 import {
+  astraBackendFor,
   astraFiles,
   astraNetwork,
   chakraFiles,
   chakraWorkload,
   type OutputFile,
 } from "../../export/simulators/astra.ts";
+import type { AstraBackend } from "../../export/simulators/astra-backend.ts";
 import { asSteps, expanded, stepsFor } from "../../kinds/expand.ts";
 import type { Kind } from "../../kinds/kind.ts";
 import { kindOf } from "../../kinds/kinds.ts";
+import { formatTime, PS_PER_NS } from "../../model/numbers/units.ts";
 import { ringDecomposition } from "../../model/routes/rings.ts";
 import { proposedSketches } from "../../model/sketch/proposals.ts";
 import { aboutBytes } from "../../model/steps/estimate.ts";
@@ -57,10 +61,11 @@ function networkExporter(
   name: string,
   extension: string,
   description: string,
-  text: (topology: Topology) => string,
+  text: (topology: Topology) => string | Iterable<string>,
 ): Exporter {
   const write = (world: World, topology: Topology, path: string): Written => {
-    const bytes = world.file(path).write([text(topology)]);
+    const written = text(topology);
+    const bytes = world.file(path).write(typeof written === "string" ? [written] : written);
     return { bytes, what: count(linkCount(topology), "link") };
   };
   return {
@@ -70,6 +75,15 @@ function networkExporter(
     fromNetwork: (world, { topology }, path) => write(world, topology, path),
     fromSchedule: (world, { schedule }, path) => write(world, schedule.topology, path),
   };
+}
+
+/** Returns what ASTRA-sim should print, and what that is taken from; its links store what they forward. */
+function expectedOf(schedule: StepSchedule, { congestion, early }: AstraBackend): string {
+  const aware = congestion === "aware";
+  const kind = kindOf(schedule);
+  const ps = aware ? (kind.simulate({ switching: "store-and-forward" })?.ps ?? 0) : kind.endPs();
+  const by = aware ? "simulated, store-and-forward" : "as planned";
+  return `expected: ${early ? "at most" : "about"} ${Math.round(ps / PS_PER_NS)} cycles of 1 ns (${formatTime(ps)}, ${by})`;
 }
 
 const SIMULATOR_EXPORTERS: readonly Exporter[] = [
@@ -83,7 +97,7 @@ const SIMULATOR_EXPORTERS: readonly Exporter[] = [
     fromSchedule(world, subject, path) {
       const steps = stepsFor(subject, "chakra");
       return writeFolder(world, path, function* () {
-        yield* chakraFiles(steps, "collective");
+        yield* chakraFiles(steps, "collective", "data");
         yield* chakraWorkload(steps, "workload");
       });
     },
@@ -95,8 +109,11 @@ const SIMULATOR_EXPORTERS: readonly Exporter[] = [
     folder: true,
     description: "a folder of all that ASTRA-sim needs to run a schedule: traces, network, system, memory, command",
     lacks: lacksMessages,
-    fromSchedule: (world, subject, path) =>
-      writeFolder(world, path, () => astraFiles(stepsFor(subject, "astra-sim"), "collective")),
+    fromSchedule(world, subject, path) {
+      const steps = stepsFor(subject, "astra-sim");
+      const backend = astraBackendFor(steps);
+      return writeFolder(world, path, () => astraFiles(steps, "collective", backend, expectedOf(steps, backend)));
+    },
   },
   networkExporter(
     "astra-network",
@@ -104,6 +121,7 @@ const SIMULATOR_EXPORTERS: readonly Exporter[] = [
     "a network for ASTRA-sim's analytical back ends: rings, full meshes, switches",
     astraNetwork,
   ),
+  networkExporter("infragraph", ".json", "a network as InfraGraph, of schema 2.4", infragraphParts),
   networkExporter("ns3", ".txt", "a network for ASTRA-sim's ns-3 back end", ns3Topology),
   networkExporter("simai", ".txt", "a network for SimAI", (topology) => simaiTopology(topology)),
   networkExporter("te-ccl", ".json", "a network as TE-CCL's matrices", teCclTopology),

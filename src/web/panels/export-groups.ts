@@ -13,7 +13,7 @@ const GROUPS = [
   },
   { title: "Pictures and pages", names: ["svg", "dot", "html", "report", "perfetto"] },
   { title: "For simulators and other tools", names: ["chakra", "astra-sim", "nccl-graph", "taccl-sketches"] },
-  { title: NETWORKS, names: ["astra-network", "ns3", "simai", "te-ccl", "forestcoll-json"] },
+  { title: NETWORKS, names: ["astra-network", "infragraph", "ns3", "simai", "te-ccl", "forestcoll-json"] },
 ] as const;
 
 const TITLES: Readonly<Record<Subject["kind"], string>> = {

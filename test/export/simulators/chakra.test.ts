@@ -1,9 +1,11 @@
 import protobuf from "protobufjs";
 import { describe, expect, it } from "vitest";
 import { loadKernels } from "../../../src/engine/kernels/load.ts";
-import { chakraFiles, chakraWorkload } from "../../../src/export/simulators/astra.ts";
+import { chakraFiles, chakraWorkload, type SendOrder } from "../../../src/export/simulators/astra.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { OP_REDUCE, type StepSchedule, transferCount } from "../../../src/model/steps/step-schedule.ts";
+import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
+import { queuedPs } from "../../support/astra-queues.ts";
 import { hasSharedData, sharedText } from "../../support/shared-data.ts";
 import { synthesizeWith, wholeCollective } from "../../support/synthesis.ts";
 
@@ -71,15 +73,15 @@ async function ringGather(kind: "allgather" | "allreduce"): Promise<StepSchedule
 }
 
 /** Returns the traces of all NPUs. */
-const tracesOf = (schedule: StepSchedule, schema: string) =>
-  [...chakraFiles(schedule, "c")].map(({ bytes }) => decoded(bytes, schema).nodes);
+const tracesOf = (schedule: StepSchedule, schema: string, order: SendOrder = "arrival") =>
+  [...chakraFiles(schedule, "c", order)].map(({ bytes }) => decoded(bytes, schema).nodes);
 
 describe("Chakra execution traces", () => {
   it.each(schemas)("of a ring all-gather on 8 NPUs are its transfers, node by node: %s", async (_, schemaText) => {
     const schema = schemaText();
     const schedule = await ringGather("allgather");
     const { routes, route, chunk, endPs, startPs } = schedule;
-    expect([...chakraFiles(schedule, "ag")].map(({ name }) => name)).toEqual(
+    expect([...chakraFiles(schedule, "ag", "arrival")].map(({ name }) => name)).toEqual(
       Array.from({ length: 8 }, (_, npu) => `ag.${npu}.et`),
     );
     const tags = new Map<string, number>();
@@ -178,6 +180,44 @@ describe("Chakra execution traces", () => {
         kinds: ["is_cpu_op bool_val", "comm_type int64_val", "comm_size int64_val"],
       },
     ]);
+  });
+});
+
+describe("Traces whose sends are issued in the order of their data", () => {
+  const CASES = [
+    ["ring:8", "allgather", "tacos", 1],
+    ["ring:8", "allreduce", "ring", 2],
+    // far chunks pass others on their way: out of order they take 1.1 times as long
+    ["ring:8", "alltoall", "tacos", 1],
+    ["mesh:3x4", "allgather", "tacos", 2],
+    ["torus:3x3", "allreduce", "tacos", 3],
+    ["switch:8", "allgather", "tacos", 1],
+    ["hypercube:3", "reducescatter", "tacos", 4],
+    ["fc:5", "scatter", "tacos", 3],
+    ["torus:3x4@100,25GB/s", "allgather", "tacos", 1],
+  ] as const;
+
+  it.each(CASES)(
+    "take as long in queues as the schedule simulated, on %s: %s by %s",
+    async (preset, kind, algorithm, chunks) => {
+      const topology = presetTopology(preset);
+      const { kernels } = await loadKernels("js");
+      const collective = wholeCollective(topology, kind, 2 ** 20, chunks);
+      const { schedule } = await synthesizeWith(kernels, { topology, collective, trials: 1 }, { algorithm });
+      const bytes = Number(collective.chunkBytes.num / collective.chunkBytes.den);
+      const { ps } = simulateSchedule(schedule, { switching: "store-and-forward" });
+      const queued = queuedPs(schedule, tracesOf(schedule, FIELDS, "data"), bytes);
+      // a COMP, of an addition or for the order, takes 1 ns
+      expect(queued).toBeGreaterThan(ps * 0.999);
+      expect(queued).toBeLessThan(ps * 1.001 + 50_000);
+    },
+  );
+
+  it("has no node for the order where arrivals keep it", async () => {
+    for (const kind of ["allgather", "allreduce"] as const) {
+      const traces = tracesOf(await ringGather(kind), FIELDS, "data");
+      expect(traces.flat().filter(({ name }) => name.startsWith("COMP_NODE_order"))).toEqual([]);
+    }
   });
 });
 
