@@ -1,10 +1,10 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { isJoint } from "../../model/joint/joint-schedule.ts";
 import type { Program } from "../../model/program/program.ts";
 import { MSCCL_RUNTIMES, type MscclRuntime } from "../../model/program/runtimes.ts";
-import type { Schedule } from "../../model/slots/slot-schedule.ts";
-import type { TreeFlow } from "../../model/trees/tree-flow.ts";
-import { movesOf } from "../moves.ts";
+import { anyMovesOf, becomesCustom, type LoweredSchedule } from "../any-moves.ts";
+import { mostOfCustom, tableOf } from "../custom.ts";
 import { type Blocks, blocksOf, freeChannels, mayFuse, type WireLimits, type Wires } from "./blocks.ts";
 import { type Buffers, buffersOf, type CallPlacement, type Versions, versionsOf } from "./buffers.ts";
 import { type Code, type Excess, excessOf, limitError, type Numbering, numberingOf, programOfCode } from "./code.ts";
@@ -52,10 +52,10 @@ const MOST_PARTS = 64;
  * Throws InputError where a limit of the runtime cannot be met (its value, what is needed, what would help), and for what
  * movesOf and buffersOf refuse. A handful of passes of O(hops x channels).
  */
-export function lowerToMsccl(schedule: Schedule | TreeFlow, options: MscclLowering): Program {
+export function lowerToMsccl(schedule: LoweredSchedule, options: MscclLowering): Program {
   const { placement, instances = 1, protocol = "Simple", threadBlocks = USUAL_BLOCKS, parts = USUAL_PARTS } = options;
   const runtime = MSCCL_RUNTIMES[options.runtime];
-  const { kind } = schedule.collective;
+  const kind = isJoint(schedule) || becomesCustom(schedule) ? "custom" : schedule.collective.kind;
   const known = Object.keys(runtime.collectives);
   if (runtime.collectives[kind] === undefined)
     throw new InputError("the collective", `one that ${runtime.title} knows (${known.join(", ")})`, kind);
@@ -65,7 +65,7 @@ export function lowerToMsccl(schedule: Schedule | TreeFlow, options: MscclLoweri
     throw new InputError(optionName("parts"), `an integer in 1 .. ${MOST_PARTS}`, parts).as("out-of-range");
   if (!Number.isSafeInteger(instances) || instances < 1 || instances > MOST_INSTANCES)
     throw new InputError(optionName("instances"), `an integer in 1 .. ${MOST_INSTANCES}`, instances).as("out-of-range");
-  const moves = movesOf(schedule);
+  const moves = anyMovesOf(schedule);
   const layouts = (pace: Pace): Layout => layoutOf(partsOf(moves, instances, pace), placement);
   const whole = layouts({ mostChunks: runtime.chunksPerStep, finer: 1, sumsLast: false });
   const needed = loopChunksOf(whole);
@@ -78,6 +78,11 @@ export function lowerToMsccl(schedule: Schedule | TreeFlow, options: MscclLoweri
   const { layout, code, numbering, channelCount } = whole.parts.laned
     ? codeOfLanes(layouts, { longest, finest, parts, blocks: Math.min(threadBlocks, runtime.blocksPerGpu) }, runtime)
     : codeOfSteps(whole, runtime);
+  const { blocks } = layout.parts;
+  const loopChunks = loopChunksOf(layout);
+  // runtimes want buffers of a custom collective that are used to have the chunks of a call, all of them
+  const padded = (chunks: Int32Array) =>
+    blocks === undefined ? chunks : chunks.map((c) => (c === 0 ? 0 : loopChunks));
   return programOfCode(code, numbering, {
     name: options.name ?? `${kind}_${moves.rankCount}`,
     machine: "msccl",
@@ -89,17 +94,20 @@ export function lowerToMsccl(schedule: Schedule | TreeFlow, options: MscclLoweri
     outOfPlace: placement !== "in",
     minBytes: null,
     maxBytes: null,
-    loopChunks: loopChunksOf(layout),
+    loopChunks,
     finer: 1,
-    inputChunks: layout.buffers.inputChunks,
-    outputChunks: layout.buffers.outputChunks,
+    inputChunks: padded(layout.buffers.inputChunks),
+    outputChunks: padded(layout.buffers.outputChunks),
     channelCount,
+    ...(blocks === undefined ? {} : { table: tableOf(moves, blocks) }),
   });
 }
 
 /** Returns into how many chunks a call's data is cut. */
-const loopChunksOf = ({ parts: { moves, chunksPerBlock, chunkCount } }: Layout): number =>
-  moves.collective.kind === "alltoall" ? chunksPerBlock * moves.rankCount : chunkCount;
+function loopChunksOf({ parts: { moves, blocks, chunksPerBlock, chunkCount }, buffers }: Layout): number {
+  if (blocks !== undefined) return mostOfCustom({ input: buffers.inputChunks, output: buffers.outputChunks });
+  return moves.collective.kind === "alltoall" ? chunksPerBlock * moves.rankCount : chunkCount;
+}
 
 /** Returns the first code of steps that meets the runtime's limits; throws InputError if none does. */
 function codeOfSteps(layout: Layout, runtime: MscclRuntime): Attempt {

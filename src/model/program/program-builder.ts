@@ -74,6 +74,7 @@ export type ProgramHeader = Pick<
   | "outputChunks"
   | "scratchChunks"
   | "channelCount"
+  | "table"
   | "skipped"
 >;
 
