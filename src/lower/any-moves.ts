@@ -4,8 +4,8 @@ import type { Schedule } from "../model/slots/slot-schedule.ts";
 import { stepsOf, transfersOf } from "../model/steps/schedule.ts";
 import { isTreeFlow, type TreeFlow } from "../model/trees/tree-flow.ts";
 import { type Moves, movesOf, refuseMany, type UnequalBlocks } from "./moves.ts";
-import { joinedRuns } from "./runs.ts";
-import { together } from "./together.ts";
+import { joinedRuns, type RunCut } from "./runs.ts";
+import { takingPart, together } from "./together.ts";
 
 /** A schedule that can become a program. */
 export type LoweredSchedule = Schedule | TreeFlow | JointSchedule;
@@ -13,28 +13,23 @@ export type LoweredSchedule = Schedule | TreeFlow | JointSchedule;
 /** Returns whether a schedule becomes the program of a table: of a custom collective, several groups, or several collectives. */
 export const becomesCustom = (schedule: LoweredSchedule): boolean =>
   isJoint(schedule) ||
-  schedule.collective.kind === "custom" ||
-  (schedule.collective.groupCount > 1 && !isTreeFlow(schedule));
+  (!isTreeFlow(schedule) && (schedule.collective.kind === "custom" || schedule.collective.groupCount > 1));
 
 /**
  * Returns what a schedule of any kind moves between ranks. Several groups and several collectives become one custom collective
  * (`together`); the blocks of a custom one are runs of chunks that go the same ways (`joinedRuns`). Throws InputError as movesOf
  * and together do. O(moves log moves).
  */
-export function anyMovesOf(schedule: LoweredSchedule): Moves {
-  if (isTreeFlow(schedule as Schedule | TreeFlow) || !becomesCustom(schedule))
-    return movesOf(schedule as Schedule | TreeFlow);
+export function anyMovesOf(schedule: LoweredSchedule, cut: RunCut): Moves {
   if (isJoint(schedule)) {
     refuseMany(jointTransferCount(schedule));
     const all = together(schedule);
-    return joinedRuns(inParts(movesOf(all.schedule), all.blocks), all.blocks);
+    return joinedRuns(inParts(movesOf(all.schedule), all.blocks), all.blocks, cut);
   }
-  const given = schedule as Schedule;
-  refuseMany(transfersOf(given));
-  const steps = stepsOf(given);
-  if (steps.collective.groupCount === 1) return joinedRuns(movesOf(steps), singleBlocks(steps.collective));
-  const { topology, routes, ...tenant } = steps;
-  return anyMovesOf({ topology, routes, tenants: [tenant] });
+  if (isTreeFlow(schedule) || !becomesCustom(schedule)) return movesOf(schedule);
+  refuseMany(transfersOf(schedule));
+  if (schedule.collective.groupCount > 1) return anyMovesOf(asJoint(schedule), cut);
+  return joinedRuns(movesOf(schedule), singleBlocks(schedule.collective), cut);
 }
 
 /** Returns the blocks of a custom collective: its chunks. */
@@ -50,3 +45,16 @@ const inParts = (moves: Moves, { start }: UnequalBlocks): Moves => ({
   chunk: moves.chunk.map((block) => start[block]),
   chunks: moves.chunk.map((block) => start[block + 1] - start[block]),
 });
+
+/** Returns the groups of a schedule as what runs at once. */
+function asJoint(schedule: Schedule): JointSchedule {
+  const { topology, routes, ...tenant } = stepsOf(schedule);
+  return { topology, routes, tenants: [tenant] };
+}
+
+/** Returns the NPUs of the ranks of a schedule's program, [ranks]. O(members + transfers). */
+export function ranksOf(schedule: LoweredSchedule): Int32Array {
+  if (isJoint(schedule)) return takingPart(schedule);
+  if (isTreeFlow(schedule) || schedule.collective.groupCount === 1) return schedule.collective.groupMembers;
+  return takingPart(asJoint(schedule));
+}

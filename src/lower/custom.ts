@@ -3,9 +3,9 @@ import { membersOf, type Placement } from "../model/collective/collective.ts";
 import type { ProgramTable } from "../model/program/table.ts";
 import type { Moves, UnequalBlocks } from "./moves.ts";
 
-/** Returns the blocks with every chunk cut into `cuts`. */
-export const cutBlocks = ({ start, sums }: UnequalBlocks, cuts: number): UnequalBlocks => ({
-  start: start.map((chunk) => chunk * cuts),
+/** Returns the blocks with every `coarser` chunks cut into `cuts`. */
+export const cutBlocks = ({ start, sums }: UnequalBlocks, cuts: number, coarser = 1): UnequalBlocks => ({
+  start: start.map((chunk) => (chunk / coarser) * cuts),
   sums,
 });
 

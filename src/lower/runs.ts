@@ -1,16 +1,20 @@
 import { type Collective, membersOf, type Placement } from "../model/collective/collective.ts";
 import type { Moves, UnequalBlocks } from "./moves.ts";
 
-/** Runs that are passed on by others are cut into so many, which follow each other: nobody then waits for a whole one. */
-const PIECES = 6;
+/** How runs are cut. */
+export interface RunCut {
+  /** Pieces of a run, which follow each other, so that nobody waits for a whole one. */
+  readonly pieces: number;
+  /** Chunks of a piece at most, unless one block has more. */
+  readonly mostChunks: number;
+}
 
 /**
  * Returns the moves of a custom collective with neighbouring blocks made one where they are alike: the same ranks have them and
  * want them, and they take the same course. What was sent block by block then is one message, sent and received when the last of
- * them was; so nothing is sent before it is there, and what happens to each chunk keeps its order. Runs that take several hops
- * are cut into PIECES. O(moves log moves).
+ * them was; so nothing is sent before it is there, and what happens to each chunk keeps its order. O(moves log moves).
  */
-export function joinedRuns(moves: Moves, blocks: UnequalBlocks): Moves {
+export function joinedRuns(moves: Moves, blocks: UnequalBlocks, { pieces, mostChunks }: RunCut): Moves {
   const { start, sums } = blocks;
   const course = coursesOf(moves, blocks);
   const { pre, post } = moves.collective;
@@ -24,8 +28,7 @@ export function joinedRuns(moves: Moves, blocks: UnequalBlocks): Moves {
   for (let b = 0; b < sums.length; ) {
     const first = b++;
     while (b < sums.length && alike(b)) b++;
-    const pieces = course.events(first) > 2 ? PIECES : 1;
-    const most = Math.ceil((start[b] - start[first]) / pieces);
+    const most = Math.min(mostChunks, Math.ceil((start[b] - start[first]) / pieces));
     for (let from = first; from < b; ) {
       let to = from + 1;
       while (to < b && start[to + 1] - start[from] <= most) to++;
@@ -108,8 +111,6 @@ function sameMembers(collective: Collective, placement: Placement, chunk: number
 
 /** What happens to each block, in order. */
 interface Courses {
-  /** Departures and arrivals of the block. */
-  readonly events: (block: number) => number;
   /** Returns whether a block takes the course of the block before it. */
   readonly same: (block: number) => boolean;
   /** Moves of a block, by departure. */
@@ -137,7 +138,6 @@ function coursesOf(moves: Moves, { start, sums }: UnequalBlocks): Courses {
     return ((source[m] * rankCount + target[m]) * 2 + reduces[m]) * 2 + (event & 1);
   };
   return {
-    events: (b) => offset[b + 1] - offset[b],
     same(b) {
       const many = offset[b + 1] - offset[b];
       if (offset[b] - offset[b - 1] !== many) return false;

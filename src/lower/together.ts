@@ -34,11 +34,8 @@ export function together(joint: JointSchedule): Together {
     const expected = `chunks of several collectives that are made of at most ${MOST_PARTS} equal parts (sizes with a larger common divisor)`;
     throw new InputError("a schedule to be lowered", expected, `${all} of ${format(part)} bytes`).as("out-of-range");
   }
-  const members = new Set<number>();
-  for (const { groupMembers } of collectives) for (const npu of groupMembers) members.add(npu);
+  const groupMembers = takingPart(joint);
   const rows = jointRows(joint);
-  for (const route of rows.route) members.add(routes.source[route]).add(routes.target[route]);
-
   const firsts: number[] = [];
   const start = [0];
   const sums: number[] = [];
@@ -56,8 +53,8 @@ export function together(joint: JointSchedule): Together {
   const collective: Collective = {
     kind: "custom",
     groupCount: 1,
-    groupSize: members.size,
-    groupMembers: Int32Array.from(members).sort(),
+    groupSize: groupMembers.length,
+    groupMembers,
     rootRank: 0,
     sizeBytes: collectives.reduce((sum, { sizeBytes, groupCount }) => sum + sizeBytes * groupCount, 0),
     chunksPerNpu: 1,
@@ -73,6 +70,16 @@ export function together(joint: JointSchedule): Together {
     schedule: { topology, collective, routes, chunk, route, startPs, endPs, op },
     blocks: { start: Int32Array.from(start), sums: Uint8Array.from(sums) },
   };
+}
+
+/** Returns the members of all groups and the NPUs that relay, ascending. O(members + transfers). */
+export function takingPart({ routes, tenants }: JointSchedule): Int32Array {
+  const npus = new Set<number>();
+  for (const { collective, route } of tenants) {
+    for (const npu of collective.groupMembers) npus.add(npu);
+    for (const r of route) npus.add(routes.source[r]).add(routes.target[r]);
+  }
+  return Int32Array.from(npus).sort();
 }
 
 /** Returns the largest size of which both are multiples. */

@@ -20,8 +20,8 @@ export interface MscclLowering {
   /** Thread blocks of a GPU at most, if trees can do with so many: a block to a multiprocessor. 100 without it. */
   readonly threadBlocks?: number;
   /**
-   * Into how many parts that follow each other a tree's data is cut, if trees have as many copies or share blocks: few for small
-   * calls, more for large ones; 6 without it.
+   * Into how many parts that follow each other a tree's data is cut, if trees have as many copies or share blocks, or a run of a
+   * custom collective's chunks that go the same ways: few for small calls, more for large ones; 6 without it.
    */
   readonly parts?: number;
   /** "Simple" without it. */
@@ -65,7 +65,7 @@ export function lowerToMsccl(schedule: LoweredSchedule, options: MscclLowering):
     throw new InputError(optionName("parts"), `an integer in 1 .. ${MOST_PARTS}`, parts).as("out-of-range");
   if (!Number.isSafeInteger(instances) || instances < 1 || instances > MOST_INSTANCES)
     throw new InputError(optionName("instances"), `an integer in 1 .. ${MOST_INSTANCES}`, instances).as("out-of-range");
-  const moves = anyMovesOf(schedule);
+  const moves = anyMovesOf(schedule, { pieces: parts, mostChunks: runtime.chunksPerStep });
   const layouts = (pace: Pace): Layout => layoutOf(partsOf(moves, instances, pace), placement);
   const whole = layouts({ mostChunks: runtime.chunksPerStep, finer: 1, sumsLast: false });
   const needed = loopChunksOf(whole);

@@ -96,7 +96,7 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
     laned,
     sumsLast,
     chunksPerBlock: perBlock * cuts,
-    ...(moves.blocks === undefined ? {} : { blocks: cutBlocks(moves.blocks, cuts / coarser) }),
+    ...(moves.blocks === undefined ? {} : { blocks: cutBlocks(moves.blocks, cuts, coarser) }),
     chunkCount: (moves.chunkCount / coarser) * cuts,
     coarser,
     instances,

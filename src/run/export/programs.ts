@@ -2,18 +2,30 @@ import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { kindOf } from "../../kinds/kinds.ts";
+import { becomesCustom } from "../../lower/any-moves.ts";
 import { goesThroughSwitch } from "../../lower/mscclpp/plan.ts";
+import type { GivenSchedule } from "../../model/joint/joint-schedule.ts";
 import { formatSize, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
 import type { Topology } from "../../model/topology/topology.ts";
+import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
+import type { AnySchedule } from "../../model/steps/schedule.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { count, timeText } from "../../report/amounts.ts";
 import { programSizeText, programText } from "../../report/program-text.ts";
-import { dialectOf, programOptions, rangeOf, synthesisOptions } from "../../request/from-texts.ts";
+import { dialectOf, type ProgramOptions, programOptions, rangeOf, synthesisOptions } from "../../request/from-texts.ts";
 import { refuseOptions } from "../../request/option-table.ts";
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmNamed } from "../../synthesize/catalog.ts";
-import { limitViolations, type MadeProgram, programOf, programUs } from "../programs/programs.ts";
+import {
+  callOf,
+  fastestProgram,
+  limitViolations,
+  MOST_SIMULATED_INSTRUCTIONS,
+  type MadeProgram,
+  programOf,
+  programUs,
+} from "../programs/programs.ts";
 import { synthesizeForRuntime } from "../programs/programs-by-size.ts";
 import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import { type ScheduleSubject, synthesized } from "./subject.ts";
@@ -34,23 +46,45 @@ function write(world: World, made: MadeProgram, path: string): Written {
   return writtenProgram(made, world.file(path).write([made.text]));
 }
 
-/** Programs of more instructions are not simulated on the way. */
-const MOST_SIMULATED_INSTRUCTIONS = 5e4;
-
 /** A program that takes so many times what its schedule takes is worth another one. */
 const SLOWER = 1.25;
 
 /** Returns what a runtime would need for the program beside what the schedule itself takes, where that is soon told. */
-function timeNotes(schedule: ScheduleSubject["schedule"], { program, verification }: MadeProgram): string[] {
+function timeNotes(schedule: GivenSchedule, { program, verification }: MadeProgram): string[] {
   if (verification.facts.instructions > MOST_SIMULATED_INSTRUCTIONS) return [];
-  const { sizeBytes } = schedule.collective;
+  const { sizeBytes } = callOf(program, schedule);
   const us = programUs(program, schedule, sizeBytes);
   const kind = kindOf(schedule);
-  if (kind.name === "trees") return [`${timeText(us)} for ${formatSize(sizeBytes)} in the simulation of programs`];
+  const what = program.table === undefined ? formatSize(sizeBytes) : `the schedule's sizes`;
+  if (kind.name === "trees") return [`${timeText(us)} for ${what} in the simulation of programs`];
   const own = (kind.simulate({})?.ps ?? 0) / PS_PER_US;
-  const advice = us > SLOWER * own ? [`\`export TOPO --sizes\` looks for the algorithm whose program is fastest`] : [];
-  const both = `${timeText(us)} for ${formatSize(sizeBytes)} in the simulation of programs; the schedule itself takes ${timeText(own)}`;
-  return [both, ...advice];
+  const may = program.table === undefined && us > SLOWER * own;
+  const advice = may ? [`\`export TOPO --sizes\` looks for the algorithm whose program is fastest`] : [];
+  const both = `${timeText(us)} for ${what} in the simulation of programs; the schedule itself takes ${timeText(own)}`;
+  return [both, ...callNotes(program, sizeBytes), ...advice];
+}
+
+/** Returns how the program of a table is called. */
+function callNotes({ table, machine }: Program, sizeBytes: number): string[] {
+  if (table === undefined) return [];
+  const size = `${sizeBytes} bytes`;
+  return machine === "msccl"
+    ? [
+        `call ncclCustomCollective on every rank with a count of ${size}, the largest buffer; others are used as far as their chunks go`,
+      ]
+    : [
+        `every rank hands its own buffers to the executor, a whole number of chunks as its input_chunks and output_chunks say`,
+      ];
+}
+
+const isTable = (schedule: AnySchedule): boolean => !isPhaseSchedule(schedule) && becomesCustom(schedule);
+
+/** Writes the program of a custom collective, of several groups or of several collectives at once. */
+function writeTable(world: World, schedule: GivenSchedule, options: ProgramOptions, path: string): Written {
+  refuseOptions(world.options, ["threadBlocks"], "a schedule of trees beside it", "not-alone");
+  const made = fastestProgram(schedule, options);
+  const written = write(world, made, path);
+  return { ...written, notes: [...timeNotes(schedule, made), ...(written.notes ?? [])] };
 }
 
 /** A file of the same machine in another dialect, or with another range of sizes. */
@@ -112,6 +146,8 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
     lacks: lacksMessages,
     synthesize: synthesizeTrees,
     fromSchedule(world, { schedule, note, parts }, path) {
+      if (isTable(schedule))
+        return writeTable(world, schedule, programOptions(world.options, dialectOf(world.options)), path);
       if (!isTreeFlow(schedule))
         refuseOptions(world.options, ["parts", "threadBlocks"], "a schedule of trees beside it", "not-alone");
       const options = programOptions(world.options, dialectOf(world.options));
@@ -120,6 +156,8 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
       const times = note === undefined ? timeNotes(schedule, made) : [note];
       return { ...written, notes: [...times, ...(written.notes ?? [])] };
     },
+    fromJoint: (world, { schedule }, path) =>
+      writeTable(world, schedule, programOptions(world.options, dialectOf(world.options)), path),
     fromProgram: (world, { program }, path) => rewrite(world, program, path),
   },
   {
@@ -133,6 +171,10 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
       return lack !== null && isTreeFlow(schedule) && goesThroughSwitch(schedule) ? null : lack;
     },
     fromSchedule: (world, { schedule }, path) =>
-      write(world, programOf(schedule, programOptions(world.options, "mscclpp")), path),
+      isTable(schedule)
+        ? writeTable(world, schedule, programOptions(world.options, "mscclpp"), path)
+        : write(world, programOf(schedule, programOptions(world.options, "mscclpp")), path),
+    fromJoint: (world, { schedule }, path) =>
+      writeTable(world, schedule, programOptions(world.options, "mscclpp"), path),
   },
 ];

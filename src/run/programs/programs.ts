@@ -2,11 +2,16 @@ import { InputError, InternalError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { mscclppJsonParts } from "../../export/programs/mscclpp-json.ts";
+import { becomesCustom, ranksOf } from "../../lower/any-moves.ts";
 import { lowerToMsccl } from "../../lower/msccl/lower.ts";
 import { lowerToPlan } from "../../lower/mscclpp/plan.ts";
+import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
+import { add, ceil, multiply, rational } from "../../model/numbers/rational.ts";
 import { toUs } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
 import { RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
+import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
+import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import { type AnySchedule, withoutPhases } from "../../model/steps/schedule.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import type { ProgramOptions } from "../../request/from-texts.ts";
@@ -45,6 +50,7 @@ const inPlaceByDefault: ReadonlySet<string> = new Set(["allreduce", "broadcast",
 /** microsoft/msccl knows files for one kind of call only, and MSCCL++ plans say one. */
 function placementFor({ runtime, placement }: ProgramOptions, kind: string): "in" | "out" | "both" {
   if (placement !== undefined) return placement;
+  if (kind === "custom") return "out";
   if (runtime === "azure" || runtime === "rccl") return "both";
   return inPlaceByDefault.has(kind) || runtime === "mscclpp" ? "in" : "out";
 }
@@ -53,7 +59,7 @@ function placementFor({ runtime, placement }: ProgramOptions, kind: string): "in
  * Returns the program of a schedule with its file, after a judge has run it and held it against the runtime's limits.
  * Throws InputError where it cannot meet a limit, naming it, and for phases.
  */
-export function programOf(given: AnySchedule, options: ProgramOptions): MadeProgram {
+export function programOf(given: GivenSchedule, options: ProgramOptions): MadeProgram {
   const {
     runtime,
     instances,
@@ -65,8 +71,11 @@ export function programOf(given: AnySchedule, options: ProgramOptions): MadeProg
     parts,
     threadBlocks,
   } = options;
-  const schedule = withoutPhases(given, optionName("to"));
-  const placement = placementFor(options, schedule.collective.kind);
+  const schedule = isJoint(given) ? given : withoutPhases(given, optionName("to"));
+  const placement = placementFor(
+    options,
+    isJoint(schedule) || becomesCustom(schedule) ? "custom" : schedule.collective.kind,
+  );
   const range = { ...(minBytes === undefined ? {} : { minBytes }), ...(maxBytes === undefined ? {} : { maxBytes }) };
   const common = { protocol, ...(name === undefined ? {} : { name }) };
   let program: Program;
@@ -104,16 +113,65 @@ const PARTS_TRIED = [1, 6, 16];
 export const MOST_RANKS_SEARCHED = 32;
 const PARTS_OF_LARGE = [6];
 
-/** Returns how a schedule is lowered: trees with different numbers of parts, unless they are said. */
-export function targetsFor(schedule: AnySchedule, target: ProgramOptions): ProgramOptions[] {
-  if (!isTreeFlow(schedule) || target.parts !== undefined || target.runtime === "mscclpp") return [target];
-  const tried = schedule.collective.groupSize > MOST_RANKS_SEARCHED ? PARTS_OF_LARGE : PARTS_TRIED;
+/** Returns how a schedule is lowered: trees and tables with different numbers of parts, unless they are said. */
+export function targetsFor(schedule: GivenSchedule, target: ProgramOptions): ProgramOptions[] {
+  const cut = isJoint(schedule) || isTreeFlow(schedule) || (!isPhaseSchedule(schedule) && becomesCustom(schedule));
+  if (!cut || target.parts !== undefined || target.runtime === "mscclpp") return [target];
+  const tried = ranksOf(schedule).length > MOST_RANKS_SEARCHED ? PARTS_OF_LARGE : PARTS_TRIED;
   return tried.map((parts) => ({ ...target, parts }));
 }
 
-/** Returns what a program takes on the network of its schedule, microseconds. */
-export const programUs = (program: Program, { topology, collective }: AnySchedule, sizeBytes: number): number =>
-  toUs(simulateProgram(program, topology, { sizeBytes, rankToNpu: collective.groupMembers }).ps);
+/** A call of a program. */
+interface ProgramCall {
+  /** nccl-tests size; of a custom program what the rank with the largest buffer has in it. */
+  readonly sizeBytes: number;
+  /** [ranks] */
+  readonly rankToNpu: ArrayLike<number>;
+}
+
+/** Returns the call of a program that moves the data of its schedule. O(transfers). */
+export function callOf({ table, loopChunks }: Program, schedule: GivenSchedule): ProgramCall {
+  const lowered = isJoint(schedule) ? schedule : withoutPhases(schedule, optionName("to"));
+  const rankToNpu = ranksOf(lowered);
+  if (table === undefined) return { sizeBytes: (lowered as Schedule).collective.sizeBytes, rankToNpu };
+  const all = (isJoint(schedule) ? schedule.tenants : [schedule]).reduce(
+    (sum, { collective }) => add(sum, multiply(collective.chunkBytes, rational(collective.chunkCount))),
+    rational(0),
+  );
+  return { sizeBytes: Number(ceil(multiply(all, rational(loopChunks, table.sums.length)))), rankToNpu };
+}
+
+/** Returns what a program takes on the network of its schedule, microseconds; of a custom one at the size of its schedule. */
+export function programUs(program: Program, schedule: GivenSchedule, size?: number): number {
+  const { sizeBytes, rankToNpu } = callOf(program, schedule);
+  const asked = program.table === undefined && size !== undefined ? size : sizeBytes;
+  return toUs(simulateProgram(program, schedule.topology, { sizeBytes: asked, rankToNpu }).ps);
+}
+
+/** Programs of more instructions are not simulated on the way. */
+export const MOST_SIMULATED_INSTRUCTIONS = 5e4;
+
+/**
+ * Returns the program of a schedule of a table that is fastest in the simulation of programs, of those that fit the runtime.
+ * Throws InputError as programOf does where none fits.
+ */
+export function fastestProgram(schedule: GivenSchedule, target: ProgramOptions): MadeProgram {
+  let best: { readonly made: MadeProgram; readonly us: number } | null = null;
+  let refusal: InputError | null = null;
+  for (const one of targetsFor(schedule, target)) {
+    try {
+      const made = programOf(schedule, one);
+      if (made.verification.facts.instructions > MOST_SIMULATED_INSTRUCTIONS) return best?.made ?? made;
+      const us = programUs(made.program, schedule);
+      if (best === null || us < best.us) best = { made, us };
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      refusal ??= error;
+    }
+  }
+  if (best === null) throw refusal;
+  return best.made;
+}
 
 /** Returns what the fastest of a schedule's programs takes, microseconds. Throws InputError where none fits the runtime. */
 export const fastestProgramUs = (schedule: AnySchedule, target: ProgramOptions): number =>
