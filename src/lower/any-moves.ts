@@ -47,7 +47,7 @@ const inParts = (moves: Moves, { start }: UnequalBlocks): Moves => ({
 });
 
 /** Returns the groups of a schedule as what runs at once. */
-function asJoint(schedule: Schedule): JointSchedule {
+export function asJoint(schedule: Schedule): JointSchedule {
   const { topology, routes, ...tenant } = stepsOf(schedule);
   return { topology, routes, tenants: [tenant] };
 }

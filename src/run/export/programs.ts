@@ -2,14 +2,18 @@ import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { kindOf } from "../../kinds/kinds.ts";
-import { becomesCustom } from "../../lower/any-moves.ts";
+import { asJoint, becomesCustom } from "../../lower/any-moves.ts";
 import { goesThroughSwitch } from "../../lower/mscclpp/plan.ts";
-import type { GivenSchedule } from "../../model/joint/joint-schedule.ts";
+import { byGroup } from "../../model/joint/by-group.ts";
+import { type GivenSchedule, isJoint, type JointSchedule } from "../../model/joint/joint-schedule.ts";
 import { formatSize, PS_PER_US } from "../../model/numbers/units.ts";
-import type { Program } from "../../model/program/program.ts";
-import type { Topology } from "../../model/topology/topology.ts";
 import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
+import type { Program } from "../../model/program/program.ts";
+import { RUNTIMES } from "../../model/program/runtimes.ts";
+import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
+import type { StepSchedule } from "../../model/steps/step-schedule.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { count, timeText } from "../../report/amounts.ts";
 import { programSizeText, programText } from "../../report/program-text.ts";
@@ -21,8 +25,8 @@ import {
   callOf,
   fastestProgram,
   limitViolations,
-  MOST_SIMULATED_INSTRUCTIONS,
   type MadeProgram,
+  MOST_SIMULATED_INSTRUCTIONS,
   programOf,
   programUs,
 } from "../programs/programs.ts";
@@ -76,6 +80,65 @@ function callNotes({ table, machine }: Program, sizeBytes: number): string[] {
         `every rank hands its own buffers to the executor, a whole number of chunks as its input_chunks and output_chunks say`,
       ];
 }
+
+/**
+ * Writes MSCCL XML of what is no single named collective: one program where the runtime knows custom ones, else a folder with a
+ * program for each group of each collective, for a communicator of that group; one for groups whose programs are the same.
+ */
+function writeAtOnce(world: World, schedule: Schedule | JointSchedule, path: string): Written {
+  const dialect = dialectOf(world.options);
+  const options = programOptions(world.options, dialect);
+  const { collectives, title } = RUNTIMES[dialect];
+  if (collectives.custom !== undefined) return writeTable(world, schedule, options, path);
+  refuseOptions(world.options, ["parts", "threadBlocks"], "a schedule of trees beside it", "not-alone");
+  const joint = isJoint(schedule) ? schedule : asJoint(schedule);
+  if (joint.tenants.some(({ collective }) => collective.kind === "custom"))
+    throw new InputError(
+      optionName("dialect"),
+      `msccl for a custom collective, which ${title} has no name for,`,
+      dialect,
+    ).as("not-applicable");
+  const folder = world.folder(path);
+  const made = byGroup(joint)
+    .filter(({ schedule: own }) => own.collective.groupSize > 1)
+    .map((one) => ({ ...one, made: programOf(one.schedule, options) }));
+  const files = new Map<string, { readonly name: string; readonly of: typeof made }>();
+  for (const one of made) {
+    const { kind, sizeBytes } = one.schedule.collective;
+    const name = `${one.tenant}-${kind}-${sizeBytes}-group-${one.group}.xml`;
+    const known = files.get(one.made.text);
+    if (known === undefined) files.set(one.made.text, { name, of: [one] });
+    else known.of.push(one);
+  }
+  const bytes = folder.write([...files].map(([text, { name }]) => ({ name, parts: [text] })));
+  const notes = [...files.values()].map(({ name, of }) => {
+    const { schedule: own, made: first } = of[0] as (typeof made)[number];
+    const us = timeText(programUs(first.program, own));
+    const groups = of.map(({ schedule: each }) => npuNames(each));
+    return `${name}: for a communicator of ${groups.join(" or of ")}; ${us} by itself in the simulation of programs`;
+  });
+  const lone = [...files.values()].some(
+    ({ of }) => of.length < joint.tenants[of[0]?.tenant as number]?.collective.groupCount,
+  );
+  return {
+    bytes,
+    what: `${count(files.size, "program")} of ${count(made.length, "communicator")}, verified`,
+    notes: [
+      ...notes,
+      ...(lone ? [`groups differ: hand each process those of its own groups only (MSCCL_ALGO_DIR)`] : []),
+      `${title} has no custom collective: a program for each communicator, which run side by side`,
+    ],
+    facts: {
+      files: [...files.values()].map(({ name, of }) => ({
+        file: name,
+        groups: of.map(({ schedule: each }) => npuNames(each)),
+      })),
+    },
+  };
+}
+
+const npuNames = ({ topology, collective }: StepSchedule): string =>
+  Array.from(collective.groupMembers, (npu) => topology.nodeNames[npu]).join(",");
 
 const isTable = (schedule: AnySchedule): boolean => !isPhaseSchedule(schedule) && becomesCustom(schedule);
 
@@ -146,8 +209,7 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
     lacks: lacksMessages,
     synthesize: synthesizeTrees,
     fromSchedule(world, { schedule, note, parts }, path) {
-      if (isTable(schedule))
-        return writeTable(world, schedule, programOptions(world.options, dialectOf(world.options)), path);
+      if (isTable(schedule)) return writeAtOnce(world, schedule as Schedule, path);
       if (!isTreeFlow(schedule))
         refuseOptions(world.options, ["parts", "threadBlocks"], "a schedule of trees beside it", "not-alone");
       const options = programOptions(world.options, dialectOf(world.options));
@@ -156,8 +218,7 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
       const times = note === undefined ? timeNotes(schedule, made) : [note];
       return { ...written, notes: [...times, ...(written.notes ?? [])] };
     },
-    fromJoint: (world, { schedule }, path) =>
-      writeTable(world, schedule, programOptions(world.options, dialectOf(world.options)), path),
+    fromJoint: (world, { schedule }, path) => writeAtOnce(world, schedule, path),
     fromProgram: (world, { program }, path) => rewrite(world, program, path),
   },
   {

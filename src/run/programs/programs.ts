@@ -8,9 +8,9 @@ import { lowerToPlan } from "../../lower/mscclpp/plan.ts";
 import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
 import { add, ceil, multiply, rational } from "../../model/numbers/rational.ts";
 import { toUs } from "../../model/numbers/units.ts";
+import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import type { Program } from "../../model/program/program.ts";
 import { RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
-import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import { type AnySchedule, withoutPhases } from "../../model/steps/schedule.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
@@ -112,11 +112,22 @@ const PARTS_TRIED = [1, 6, 16];
 /** Among more ranks a program takes many seconds to make and to simulate: parts that suit large sizes only. */
 export const MOST_RANKS_SEARCHED = 32;
 const PARTS_OF_LARGE = [6];
+/** Of tables: runs in more parts fill links, chunks in more instances where runs are single chunks. */
+const WAYS_TRIED = [
+  { parts: 1, instances: 1 },
+  { parts: 6, instances: 1 },
+  { parts: 16, instances: 1 },
+  { parts: 1, instances: 2 },
+  { parts: 6, instances: 2 },
+  { parts: 1, instances: 4 },
+];
 
 /** Returns how a schedule is lowered: trees and tables with different numbers of parts, unless they are said. */
 export function targetsFor(schedule: GivenSchedule, target: ProgramOptions): ProgramOptions[] {
   const cut = isJoint(schedule) || isTreeFlow(schedule) || (!isPhaseSchedule(schedule) && becomesCustom(schedule));
   if (!cut || target.parts !== undefined || target.runtime === "mscclpp") return [target];
+  if (!isTreeFlow(schedule as AnySchedule) && target.instances === undefined)
+    return WAYS_TRIED.map((way) => ({ ...target, ...way }));
   const tried = ranksOf(schedule).length > MOST_RANKS_SEARCHED ? PARTS_OF_LARGE : PARTS_TRIED;
   return tried.map((parts) => ({ ...target, parts }));
 }
