@@ -1,10 +1,12 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { isJoint } from "../../model/joint/joint-schedule.ts";
+import { toNumber } from "../../model/numbers/rational.ts";
 import type { Program } from "../../model/program/program.ts";
 import { MSCCL_RUNTIMES, type MscclRuntime } from "../../model/program/runtimes.ts";
 import { anyMovesOf, becomesCustom, type LoweredSchedule } from "../any-moves.ts";
 import { mostOfCustom, tableOf } from "../custom.ts";
+import type { Moves } from "../moves.ts";
 import { type Blocks, blocksOf, freeChannels, mayFuse, type WireLimits, type Wires } from "./blocks.ts";
 import { type Buffers, buffersOf, type CallPlacement, type Versions, versionsOf } from "./buffers.ts";
 import { type Code, type Excess, excessOf, limitError, type Numbering, numberingOf, programOfCode } from "./code.ts";
@@ -70,7 +72,8 @@ export function lowerToMsccl(schedule: LoweredSchedule, options: MscclLowering):
   const whole = layouts({ mostChunks: runtime.chunksPerStep, finer: 1, sumsLast: false });
   const needed = loopChunksOf(whole);
   if (needed > runtime.chunkIndex + 1) {
-    const help = `fewer chunks, a smaller ${optionName("k")}`;
+    const help =
+      moves.blocks === undefined ? `fewer chunks, a smaller ${optionName("k")}` : coarserHelp(moves, runtime, needed);
     throw limitError(runtime, { limit: "chunks", most: runtime.chunkIndex + 1, needed, help });
   }
   const longest = moves.chunks.reduce((most, chunks) => Math.max(most, chunks), 1);
@@ -101,6 +104,13 @@ export function lowerToMsccl(schedule: LoweredSchedule, options: MscclLowering):
     channelCount,
     ...(blocks === undefined ? {} : { table: tableOf(moves, blocks) }),
   });
+}
+
+/** Returns to which multiples the bytes of a table would have to be rounded up for its chunks to be few enough. */
+function coarserHelp({ collective, rankCount }: Moves, { chunkIndex }: MscclRuntime, chunks: number): string {
+  // rounding up adds a chunk at most for each rank
+  const least = Math.ceil((chunks * toNumber(collective.chunkBytes)) / Math.max(1, chunkIndex + 1 - rankCount));
+  return `bytes that are multiples of ${2 ** Math.ceil(Math.log2(least))}, rounded up`;
 }
 
 /** Returns into how many chunks a call's data is cut. */
