@@ -62,10 +62,18 @@ function timeNotes(schedule: GivenSchedule, { program, verification }: MadeProgr
   const what = program.table === undefined ? formatSize(sizeBytes) : `the schedule's sizes`;
   if (kind.name === "trees") return [`${timeText(us)} for ${what} in the simulation of programs`];
   const own = (kind.simulate({})?.ps ?? 0) / PS_PER_US;
-  const may = program.table === undefined && us > SLOWER * own;
-  const advice = may ? [`\`export TOPO --sizes\` looks for the algorithm whose program is fastest`] : [];
+  const advice = us > SLOWER * own ? adviceFor(schedule, program) : [];
   const both = `${timeText(us)} for ${what} in the simulation of programs; the schedule itself takes ${timeText(own)}`;
   return [both, ...callNotes(program, sizeBytes), ...advice];
+}
+
+/** Returns what may make a faster program. */
+function adviceFor(schedule: GivenSchedule, { table }: Program): string[] {
+  if (table === undefined) return [`\`export TOPO --sizes\` looks for the algorithm whose program is fastest`];
+  if (isJoint(schedule)) return [];
+  return [
+    `what is relayed waits for what its thread blocks carry before it: ${optionName("algorithm")} direct relays nothing`,
+  ];
 }
 
 /** Returns how the program of a table is called. */
