@@ -4,7 +4,7 @@ import { openHighs } from "../src/engine/milp/highs.ts";
 import type { NamedCollective } from "../src/model/collective/collective.ts";
 import { presetTopology } from "../src/model/presets/preset.ts";
 import type { RuntimeName } from "../src/model/program/runtimes.ts";
-import { fastestProgram } from "../src/run/programs/programs.ts";
+import { fastestProgram } from "../src/run/programs/fastest.ts";
 import { type SynthesizeResult, synthesize } from "../src/run/synthesize.ts";
 import { algorithmNamed } from "../src/synthesize/catalog.ts";
 

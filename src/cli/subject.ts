@@ -3,13 +3,14 @@ import { optionName } from "../base/option-names.ts";
 import { looksLikeProgram, readProgram } from "../import/programs/program.ts";
 import { isScheduleText } from "../import/schedules/schedule-text.ts";
 import { algorithmTold } from "../import/text/made-by.ts";
+import { isJoint } from "../model/joint/joint-schedule.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import { MAKING_OPTIONS, refuseOptions, textOf } from "../request/option-table.ts";
 import type { ScheduleSubject, Subject } from "../run/export/subject.ts";
 import { algorithmOfFile } from "../run/report-file.ts";
 import type { Context } from "./context.ts";
 import { nameOf, openSource, STANDARD_INPUT, statOf } from "./files/input-file.ts";
-import { scheduleOf } from "./files/schedule-file.ts";
+import { anyScheduleOf } from "./files/schedule-file.ts";
 import { networkOf } from "./network.ts";
 import { refuseNetwork, textUnlessBys } from "./programs/program-file.ts";
 
@@ -42,7 +43,8 @@ export async function subjectOf(
     if (text === null || isScheduleText(text)) {
       refuseMaking(context, argument);
       const algorithm = algorithmOfFile(algorithmTold(openSource(argument, "the file")));
-      const schedule = await scheduleOf(context, argument);
+      const schedule = await anyScheduleOf(context, argument);
+      if (isJoint(schedule)) return { kind: "joint", schedule, name: nameOf(argument) };
       return { kind: "schedule", schedule, report: null, name: nameOf(argument), algorithm };
     }
   }

@@ -35,7 +35,7 @@ export interface ExecutionRequest {
 
 /**
  * What came out. `correct`: every element of every output is what the collective makes. `wrong`: some are not. `stuck`: it does
- * not end. `faulty`: it does what no right program does (`faults`), whatever came out. `ran`: a custom program ended.
+ * not end. `faulty`: it does what no right program does (`faults`), whatever came out. `ran`: a custom program without a table ended.
  */
 export interface Execution extends Judgement {
   readonly outcome: "correct" | "wrong" | "stuck" | "faulty" | "ran";
@@ -151,7 +151,7 @@ export interface Ending {
 /** Returns the execution that ended so. */
 export function ended({ program }: Plan, { faults = [], waits = [], machine, judgement }: Ending): Execution {
   const clean = judgement === undefined || judgement.differenceCount === 0;
-  const good = program.collective === "custom" ? "ran" : "correct";
+  const good = program.collective === "custom" && program.table === undefined ? "ran" : "correct";
   const outcome = faults.length > 0 ? "faulty" : waits.length > 0 ? "stuck" : clean ? good : "wrong";
   return {
     outcome,

@@ -1,4 +1,5 @@
 import { INPUT, OUTPUT, type Program } from "../model/program/program.ts";
+import { holdersOf, type ProgramTable } from "../model/program/table.ts";
 import { hasParts, type Layout, partChunks } from "./layout.ts";
 import { addInput, bringsInput, bufferOf, type Contents, type Elements, type Memory } from "./memory.ts";
 
@@ -22,18 +23,53 @@ const SHOWN_DIFFERENCES = 20;
 /** Elements that are compared at a time. */
 const BLOCK = 8192;
 
-/** Elements [from, from + count) of the inputs of some ranks, summed, belong to elements [at, at + count) of outputs. */
+/** What some ranks have, summed, belongs to elements [at, at + count) of outputs. */
 interface Share {
   readonly sources: readonly number[];
-  readonly from: number;
+  /** First of the `count` elements in the inputs, of each source where there are several. */
+  readonly from: number | readonly number[];
   readonly count: number;
+  /** Not the sum: what any one of the sources has. */
+  readonly anyOf?: true;
   readonly targets: readonly number[];
   readonly at: number;
 }
 
-/** Yields what every output must hold, by the definition of the collective; nothing for a custom program. */
+/** Yields what every output must hold, by the table of a program, in runs of chunks that lie side by side everywhere. */
+function* sharesOfTable(table: ProgramTable, chunkElements: number): Generator<Share> {
+  const { sums, outputOffset, outputChunk } = table;
+  const { offset, rank, at } = holdersOf(table);
+  const follows = (chunk: number, before: number): boolean => {
+    const many = offset[chunk + 1] - offset[chunk];
+    if (many !== offset[before + 1] - offset[before] || sums[chunk] !== sums[before]) return false;
+    for (let h = 0; h < many; h++) {
+      const [one, other] = [offset[chunk] + h, offset[before] + h];
+      if (rank[one] !== rank[other] || at[one] !== at[other] + 1) return false;
+    }
+    return true;
+  };
+  for (let r = 0; r + 1 < outputOffset.length; r++) {
+    for (let k = outputOffset[r]; k < outputOffset[r + 1]; ) {
+      const chunk = outputChunk[k];
+      const begun = k++;
+      while (k < outputOffset[r + 1] && follows(outputChunk[k], outputChunk[k - 1])) k++;
+      const [first, last] = [offset[chunk], offset[chunk + 1]];
+      yield {
+        sources: [...rank.subarray(first, last)],
+        from: Array.from(at.subarray(first, last), (place) => place * chunkElements),
+        count: (k - begun) * chunkElements,
+        targets: [r],
+        at: (begun - outputOffset[r]) * chunkElements,
+        ...(sums[chunk] === 0 && last > first + 1 ? { anyOf: true } : {}),
+      };
+    }
+  }
+}
+
+/** Yields what every output must hold, by the definition of the collective; nothing for a custom program without a table. */
 function* sharesOf(program: Program, layout: Layout): Generator<Share> {
-  const { collective, rankCount, rootRank } = program;
+  const { collective, rankCount, rootRank, table } = program;
+  if (table !== undefined) yield* sharesOfTable(table, layout.chunkElements);
   if (collective === "custom") return;
   const all = Array.from({ length: rankCount }, (_, r) => r);
   const root = [rootRank];
@@ -86,14 +122,22 @@ export function judge(
   const differences: Difference[] = [];
   let differenceCount = 0;
   let block = 0;
-  for (const { sources, from, count, targets, at } of sharesOf(program, layout)) {
+  for (const { sources, from, count, targets, at, anyOf } of sharesOf(program, layout)) {
+    const fromOf = (i: number): number => (typeof from === "number" ? from : (from[i] as number));
     for (let e = 0; e < count; e += BLOCK) {
       if (block++ % turns !== turn) continue;
       const length = Math.min(BLOCK, count - e);
-      expected.fill(0);
-      for (const source of sources) addInput(contents, source, from + e, length, expected);
+      if (anyOf !== true) {
+        expected.fill(0);
+        for (const [i, source] of sources.entries()) addInput(contents, source, fromOf(i) + e, length, expected);
+      }
       for (const rank of targets) {
         const got = bufferOf(layout, memory, rank, OUTPUT).subarray(at + e, at + e + length);
+        // of several that may be meant, one that it is; the last where it is none
+        for (let i = 0; anyOf === true && i < sources.length; i++) {
+          addInput(contents, sources[i] as number, fromOf(i) + e, length, expected.fill(0));
+          if (got.every((value, k) => value === expected[k])) break;
+        }
         for (let k = 0; k < length; k++) {
           if (got[k] === expected[k]) continue;
           differenceCount++;
@@ -104,7 +148,7 @@ export function judge(
     }
   }
   differences.sort((a, b) => a.rank - b.rank || a.element - b.element);
-  const apart = layout.placement === "out" && program.collective !== "custom";
+  const apart = layout.placement === "out" && (program.collective !== "custom" || program.table !== undefined);
   const changed = (rank: number): boolean =>
     rank % turns === turn && bringsInput(program, rank) && inputChanged(layout, memory, contents, rank, expected);
   const inputsOverwritten = apart ? Array.from(layout.rankStart.keys()).slice(0, -1).filter(changed) : [];

@@ -1,6 +1,7 @@
 import { InputError } from "../base/errors.ts";
 import type { NamedCollective } from "../model/collective/collective.ts";
 import { INPUT, OUTPUT, type Program, SCRATCH } from "../model/program/program.ts";
+import { tableChunks } from "../model/program/table.ts";
 
 /** Bytes of an element, of either type. */
 export const ELEMENT_BYTES = 4;
@@ -39,6 +40,10 @@ function callChunks(
   return [whole, whole];
 }
 
+/** Returns the chunks of input and output of a custom program: those of its table; else as many as it says. */
+const customChunks = ({ table, inputChunks, outputChunks }: Program, rank: number) =>
+  table === undefined ? ([inputChunks[rank], outputChunks[rank]] as const) : tableChunks(table, rank);
+
 /** Returns whether a collective gives every rank a part of the whole buffer. */
 export const hasParts = (collective: Program["collective"]): boolean =>
   ["allgather", "gather", "reducescatter", "scatter", "alltoall"].includes(collective);
@@ -64,9 +69,7 @@ export function layoutOf(program: Program, placement: CallPlacement, sizeBytes: 
   const rankStart = new Float64Array(rankCount + 1);
   for (let r = 0; r < rankCount; r++) {
     const [input, output] =
-      collective === "custom"
-        ? [program.inputChunks[r], program.outputChunks[r]]
-        : callChunks(collective, program.loopChunks, part);
+      collective === "custom" ? customChunks(program, r) : callChunks(collective, program.loopChunks, part);
     const inputInOutput = input < output ? r * part : 0;
     const outputInInput = output < input ? r * part : 0;
     const scratch = placement === "in" ? Math.max(input, output) : input + output;

@@ -47,9 +47,14 @@ export function movesOf(schedule: Schedule | TreeFlow, lanes = true): Moves {
   const moves = isTreeFlow(schedule)
     ? listedTrees(schedule) * groupOrder(schedule.symmetry) * (schedule.collective.groupSize - 1)
     : transfersOf(schedule);
+  refuseMany(moves);
+  return isTreeFlow(schedule) ? movesOfTrees(schedule, lanes) : movesOfSteps(stepsOf(schedule));
+}
+
+/** Throws InputError for more moves than are lowered. */
+export function refuseMany(moves: number): void {
   if (moves > MOST_MOVES)
     throw new InputError("a schedule to be lowered", `at most ${MOST_MOVES} transfers`, moves).as("out-of-range");
-  return isTreeFlow(schedule) ? movesOfTrees(schedule, lanes) : movesOfSteps(stepsOf(schedule));
 }
 
 /** Above so many copies chunks are not numbered. */
@@ -345,6 +350,14 @@ function mayArriveAtOnce(schedule: StepSchedule, source: Int32Array, target: Int
   });
 }
 
+/** Blocks that differ in size: where they begin, and what is summed of them. */
+export interface UnequalBlocks {
+  /** [blocks + 1] first chunk of each, and behind the last. */
+  readonly start: Int32Array;
+  /** [blocks] 1: summed over all who have it. */
+  readonly sums: Uint8Array;
+}
+
 /**
  * What a schedule moves between the ranks of its one group, in chunks of the program to be made. Columns; chunks are numbered
  * as the collective numbers its own, block by block, with `chunksPerBlock` to a block.
@@ -358,7 +371,9 @@ export interface Moves {
   readonly rankCount: number;
   readonly rootRank: number;
   readonly chunksPerBlock: number;
-  /** Over all blocks: blocks x chunksPerBlock. */
+  /** Of a custom collective, in place of blocks of `chunksPerBlock`; `collective` has a chunk for each of them. */
+  readonly blocks?: UnequalBlocks;
+  /** Over all blocks. */
   readonly chunkCount: number;
   /** [moves] ranks. */
   readonly source: Int32Array;

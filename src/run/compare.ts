@@ -16,7 +16,8 @@ import { limitWithFlow } from "./all-to-all.ts";
 import { isBetter, usOf } from "./auto/best.ts";
 import { type Algorithm, candidatesFor, isOwnFailure } from "./auto/candidates.ts";
 import { contender } from "./auto/chunk-trials.ts";
-import { fastestProgram, programUs } from "./programs/programs.ts";
+import { fastestProgram } from "./programs/fastest.ts";
+import { programUs } from "./programs/programs.ts";
 import { synthesize } from "./synthesize.ts";
 
 /** A table of more lines is for nobody to read. */

@@ -55,3 +55,36 @@ describe("synth --collectives", () => {
     expect([code, out, failure]).toEqual([2, "", refusal]);
   });
 });
+
+here.put("groups.json", [
+  { kind: "allgather", size: "64KiB", group: "0,1;2,3" },
+  { kind: "alltoall", size: "64KiB" },
+]);
+here.put("bytes.txt", "0 4096 512\n1024 0 0\n512 512 0\n");
+
+describe("export of several collectives at once", () => {
+  it("makes one program for runtimes that know custom ones, and says how it is called", async () => {
+    expect((await run("synth switch:4 --collectives groups.json -o at-once.json")).code).toBe(0);
+    const made = await run("export at-once.json --to msccl-xml --dialect msccl -o at-once.xml --json");
+    const { program, notes } = JSON.parse(made.out);
+    expect(program.instructions).toBeGreaterThan(0);
+    expect(notes.join(" ")).toMatch(/ncclCustomCollective on every rank with a count of \d+ bytes/);
+    expect((await run("verify at-once.xml --target msccl")).code).toBe(0);
+    expect((await run("export at-once.json --to mscclpp-json -o at-once-plan.json")).code).toBe(0);
+    expect((await run("verify at-once-plan.json --target mscclpp")).code).toBe(0);
+  });
+
+  it("makes a folder with a program for each communicator for those that do not", async () => {
+    const made = await run("export at-once.json --to msccl-xml --dialect rccl -o folder --json");
+    const { files } = JSON.parse(made.out);
+    const groups = files.flatMap(({ groups }: { groups: string[] }) => groups);
+    expect(groups).toEqual(["0,1", "2,3", "0,1,2,3"]);
+    for (const { file } of files) expect((await run(`verify folder/${file} --target rccl`)).code).toBe(0);
+  });
+
+  it("refuses a table where the runtime has no custom collective", () =>
+    here.refuses(
+      "export switch:3 --collective custom:bytes.txt --to msccl-xml --dialect azure -o x.xml",
+      refused("not-applicable", "dialect", "azure"),
+    ));
+});

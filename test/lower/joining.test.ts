@@ -12,7 +12,7 @@ import { routesOf } from "../../src/model/routes/routing.ts";
 import { withoutPhases } from "../../src/model/steps/schedule.ts";
 import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import { isTreeFlow } from "../../src/model/trees/tree-flow.ts";
-import { fastestProgram } from "../../src/run/programs/programs.ts";
+import { fastestProgram } from "../../src/run/programs/fastest.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
 import { verifyProgram } from "../../src/verify/program/program.ts";
 import { everyone } from "../support/everyone.ts";

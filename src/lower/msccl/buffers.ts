@@ -1,7 +1,9 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
-import { type CollectiveKind, membersOf, type Placement } from "../../model/collective/collective.ts";
+import type { CollectiveKind } from "../../model/collective/collective.ts";
 import { INPUT, OUTPUT } from "../../model/program/program.ts";
+import { blockOfChunk, customPlaces } from "../custom.ts";
+import type { UnequalBlocks } from "../moves.ts";
 import type { Parts } from "./parts.ts";
 
 /** For which calls a program is: input and output in the same memory, in different ones, or either. */
@@ -46,7 +48,7 @@ export function buffersOf(parts: Parts, placement: CallPlacement): Buffers {
   if (kind === "custom" && placement !== "out")
     throw new InputError(optionName("placement"), "out of place for a custom collective", placement);
   const count = parts.first.length;
-  const placesAt = kind === "custom" ? customPlaces(parts) : namedPlaces(parts, kind);
+  const placesAt = kind === "custom" ? placesOfTable(parts) : namedPlaces(parts, kind);
   const startAt = new Int32Array(rankCount * count);
   const endAt = new Int32Array(rankCount * count);
   const startBuffer = new Uint8Array(rankCount * count).fill(INPUT);
@@ -145,35 +147,19 @@ function namedPlaces(parts: Parts, kind: CollectiveKind): Places {
   }
 }
 
-/** Chunks of a table in order; a chunk of the table is a block of the parts' instances. */
-function customPlaces(parts: Parts): Places {
-  const { moves, first, chunksPerBlock: block } = parts;
-  const { rankCount, collective } = moves;
-  const rankOf = new Map([...collective.groupMembers].map((npu, rank) => [npu, rank]));
-  const sizes = { start: new Int32Array(rankCount), end: new Int32Array(rankCount) };
-  const tableOf = (placement: Placement, size: Int32Array): Int32Array => {
-    const at = new Int32Array(rankCount * moves.chunkCount).fill(-1);
-    for (let c = 0; c < moves.chunkCount; c++) {
-      for (const npu of membersOf(collective, placement, c)) {
-        const rank = rankOf.get(npu);
-        if (rank === undefined)
-          throw new InputError("a custom collective to be lowered", "chunks of members of its group", `NPU ${npu}`);
-        at[rank * moves.chunkCount + c] = size[rank];
-        size[rank] += block;
-      }
-    }
-    return at;
-  };
-  const start = tableOf(collective.pre, sizes.start);
-  const end = tableOf(collective.post, sizes.end);
+/** Chunks of a table in order. */
+function placesOfTable({ moves, first, blocks }: Parts): Places {
+  const { start, sums } = blocks as UnequalBlocks;
+  const { startAt, endAt, input, output } = customPlaces(moves, { start, sums });
+  const block = first.map((chunk) => blockOfChunk({ start, sums }, chunk));
   const placeIn = (at: Int32Array) => (rank: number, part: number) => {
-    const place = at[rank * moves.chunkCount + Math.floor(first[part] / block)];
-    return place < 0 ? -1 : place + (first[part] % block);
+    const place = at[rank * sums.length + block[part]];
+    return place < 0 ? -1 : place + first[part] - start[block[part]];
   };
   return {
-    start: placeIn(start),
-    end: placeIn(end),
-    sizes: (r) => ({ input: sizes.start[r], output: sizes.end[r], inputShift: 0, outputShift: 0 }),
+    start: placeIn(startAt),
+    end: placeIn(endAt),
+    sizes: (r) => ({ input: input[r], output: output[r], inputShift: 0, outputShift: 0 }),
   };
 }
 

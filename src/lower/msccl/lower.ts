@@ -1,11 +1,13 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { isJoint } from "../../model/joint/joint-schedule.ts";
+import { toNumber } from "../../model/numbers/rational.ts";
 import type { Program } from "../../model/program/program.ts";
 import { MSCCL_RUNTIMES, type MscclRuntime } from "../../model/program/runtimes.ts";
-import type { Schedule } from "../../model/slots/slot-schedule.ts";
-import type { TreeFlow } from "../../model/trees/tree-flow.ts";
-import { type Joining, joinedMoves, type MoveTimes, retimed } from "../messages.ts";
-import { movesOf } from "../moves.ts";
+import { anyMovesOf, becomesCustom, type LoweredSchedule } from "../any-moves.ts";
+import { mostOfCustom, tableOf } from "../custom.ts";
+import { type Joining, joinedMoves, type MoveTimes } from "../messages.ts";
+import type { Moves } from "../moves.ts";
 import { type Blocks, blocksOf, freeChannels, mayFuse, type WireLimits, type Wires } from "./blocks.ts";
 import { type Buffers, buffersOf, type CallPlacement, type Versions, versionsOf } from "./buffers.ts";
 import { type Code, type Excess, excessOf, limitError, type Numbering, numberingOf, programOfCode } from "./code.ts";
@@ -22,8 +24,8 @@ export interface MscclLowering {
   /** Thread blocks of a GPU at most, if trees can do with so many: a block to a multiprocessor. 100 without it. */
   readonly threadBlocks?: number;
   /**
-   * Into how many parts that follow each other a tree's data is cut, if trees have as many copies or share blocks: few for small
-   * calls, more for large ones; 6 without it.
+   * Into how many parts that follow each other a tree's data is cut, if trees have as many copies or share blocks, or a run of a
+   * custom collective's chunks that go the same ways: few for small calls, more for large ones; 6 without it.
    */
   readonly parts?: number;
   /** Steps: when transfers really depart and arrive; without it, when they are planned to. */
@@ -62,11 +64,11 @@ const MOST_PARTS = 64;
  * Throws InputError where a limit of the runtime cannot be met (its value, what is needed, what would help), and for what
  * movesOf and buffersOf refuse. A handful of passes of O(hops x channels).
  */
-export function lowerToMsccl(schedule: Schedule | TreeFlow, options: MscclLowering): Program {
+export function lowerToMsccl(schedule: LoweredSchedule, options: MscclLowering): Program {
   const { placement, instances = 1, protocol = "Simple", threadBlocks = USUAL_BLOCKS, parts = USUAL_PARTS } = options;
   const { joining = "apart", passing = true } = options;
   const runtime = MSCCL_RUNTIMES[options.runtime];
-  const { kind } = schedule.collective;
+  const kind = isJoint(schedule) || becomesCustom(schedule) ? "custom" : schedule.collective.kind;
   const known = Object.keys(runtime.collectives);
   if (runtime.collectives[kind] === undefined)
     throw new InputError("the collective", `one that ${runtime.title} knows (${known.join(", ")})`, kind);
@@ -76,13 +78,14 @@ export function lowerToMsccl(schedule: Schedule | TreeFlow, options: MscclLoweri
     throw new InputError(optionName("parts"), `an integer in 1 .. ${MOST_PARTS}`, parts).as("out-of-range");
   if (!Number.isSafeInteger(instances) || instances < 1 || instances > MOST_INSTANCES)
     throw new InputError(optionName("instances"), `an integer in 1 .. ${MOST_INSTANCES}`, instances).as("out-of-range");
-  const planned = movesOf(schedule, options.lanes ?? true);
-  const moves = joinedMoves(options.times === undefined ? planned : retimed(planned, options.times), joining);
+  const cut = { pieces: parts, mostChunks: runtime.chunksPerStep };
+  const moves = joinedMoves(anyMovesOf(schedule, cut, options), joining);
   const layouts = (pace: Pace): Layout => layoutOf(partsOf(moves, instances, pace), placement, joining, runtime);
   const whole = layouts({ mostChunks: runtime.chunksPerStep, finer: 1, sumsLast: false });
   const needed = loopChunksOf(whole);
   if (needed > runtime.chunkIndex + 1) {
-    const help = `fewer chunks, a smaller ${optionName("k")}`;
+    const help =
+      moves.blocks === undefined ? `fewer chunks, a smaller ${optionName("k")}` : coarserHelp(moves, runtime, needed);
     throw limitError(runtime, { limit: "chunks", most: runtime.chunkIndex + 1, needed, help });
   }
   const longest = moves.chunks.reduce((most, chunks) => Math.max(most, chunks), 1);
@@ -90,6 +93,11 @@ export function lowerToMsccl(schedule: Schedule | TreeFlow, options: MscclLoweri
   const { layout, code, numbering, channelCount } = whole.parts.laned
     ? codeOfLanes(layouts, { longest, finest, parts, blocks: Math.min(threadBlocks, runtime.blocksPerGpu) }, runtime)
     : codeOfSteps(whole, runtime, passing);
+  const { blocks } = layout.parts;
+  const loopChunks = loopChunksOf(layout);
+  // runtimes want buffers of a custom collective that are used to have the chunks of a call, all of them
+  const padded = (chunks: Int32Array) =>
+    blocks === undefined ? chunks : chunks.map((c) => (c === 0 ? 0 : loopChunks));
   return programOfCode(code, numbering, {
     name: options.name ?? `${kind}_${moves.rankCount}`,
     machine: "msccl",
@@ -101,17 +109,27 @@ export function lowerToMsccl(schedule: Schedule | TreeFlow, options: MscclLoweri
     outOfPlace: placement !== "in",
     minBytes: null,
     maxBytes: null,
-    loopChunks: loopChunksOf(layout),
+    loopChunks,
     finer: 1,
-    inputChunks: layout.buffers.inputChunks,
-    outputChunks: layout.buffers.outputChunks,
+    inputChunks: padded(layout.buffers.inputChunks),
+    outputChunks: padded(layout.buffers.outputChunks),
     channelCount,
+    ...(blocks === undefined ? {} : { table: tableOf(moves, blocks) }),
   });
 }
 
+/** Returns to which multiples the bytes of a table would have to be rounded up for its chunks to be few enough. */
+function coarserHelp({ collective, rankCount }: Moves, { chunkIndex }: MscclRuntime, chunks: number): string {
+  // rounding up adds a chunk at most for each rank
+  const least = Math.ceil((chunks * toNumber(collective.chunkBytes)) / Math.max(1, chunkIndex + 1 - rankCount));
+  return `bytes that are multiples of ${2 ** Math.ceil(Math.log2(least))}, rounded up`;
+}
+
 /** Returns into how many chunks a call's data is cut. */
-const loopChunksOf = ({ parts: { moves, chunksPerBlock, chunkCount } }: Layout): number =>
-  moves.collective.kind === "alltoall" ? chunksPerBlock * moves.rankCount : chunkCount;
+function loopChunksOf({ parts: { moves, blocks, chunksPerBlock, chunkCount }, buffers }: Layout): number {
+  if (blocks !== undefined) return mostOfCustom({ input: buffers.inputChunks, output: buffers.outputChunks });
+  return moves.collective.kind === "alltoall" ? chunksPerBlock * moves.rankCount : chunkCount;
+}
 
 /** Returns the first code of steps that meets the runtime's limits; throws InputError if none does. */
 function codeOfSteps(layout: Layout, runtime: MscclRuntime, passing: boolean): Attempt {

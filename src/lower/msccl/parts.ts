@@ -1,6 +1,7 @@
 import { growingInt32 } from "../../model/numbers/column.ts";
+import { blockOfChunk, cutBlocks } from "../custom.ts";
 import { eventsInOrder } from "../messages.ts";
-import type { Moves } from "../moves.ts";
+import type { Moves, UnequalBlocks } from "../moves.ts";
 
 /**
  * Moves of whole parts: a part is a run of chunks that always travel together. Chunks are those of the program. A hop is what one
@@ -14,6 +15,7 @@ export interface Parts {
   readonly sumsLast: boolean;
   /** Chunks of the program to a block, and in all. */
   readonly chunksPerBlock: number;
+  readonly blocks?: UnequalBlocks;
   readonly chunkCount: number;
   /** Chunks of the moves to a chunk of the program, were these not cut. */
   readonly coarser: number;
@@ -67,8 +69,11 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
   const cuts = instances * pace.finer;
   const laned = lane.length > 0 && lane[0] >= 0;
   const starts = startsOfCourses(moves);
-  const coarser = starts.reduce(greatestCommon, chunksPerBlock);
-  const firsts = laned ? starts : Int32Array.from({ length: moves.chunkCount / coarser }, (_, i) => i * coarser);
+  const coarser = starts.reduce(greatestCommon, moves.blocks === undefined ? chunksPerBlock : moves.chunkCount);
+  const firsts =
+    laned || moves.blocks !== undefined
+      ? starts
+      : Int32Array.from({ length: moves.chunkCount / coarser }, (_, i) => i * coarser);
   const perBlock = chunksPerBlock / coarser;
 
   const { first, size, instance, leader, share, partsFrom } = cutRuns(firsts, moves, coarser, instances, pace);
@@ -106,6 +111,7 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
     laned,
     sumsLast,
     chunksPerBlock: perBlock * cuts,
+    ...(moves.blocks === undefined ? {} : { blocks: cutBlocks(moves.blocks, cuts, coarser) }),
     chunkCount: (moves.chunkCount / coarser) * cuts,
     coarser,
     instances,
@@ -130,13 +136,17 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
 /** Returns the parts of the runs that begin at these chunks; those of run i are partsFrom[i] .. partsFrom[i + 1] - 1. */
 function cutRuns(
   firsts: Int32Array,
-  { chunkCount, chunksPerBlock }: Moves,
+  { chunkCount, chunksPerBlock, blocks }: Moves,
   coarser: number,
   instances: number,
   { mostChunks, finer }: Pace,
 ) {
   const cuts = instances * finer;
-  const perBlock = chunksPerBlock / coarser;
+  const blockAt = (at: number): readonly [first: number, chunks: number] => {
+    if (blocks === undefined) return [at - (at % (chunksPerBlock / coarser)), chunksPerBlock / coarser];
+    const b = blockOfChunk(blocks, at * coarser);
+    return [blocks.start[b] / coarser, (blocks.start[b + 1] - blocks.start[b]) / coarser];
+  };
   const first: number[] = [];
   const size: number[] = [];
   const instance: number[] = [];
@@ -147,12 +157,13 @@ function cutRuns(
   firsts.forEach((begin, i) => {
     const many = ((firsts[i + 1] ?? chunkCount) - begin) / coarser;
     const at = begin / coarser;
-    const inBlock = at % perBlock;
+    const [blockFirst, perBlock] = blockAt(at);
+    const inBlock = at - blockFirst;
     for (let k = 0, lead = 0; k < cuts; k++) {
       if (k % finer === 0) lead = first.length;
       for (let done = 0; done < many; done += mostChunks) {
         const chunksHere = Math.min(mostChunks, many - done);
-        first.push((at - inBlock) * cuts + k * perBlock + inBlock + done);
+        first.push(blockFirst * cuts + k * perBlock + inBlock + done);
         size.push(chunksHere);
         instance.push(Math.floor(k / finer));
         leader.push(lead);
@@ -166,9 +177,11 @@ function cutRuns(
 
 /** Returns the chunks whose course differs from that of the chunk before, and those that begin a block, in order. */
 function startsOfCourses(moves: Moves): Int32Array {
-  const { chunkCount, chunksPerBlock, chunk, chunks, source, target, reduces, rankCount } = moves;
+  const { chunkCount, chunksPerBlock, blocks, chunk, chunks, source, target, reduces, rankCount } = moves;
   const cut = new Uint8Array(chunkCount + 1);
-  for (let c = 0; c < chunkCount; c += chunksPerBlock) cut[c] = 1;
+  if (blocks === undefined) for (let c = 0; c < chunkCount; c += chunksPerBlock) cut[c] = 1;
+  else for (const c of blocks.start) cut[c] = 1;
+  const beginsBlock = cut.slice();
   for (let m = 0; m < chunk.length; m++) {
     cut[chunk[m]] = 1;
     cut[chunk[m] + chunks[m]] = 1;
@@ -195,7 +208,7 @@ function startsOfCourses(moves: Moves): Int32Array {
       if (course[offset[a] + i] !== course[offset[b] + i]) return false;
     return true;
   };
-  return Int32Array.from(begins.filter((c, s) => c % chunksPerBlock === 0 || !same(s, s - 1)));
+  return Int32Array.from(begins.filter((c, s) => beginsBlock[c] === 1 || !same(s, s - 1)));
 }
 
 /** Returns the events of hops in the order of those of the moves. */

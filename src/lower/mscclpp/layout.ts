@@ -19,6 +19,8 @@ export type Shape = Pick<Moves, "collective" | "rankCount" | "rootRank" | "chunk
 export interface Layout {
   readonly inputChunks: number;
   readonly outputChunks: number;
+  /** [ranks] chunks of both, where ranks have different numbers. */
+  readonly chunksOf?: { readonly input: Int32Array; readonly output: Int32Array };
   /** Place of the rank's own version of a chunk at the start; NOWHERE: it has none. */
   readonly start: (rank: number, chunk: number) => number;
   /** Place where the rank must have it at the end; NOWHERE: it need not. */

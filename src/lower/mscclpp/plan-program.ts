@@ -9,7 +9,7 @@ export type SliceOps = ReadonlyMap<number, readonly (readonly PlanOp[])[]>;
 /** Returns the header of a plan of a collective but for what its blocks say. */
 export function planHeader(
   { collective, rankCount, rootRank }: Shape,
-  { inputChunks, outputChunks }: Layout,
+  { inputChunks, outputChunks, chunksOf }: Layout,
   inPlace: boolean,
   name: string,
   scratchChunks: Int32Array = new Int32Array(rankCount),
@@ -18,8 +18,8 @@ export function planHeader(
     ...{ name, machine: "mscclpp", collective: collective.kind, rootRank, rankCount, protocol: "Simple" },
     ...{ inPlace, outOfPlace: !inPlace, minBytes: null, maxBytes: null, finer: 1 },
     loopChunks: Math.max(inputChunks, outputChunks),
-    inputChunks: new Int32Array(rankCount).fill(inputChunks),
-    outputChunks: new Int32Array(rankCount).fill(outputChunks),
+    inputChunks: chunksOf?.input ?? new Int32Array(rankCount).fill(inputChunks),
+    outputChunks: chunksOf?.output ?? new Int32Array(rankCount).fill(outputChunks),
     scratchChunks,
   };
 }

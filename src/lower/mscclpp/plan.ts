@@ -1,15 +1,19 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { Collective } from "../../model/collective/collective.ts";
+import { isJoint } from "../../model/joint/joint-schedule.ts";
 import { type Op, type Program, WAIT_EVENT } from "../../model/program/program.ts";
 import { type Operand, type ProgramBuilder, programBuilder } from "../../model/program/program-builder.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
-import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import { inLinks, isNpu, outLinks, type Topology } from "../../model/topology/topology.ts";
 import { expandTrees } from "../../model/trees/tree-expansion.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
 import { trafficSaved } from "../../model/trees/tree-multicast.ts";
-import { type Moves, movesOf } from "../moves.ts";
+import { anyMovesOf, becomesCustom, type LoweredSchedule } from "../any-moves.ts";
+import { cutBlocks, tableOf } from "../custom.ts";
+import type { Moves } from "../moves.ts";
+import type { RunCut } from "../runs.ts";
+import { layoutFor, partOfChunk } from "./custom-layout.ts";
 import {
   bufferOf,
   dealt,
@@ -43,6 +47,8 @@ export interface PlanOptions {
   readonly throughSwitch?: boolean;
 }
 
+/** Of custom collectives: enough for links to be in use on all hops of a way. */
+const RUNS: RunCut = { pieces: 4, mostChunks: Number.POSITIVE_INFINITY };
 /** Thread blocks of a GPU that fill its links: as many as MSCCL++'s own plans for 8 GPUs have. */
 const USUAL_BLOCKS = 8;
 
@@ -51,17 +57,22 @@ const USUAL_BLOCKS = 8;
  * the executor's limits allow; each slice runs in one thread block of every rank that has a part in it, over channels of its
  * own, so that blocks of a rank never wait for each other. Trees of one box over a switch that can do their work are left to it.
  *
- * Throws InputError for custom collectives, several groups, trees whose switches duplicate and sum where no multicast of one switch
+ * Throws InputError for trees of several groups, trees whose switches duplicate and sum where no multicast of one switch
  * does their work (several boxes, reduce-scatter), and where a limit of the executor cannot be kept: with the limit,
  * its value, the need, and what may help. O(chunks of all moves) for each number of slices that is tried.
  */
-export function lowerToPlan(schedule: Schedule | TreeFlow, options: PlanOptions): Program {
-  const { topology, collective } = schedule;
+export function lowerToPlan(schedule: LoweredSchedule, options: PlanOptions): Program {
   checkOptions(options);
+  if (isJoint(schedule) || becomesCustom(schedule)) {
+    const moves = anyMovesOf(schedule, RUNS);
+    const nodeOf = options.nodeOf ?? boxesOf(schedule.topology, moves.collective.groupMembers);
+    return planOf(moves, { ...options, nodeOf });
+  }
+  const { topology, collective } = schedule;
   const { placement, instances, name = collective.kind, throughSwitch = true } = options;
   const nodeOf = options.nodeOf ?? boxesOf(topology, collective.groupMembers);
   const shares = throughSwitch && isTreeFlow(schedule) ? sharesThroughSwitch(schedule, nodeOf) : null;
-  if (shares === null) return planOf(movesOf(schedule), { ...options, name, nodeOf });
+  if (shares === null) return planOf(anyMovesOf(schedule, RUNS), { ...options, name, nodeOf });
   return switchPlan(collective, shares, { name, inPlace: placement === "in", blocks: instances ?? USUAL_BLOCKS });
 }
 
@@ -92,7 +103,7 @@ export function planOf(moves: Moves, options: PlanOptions): Program {
   const { placement, nodeOf = () => null, name = moves.collective.kind } = options;
   const inPlace = placement === "in";
   const via: Problem["via"] = (rank, peer) => (nodeOf(rank) === nodeOf(peer) ? "memory" : "port");
-  const base = { moves, layout: layoutOf(moves, inPlace), levels: levelsOf(moves), via };
+  const base = { moves, layout: layoutFor(moves, inPlace), levels: levelsOf(moves), via };
   const { problem, sliceOfMove, slices } = fewestSlices(base);
   const wanted = options.instances ?? Math.max(1, Math.floor(USUAL_BLOCKS / slices));
   for (let instances = wanted; ; instances = Math.floor(instances / 2)) {
@@ -101,7 +112,9 @@ export function planOf(moves: Moves, options: PlanOptions): Program {
     const excess = excessOf(ops, moves.rankCount);
     if (excess !== null && options.instances === undefined && instances > 1) continue;
     if (excess !== null) throw excessError(excess);
-    return planProgram(ops, planHeader(whole.problem.moves, whole.problem.layout, inPlace, name, scratchChunks));
+    const { moves: cut, layout } = whole.problem;
+    const header = planHeader(cut, layout, inPlace, name, scratchChunks);
+    return planProgram(ops, cut.blocks === undefined ? header : { ...header, table: tableOf(cut, cut.blocks) });
   }
 }
 
@@ -209,7 +222,7 @@ function instancesOf(
 ): { problem: Problem; sliceOfMove: Int32Array } {
   if (instances === 1) return { problem, sliceOfMove };
   const { moves, levels } = problem;
-  const { chunksPerBlock, chunkCount } = moves;
+  const { chunksPerBlock, chunkCount, blocks } = moves;
   const repeat = (column: ArrayLike<number>, of: (value: number, part: number) => number): Int32Array => {
     const whole = new Int32Array(column.length * instances);
     for (let k = 0; k < whole.length; k++) {
@@ -218,12 +231,12 @@ function instancesOf(
     return whole;
   };
   const same = (value: number): number => value;
-  const partOf = (c: number, part: number): number =>
-    (Math.floor(c / chunksPerBlock) * instances + part) * chunksPerBlock + (c % chunksPerBlock);
+  const partOf = (c: number, part: number): number => partOfChunk(moves, c, part, instances);
   const inTurns = (at: number, part: number): number => at * instances + part;
   const whole: Moves = {
     ...moves,
     chunksPerBlock: chunksPerBlock * instances,
+    ...(blocks === undefined ? {} : { blocks: cutBlocks(blocks, instances) }),
     chunkCount: chunkCount * instances,
     source: repeat(moves.source, same),
     target: repeat(moves.target, same),
@@ -236,7 +249,7 @@ function instancesOf(
   };
   const wholeLevels: Levels = { sent: repeat(levels.sent, same), received: repeat(levels.received, same) };
   return {
-    problem: { ...problem, moves: whole, layout: layoutOf(whole, inPlace), levels: wholeLevels },
+    problem: { ...problem, moves: whole, layout: layoutFor(whole, inPlace), levels: wholeLevels },
     sliceOfMove: repeat(sliceOfMove, (slice, part) => part * slices + slice),
   };
 }

@@ -191,7 +191,8 @@ function send(slice: Slice, move: number): void {
       );
     if (moves.reduces[move] === 0 && given[to * chunkCount + chunk] === 1) continue;
     if (moves.reduces[move] === 0) given[to * chunkCount + chunk] = 1;
-    if (isRead(state, move, chunk, via === "memory")) {
+    // who has nothing to add it to keeps it as it is
+    if (at[to * chunkCount + chunk] !== NOWHERE && isRead(state, move, chunk, via === "memory")) {
       deliveries.push({ chunk, at: source, remote: true });
       if (state.lastCopy[from * chunkCount + chunk] < moves.departsAt[move]) {
         addOnce(rankIn(ranks, to).readFrom, from, "memory");
@@ -257,8 +258,13 @@ function addContributions(slice: Slice, k: number, parts: readonly { peer: numbe
   const remote = parts
     .filter(({ delivery }) => delivery.remote)
     .map(({ peer, delivery }) => ({ peer, at: delivery.at }));
-  const places = [state.at[k], ...written];
+  const places = state.at[k] === NOWHERE ? written : [state.at[k], ...written];
   const end = state.layout.end(rank, chunk);
+  if (places.length === 1 && remote.length === 0) {
+    state.at[k] = places[0] as number;
+    if (end !== NOWHERE && end !== state.at[k]) slice.astray.push(k);
+    return;
+  }
   const to = end !== NOWHERE ? end : (places.find((at) => bufferOf(at) === SCRATCH) ?? scratchPlace(state, rank));
   // What lies in the sum's place is summed first: it is gone once a part of the sum is written there.
   const own = places.includes(to) ? [to, ...places.filter((at) => at !== to)] : places;
@@ -270,6 +276,7 @@ function bringHome({ state, ranks, astray }: Slice): void {
   const { chunkCount } = state.moves;
   for (const k of astray.sort((a, b) => a - b)) {
     const rank = Math.floor(k / chunkCount);
+    if (state.at[k] === state.layout.end(rank, k % chunkCount)) continue;
     addCopy(rankIn(ranks, rank).last, state.at[k], state.layout.end(rank, k % chunkCount));
   }
 }

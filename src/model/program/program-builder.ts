@@ -75,6 +75,7 @@ export type ProgramHeader = Pick<
   | "outputChunks"
   | "scratchChunks"
   | "channelCount"
+  | "table"
   | "skipped"
   | "farEnds"
 >;

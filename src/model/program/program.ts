@@ -1,4 +1,5 @@
 import type { NamedCollective } from "../collective/collective.ts";
+import type { ProgramTable } from "./table.ts";
 
 /** Buffers of a rank. */
 export const INPUT = 0;
@@ -53,7 +54,7 @@ export const WAIT_BARRIER = 2;
 export interface Program {
   readonly name: string;
   readonly machine: "msccl" | "mscclpp";
-  /** "custom": no known precondition and postcondition. */
+  /** "custom": what is in its buffers, before and after, is said by `table` or not known. */
   readonly collective: NamedCollective | "custom";
   readonly rootRank: number;
   readonly rankCount: number;
@@ -76,6 +77,8 @@ export interface Program {
   readonly outputChunks: Int32Array;
   readonly scratchChunks: Int32Array;
   readonly channelCount: number;
+  /** Of a custom program, where it is known: what it is to make. */
+  readonly table?: ProgramTable;
   /** What its file has besides, and runtimes pass over; not there where there is nothing. */
   readonly skipped?: readonly SkippedPart[];
   /** Where its file says that peers have what is sent and received; not there where it says nothing. */

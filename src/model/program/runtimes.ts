@@ -144,7 +144,7 @@ const RCCL: MscclRuntime = {
 const MSCCLPP: MscclppRuntime = {
   name: "mscclpp",
   title: "MSCCL++",
-  collectives: { ...AZURE_NAMES },
+  collectives: { ...AZURE_NAMES, custom: "custom" },
   ops: new Set<Op>([
     ...(["nop", "barrier", "sem_acquire", "sem_release", "signal", "wait", "rlxsignal", "rlxwait", "flush"] as const),
     ...(["put", "pws", "pwsf", "get", "copy", "rre", "re", "res", "rres", "glres", "gstore"] as const),

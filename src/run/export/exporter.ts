@@ -6,7 +6,7 @@ import { demandForwarding, isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { refuseProgramOptions } from "../../request/from-texts.ts";
 import type { OptionId } from "../../request/option-table.ts";
 import { refuseWrong } from "../judge.ts";
-import type { NetworkSubject, ProgramSubject, ScheduleSubject, Subject } from "./subject.ts";
+import type { JointSubject, NetworkSubject, ProgramSubject, ScheduleSubject, Subject } from "./subject.ts";
 import type { World } from "./world.ts";
 
 /** What was written. */
@@ -46,6 +46,7 @@ export interface Exporter {
   /** Returns what the format is made of and a schedule has none of; without it, every schedule can be written. */
   lacks?(schedule: AnySchedule): Lack | null;
   fromSchedule?(world: World, subject: ScheduleSubject, path: string): Promise<Written> | Written;
+  fromJoint?(world: World, subject: JointSubject, path: string): Promise<Written> | Written;
   fromProgram?(world: World, subject: ProgramSubject, path: string): Promise<Written> | Written;
   fromNetwork?(world: World, subject: NetworkSubject, path: string): Promise<Written> | Written;
 }
@@ -78,6 +79,16 @@ export async function exportTo(exporter: Exporter, world: World, subject: Subjec
       demandForwarding(schedule, optionName("to", ` ${exporter.name}`));
     if (exporter.runs === true && subject.report === null) refuseWrong(schedule, subject.name ?? "the schedule");
     return exporter.fromSchedule(world, subject, path);
+  }
+  if (subject.kind === "joint") {
+    if (exporter.fromJoint === undefined)
+      throw new InputError(
+        subject.name,
+        "a schedule of one collective",
+        `one of ${subject.schedule.tenants.length} at once`,
+      );
+    refuseWrong(subject.schedule, subject.name);
+    return exporter.fromJoint(world, subject, path);
   }
   if (subject.kind === "program" && exporter.fromProgram !== undefined)
     return exporter.fromProgram(world, subject, path);

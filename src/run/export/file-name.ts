@@ -5,6 +5,7 @@ import type { Subject } from "./subject.ts";
 function titleOf(subject: Subject): string {
   if (subject.kind === "program") return subject.program.name;
   if (subject.kind === "network") return subject.topology.name;
+  if (subject.kind === "joint") return `collectives ${subject.schedule.topology.name}`;
   return `${subject.schedule.collective.kind} ${subject.schedule.topology.name}`;
 }
 

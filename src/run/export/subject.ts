@@ -1,3 +1,4 @@
+import type { JointSchedule } from "../../model/joint/joint-schedule.ts";
 import type { Program } from "../../model/program/program.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -24,6 +25,13 @@ export interface ScheduleSubject {
   /** What the user should know of its making. */
   readonly note?: string;
 }
+/** A schedule of several collectives at once, read from a file. */
+export interface JointSubject {
+  readonly kind: "joint";
+  readonly schedule: JointSchedule;
+  /** What messages call it: its file. */
+  readonly name: string;
+}
 export interface ProgramSubject {
   readonly kind: "program";
   /** What messages call it: its file. */
@@ -35,8 +43,8 @@ export interface NetworkSubject {
   readonly topology: Topology;
 }
 
-/** What is exported: a schedule, a program, or a network. */
-export type Subject = ScheduleSubject | ProgramSubject | NetworkSubject;
+/** What is exported: a schedule of one collective or of several, a program, or a network. */
+export type Subject = ScheduleSubject | JointSubject | ProgramSubject | NetworkSubject;
 
 /** Returns the schedule that the options of synthesis ask for on a network. Throws as synthesize does. */
 export async function synthesized(world: World, topology: Topology): Promise<ScheduleSubject> {

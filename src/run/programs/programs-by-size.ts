@@ -11,7 +11,8 @@ import { AUTO } from "../../synthesize/catalog.ts";
 import { type Algorithm, candidatesFor } from "../auto/candidates.ts";
 import type { CompareOptions } from "../compare.ts";
 import { boundedResult, type SynthesizeResult, synthesize } from "../synthesize.ts";
-import { fastestProgram, type MadeProgram, MOST_RANKS_SEARCHED, programOf, programUs } from "./programs.ts";
+import { fastestProgram } from "./fastest.ts";
+import { type MadeProgram, programOf, programUs } from "./programs.ts";
 
 /** Sizes that one program is for. */
 export interface SizeRange {
@@ -36,6 +37,9 @@ interface Choice {
   readonly target: ProgramOptions;
   readonly passedOver: SizeRange["passedOver"];
 }
+
+/** Among more ranks programs of fewer copies only are tried. */
+const MOST_RANKS_SEARCHED = 32;
 
 /** Of f32; what these fill, smaller elements fill too. */
 const ELEMENT_BYTES = 4;

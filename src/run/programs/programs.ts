@@ -2,18 +2,20 @@ import { InputError, InternalError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { mscclppJsonParts } from "../../export/programs/mscclpp-json.ts";
-import { kindOf } from "../../kinds/kinds.ts";
+import { becomesCustom, type LoweredSchedule, ranksOf } from "../../lower/any-moves.ts";
+import type { MoveTimes } from "../../lower/messages.ts";
 import { lowerToMsccl } from "../../lower/msccl/lower.ts";
 import { lowerToPlan } from "../../lower/mscclpp/plan.ts";
+import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
+import { add, ceil, multiply, rational } from "../../model/numbers/rational.ts";
 import { formatSize, toUs } from "../../model/numbers/units.ts";
-import { instructionCount, type Program } from "../../model/program/program.ts";
+import type { Program } from "../../model/program/program.ts";
 import { CONNECTIONS, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
-import type { Schedule } from "../../model/slots/slot-schedule.ts";
-import { type AnySchedule, stepsOf, withoutPhases } from "../../model/steps/schedule.ts";
+import { stepsOf, withoutPhases } from "../../model/steps/schedule.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import type { ProgramOptions } from "../../request/from-texts.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
-import { simulateSchedule } from "../../simulate/steps/replay.ts";
+import { simulateJoint, simulateSchedule } from "../../simulate/steps/replay.ts";
 import { type ProgramVerification, verifyProgram } from "../../verify/program/program.ts";
 import type { ProgramViolation } from "../../verify/program/words.ts";
 import { mscclLimitViolations } from "../../verify/runtime/msccl-limits.ts";
@@ -22,18 +24,22 @@ import { planLimitViolations } from "../../verify/runtime/plan-limits.ts";
 /** A program, verified and within the limits of its runtime, and its file. */
 export interface MadeProgram {
   readonly program: Program;
-  /** Yields the parts of its file, which is made while it is written. */
+  /** Returns the parts of its file, made as they are asked for. */
   readonly parts: () => Iterable<string>;
   readonly verification: ProgramVerification;
   /** What the runtime takes but the user should know. */
   readonly warnings: readonly ProgramViolation[];
 }
 
-/** Returns what a runtime says of a program beside what it computes. `text` is the file, where there is one, or its parts. */
+/** How far the making of a program is, as of a pipeline's other steps. */
+export type Making = (step: { readonly phase: string; readonly done: number; readonly total: number }) => void;
+export const unheard: Making = () => {};
+
+/** Returns what a runtime says of a program beside what it computes. `text` is the file, where there is one, in parts. */
 export function limitViolations(
   program: Program,
   runtime: RuntimeName,
-  text: string | Iterable<string> | null,
+  text: Iterable<string> | string | null,
 ): readonly ProgramViolation[] {
   const { machine } = program;
   if (runtime === "mscclpp") {
@@ -49,19 +55,21 @@ const inPlaceByDefault: ReadonlySet<string> = new Set(["allreduce", "broadcast",
 /** microsoft/msccl knows files for one kind of call only, and MSCCL++ plans say one. */
 function placementFor({ runtime, placement }: ProgramOptions, kind: string): "in" | "out" | "both" {
   if (placement !== undefined) return placement;
+  if (kind === "custom") return "out";
   if (runtime === "azure" || runtime === "rccl") return "both";
   return inPlaceByDefault.has(kind) || runtime === "mscclpp" ? "in" : "out";
 }
 
-/** How far the making of a program is, as of a pipeline's other steps. */
-type Making = (step: { readonly phase: string; readonly done: number; readonly total: number }) => void;
-const unheard: Making = () => {};
+/** Returns what is lowered of a schedule. Throws InputError for phases. */
+export const loweredOf = (given: GivenSchedule): LoweredSchedule =>
+  isJoint(given) ? given : withoutPhases(given, optionName("to"));
 
 /** Returns the program of a schedule, not judged. Throws InputError where it cannot meet a limit of the runtime, and for phases. */
-function lowered(given: AnySchedule, options: ProgramOptions): Program {
-  const { runtime, minBytes: _, maxBytes: __, throughSwitch = true, placement: ___, order, ...how } = options;
-  const schedule = withoutPhases(given, optionName("to"));
-  const placement = placementFor(options, schedule.collective.kind);
+export function lowered(given: GivenSchedule, options: ProgramOptions): Program {
+  const { runtime, minBytes: _, maxBytes: __, throughSwitch = true, order, ...how } = options;
+  const schedule = loweredOf(given);
+  const kind = isJoint(schedule) || becomesCustom(schedule) ? "custom" : schedule.collective.kind;
+  const placement = placementFor(options, kind);
   if (runtime !== "mscclpp") {
     const times = order === "simulated" && !isTreeFlow(schedule) ? { times: simulatedTimes(schedule) } : {};
     return lowerToMsccl(schedule, { ...how, ...times, runtime, placement });
@@ -70,24 +78,38 @@ function lowered(given: AnySchedule, options: ProgramOptions): Program {
   return lowerToPlan(schedule, { ...how, placement, throughSwitch });
 }
 
-const timesOf = new WeakMap<Schedule, { readonly startPs: Float64Array; readonly endPs: Float64Array }>();
+const timesOf = new WeakMap<LoweredSchedule, MoveTimes>();
 
 /** Returns when the transfers of a schedule depart and arrive in the congestion-aware network. */
-function simulatedTimes(schedule: Schedule) {
+function simulatedTimes(schedule: Exclude<LoweredSchedule, { readonly forests: unknown }>): MoveTimes {
   const known = timesOf.get(schedule);
   if (known !== undefined) return known;
-  const { startPs = new Float64Array(), endPs = new Float64Array() } = simulateSchedule(stepsOf(schedule), {
-    timeline: true,
-  });
-  const times = { startPs, endPs };
-  timesOf.set(schedule, times);
-  return times;
+  const { startPs = new Float64Array(), endPs = new Float64Array() } = isJoint(schedule)
+    ? simulateJoint(schedule, { timeline: true })
+    : simulateSchedule(stepsOf(schedule), { timeline: true });
+  timesOf.set(schedule, { startPs, endPs });
+  return { startPs, endPs };
 }
 
-/** Returns a program with its file, once a judge has run it and held it against the runtime's limits. Throws InputError for these. */
-function judged(program: Program, schedule: AnySchedule, options: ProgramOptions, onProgress: Making): MadeProgram {
-  const { runtime, minBytes, maxBytes } = options;
-  const range = { ...(minBytes === undefined ? {} : { minBytes }), ...(maxBytes === undefined ? {} : { maxBytes }) };
+/**
+ * Returns a program with its file, once a judge has run it and held it against the runtime's limits. Its file says up to which
+ * size it is good, where that is not all sizes. Throws InputError where a limit is not met.
+ */
+export function judged(
+  program: Program,
+  given: GivenSchedule,
+  options: ProgramOptions,
+  onProgress: Making,
+): MadeProgram {
+  const { runtime, minBytes = 0 } = options;
+  const maxBytes = Math.min(options.maxBytes ?? ALL, program.maxBytes ?? ALL);
+  if (minBytes > maxBytes && program.maxBytes === maxBytes)
+    throw new InputError(
+      optionName("minBytes"),
+      `at most ${maxBytes}, as far as 32-bit offsets reach packets; ${optionName("protocol")} Simple takes more`,
+      minBytes,
+    ).as("out-of-range");
+  const range = { ...(minBytes === 0 ? {} : { minBytes }), ...(maxBytes === ALL ? {} : { maxBytes }) };
   const parts = () =>
     runtime === "mscclpp" ? mscclppJsonParts(program, range) : mscclXmlParts(program, { dialect: runtime, ...range });
   onProgress({ phase: "limits", done: 0, total: 1 });
@@ -96,24 +118,25 @@ function judged(program: Program, schedule: AnySchedule, options: ProgramOptions
   if (error !== undefined) {
     throw new InputError(optionName("to"), `a program within the limits of ${RUNTIMES[runtime].title}`, error.message);
   }
-  const verification = verifyProgram(maxBytes === undefined ? program : { ...program, maxBytes }, {
+  onProgress({ phase: "judge", done: 0, total: 1 });
+  const verification = verifyProgram(maxBytes === ALL ? program : { ...program, maxBytes }, {
     limit: 1,
     onProgress: (done, total) => onProgress({ phase: "judge", done, total }),
   });
   const wrong = verification.violations[0];
   if (verification.violationCount === 0) return { program, parts, verification, warnings: found };
   // instructions of several chunks may have to travel as one message: they do so up to some size
-  const most = program.machine === "msccl" ? greatestWhole(program) : Number.POSITIVE_INFINITY;
-  if (wrong?.kind !== "deadlock" || !(most < (maxBytes ?? Number.POSITIVE_INFINITY)))
+  const most = program.machine === "msccl" ? greatestWhole(program) : ALL;
+  if (wrong?.kind !== "deadlock" || most >= maxBytes)
     throw new InternalError(`a lowered program is wrong: ${wrong?.message}`);
-  if (most < Math.max(minBytes ?? 0, schedule.collective.sizeBytes))
-    throw new InputError(
-      optionName("sizesBytes"),
-      `at most ${formatSize(most)} for messages of so many chunks`,
-      "more",
-    );
-  return judged(program, schedule, { ...options, maxBytes: most }, onProgress);
+  if (most < Math.max(minBytes, callOf(program, given).sizeBytes)) {
+    const expected = `at most ${formatSize(most)} for messages of so many chunks`;
+    throw new InputError(optionName("sizesBytes"), expected, "more");
+  }
+  return judged(program, given, { ...options, maxBytes: most }, onProgress);
 }
+
+const ALL = Number.POSITIVE_INFINITY;
 
 /** Returns the greatest size at which every instruction's chunks travel as one message. */
 function greatestWhole({ chunks, sends, protocol, loopChunks }: Program): number {
@@ -126,129 +149,35 @@ function greatestWhole({ chunks, sends, protocol, loopChunks }: Program): number
  * `onProgress` hears of its steps: "lower", "limits" and "judge". Throws InputError where it cannot meet a limit, naming it, and for
  * phases.
  */
-export function programOf(schedule: AnySchedule, options: ProgramOptions, onProgress: Making = unheard): MadeProgram {
+export function programOf(schedule: GivenSchedule, options: ProgramOptions, onProgress: Making = unheard): MadeProgram {
   onProgress({ phase: "lower", done: 0, total: 1 });
   return judged(lowered(schedule, options), schedule, options, onProgress);
 }
 
-/** Parts of each tree's data that are tried: few for small sizes, more to fill pipelines. */
-const PARTS_TRIED = [6, 1, 16, 3];
-const PROTOCOLS = ["Simple", "LL128", "LL"] as const;
-const INSTANCES_TRIED = [2, 4, 8];
-/** Among more ranks all but the first answers take long. */
-export const MOST_RANKS_SEARCHED = 32;
-
-type Choice = Partial<
-  Pick<ProgramOptions, "lanes" | "joining" | "passing" | "order" | "parts" | "protocol" | "instances">
->;
-
-/** How trees are cut, and how steps are ordered and put together; what is usual first. */
-function shapesOf(schedule: AnySchedule, { parts, joining, passing }: ProgramOptions): Choice[] {
-  const joinings = joining === undefined ? (["apart", "under way", "ready"] as const) : [joining];
-  const passings = passing === undefined ? [true, false] : [passing];
-  const steps = joinings.flatMap((joined) => passings.map((passes) => ({ joining: joined, passing: passes })));
-  if (!isTreeFlow(schedule)) return steps.map((step) => ({ ...step, order: "simulated" }));
-  if (parts !== undefined) return [{ parts }];
-  return [...PARTS_TRIED.map((many) => ({ parts: many })), ...steps.map((step) => ({ ...step, lanes: false }))];
+/** A call of a program. */
+interface ProgramCall {
+  /** nccl-tests size; of a custom program what the rank with the largest buffer has in it. */
+  readonly sizeBytes: number;
+  /** [ranks] */
+  readonly rankToNpu: ArrayLike<number>;
 }
 
-/** The usual answer is taken unless another is better by more than this share. */
-const WORTH_IT = 0.99;
-const LONG = Number.POSITIVE_INFINITY;
-/** Transfers that are lowered, and messages and instructions that are simulated, at most, but for the first program. */
-const MOST_WORK = 3e6;
-/** Programs are compared at no more bytes, and so many for each rank: enough for pipelines to fill. */
-const ENOUGH_BYTES = 2 ** 26;
-const ENOUGH_BYTES_PER_RANK = 2 ** 23;
-
-/** Programs of more instructions are not simulated: the first that can be made is taken. */
-const MOST_INSTRUCTIONS = 5e5;
-
-/** A program as simulated. */
-interface Candidate {
-  readonly program: Program;
-  readonly options: ProgramOptions;
-  /** null: too large to be simulated on the way. */
-  readonly us: number | null;
+/** Returns the call of a program that moves the data of its schedule. O(transfers). */
+export function callOf({ table, loopChunks }: Program, given: GivenSchedule): ProgramCall {
+  const schedule = loweredOf(given);
+  const rankToNpu = ranksOf(schedule);
+  const collectives = (isJoint(schedule) ? schedule.tenants : [schedule]).map(({ collective }) => collective);
+  if (table === undefined) return { sizeBytes: collectives[0]?.sizeBytes ?? 0, rankToNpu };
+  const all = collectives.reduce(
+    (sum, { chunkBytes, chunkCount }) => add(sum, multiply(chunkBytes, rational(chunkCount))),
+    rational(0),
+  );
+  return { sizeBytes: Number(ceil(multiply(all, rational(loopChunks, table.sums.length)))), rankToNpu };
 }
 
-/**
- * Returns the fastest of a schedule's programs as simulated at the schedule's size, and how it was lowered: question after
- * question, what is best for one is kept for the next. Throws InputError where none fits the runtime.
- */
-export function fastestProgram(
-  schedule: AnySchedule,
-  target: ProgramOptions,
-  onProgress: Making = unheard,
-): Candidate & { readonly made: MadeProgram } {
-  const { topology, collective } = schedule;
-  const { sizeBytes } = collective;
-  const comparedBytes = Math.min(sizeBytes, Math.max(ENOUGH_BYTES, ENOUGH_BYTES_PER_RANK * collective.groupSize));
-  const transfers = kindOf(schedule).parts.many;
-  const found: Candidate[] = [];
-  let refused: unknown = null;
-  let work = 0;
-  const tryOne = (options: ProgramOptions, made: () => Program): Program | null => {
-    if (work >= MOST_WORK) return null;
-    onProgress({ phase: "lower", done: Math.round((100 * work) / MOST_WORK), total: 100 });
-    work += transfers;
-    try {
-      const program = made();
-      if (instructionCount(program) > MOST_INSTRUCTIONS) {
-        work = MOST_WORK;
-        found.push({ program, options, us: null });
-        return null;
-      }
-      const { ps, messages, instructions } = simulateProgram(program, topology, {
-        sizeBytes: comparedBytes,
-        rankToNpu: collective.groupMembers,
-      });
-      work += messages + instructions;
-      found.push({ program, options, us: toUs(ps) });
-      return program;
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      refused ??= error;
-      return null;
-    }
-  };
-  const bestOf = (): Candidate | undefined =>
-    found.reduce<Candidate | undefined>(
-      (best, one) => (best === undefined || (one.us ?? LONG) < (best.us ?? LONG) * WORTH_IT ? one : best),
-      undefined,
-    );
-  const { runtime } = target;
-  if (runtime === "mscclpp") tryOne(target, () => lowered(schedule, target));
-  else {
-    // RCCL has LL128 on some GPUs only
-    const protocols = PROTOCOLS.filter((one) => runtime !== "rccl" || one !== "LL128");
-    const [usual, ...others] = target.protocol === undefined ? protocols : [target.protocol];
-    const tryProtocols = (how: ProgramOptions): void => {
-      const options = { ...how, protocol: usual };
-      const program = tryOne(options, () => lowered(schedule, options));
-      if (program === null) return;
-      for (const protocol of others) tryOne({ ...options, protocol }, () => ({ ...program, protocol }));
-    };
-    for (const shape of shapesOf(schedule, target)) tryProtocols({ ...target, ...shape });
-    const more: Choice[] = isTreeFlow(schedule) ? [] : [{ order: "planned" }];
-    if (target.instances === undefined) more.push(...INSTANCES_TRIED.map((instances) => ({ instances })));
-    for (const answer of more) tryProtocols({ ...(bestOf()?.options ?? target), ...answer });
-  }
-  for (;;) {
-    const best = bestOf();
-    if (best === undefined) throw refused;
-    try {
-      const made = judged(best.program, schedule, best.options, onProgress);
-      const isKnown = best.us === null || sizeBytes === comparedBytes;
-      return { ...best, made, us: isKnown ? best.us : programUs(made.program, schedule, sizeBytes) };
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      refused = error;
-      found.splice(found.indexOf(best), 1);
-    }
-  }
+/** Returns what a program takes on the network of its schedule, microseconds; of a custom one at the size of its schedule. */
+export function programUs(program: Program, schedule: GivenSchedule, size?: number): number {
+  const { sizeBytes, rankToNpu } = callOf(program, schedule);
+  const asked = program.table === undefined && size !== undefined ? size : sizeBytes;
+  return toUs(simulateProgram(program, schedule.topology, { sizeBytes: asked, rankToNpu }).ps);
 }
-
-/** Returns what a program takes on the network of its schedule, microseconds. */
-export const programUs = (program: Program, { topology, collective }: AnySchedule, sizeBytes: number): number =>
-  toUs(simulateProgram(program, topology, { sizeBytes, rankToNpu: collective.groupMembers }).ps);

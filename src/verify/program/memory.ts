@@ -1,5 +1,6 @@
 import type { NamedCollective } from "../../model/collective/collective.ts";
 import { chunksOfBuffer, INPUT, instructionCount, OUTPUT, type Program, SCRATCH } from "../../model/program/program.ts";
+import { tableChunks } from "../../model/program/table.ts";
 import type { Wiring } from "./wiring.ts";
 import { chunkWords, type Findings, instructionWords } from "./words.ts";
 
@@ -101,7 +102,9 @@ function callChunks(program: Program, rank: number, part: number): readonly [inp
     case "reduce":
       return [whole, ofRoot];
     case "custom":
-      return [program.inputChunks[rank], program.outputChunks[rank]];
+      return program.table === undefined
+        ? [program.inputChunks[rank], program.outputChunks[rank]]
+        : tableChunks(program.table, rank);
     default:
       return [whole, whole];
   }

@@ -1,6 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { blockCount, INPUT, instructionCount, OUTPUT, type Program, skippedText } from "../../model/program/program.ts";
 import { CONNECTIONS, chunksPerMessage } from "../../model/program/runtimes.ts";
+import { holdersOf, type TableHolders } from "../../model/program/table.ts";
 import { checkForm, eventWords, mostOf } from "./form.ts";
 import { checkBounds, memoryOf, type ProgramMemory, type ProgramMode } from "./memory.ts";
 import { checkRaces } from "./races.ts";
@@ -15,7 +16,7 @@ import {
   type Run,
   run,
 } from "./run.ts";
-import { dueChunks, givenChunks, type ProgramValues, UNWRITTEN, valuesOf } from "./values.ts";
+import { dueChunks, FROM_ALL, FROM_ANY, givenChunks, type ProgramValues, UNWRITTEN, valuesOf } from "./values.ts";
 import { packetCells, type Wiring, wiringOf } from "./wiring.ts";
 import {
   blockWords,
@@ -35,7 +36,7 @@ export interface ProgramVerification {
   readonly warnings: readonly ProgramViolation[];
   /** There were more violations than were kept. */
   readonly truncated: boolean;
-  /** "custom": there is no known result to compare with; what each rank ends with is in `results`. */
+  /** "custom", without a table: there is no known result to compare with; what each rank ends with is in `results`. */
   readonly collective: Program["collective"];
   /** Kinds of calls for which the program was executed. */
   readonly modes: readonly ProgramMode[];
@@ -183,7 +184,7 @@ function judgeMode(
   if (!checkBounds(program, wiring, memory, found)) return [];
   checkRaces(program, wiring, memory, order, found, progress);
   const values = valuesOf(program, wiring, memory, order, found);
-  if (program.collective === "custom") return resultOf(program, memory, values, limit);
+  if (program.collective === "custom" && program.table === undefined) return resultOf(program, memory, values, limit);
   checkOutputs(program, wiring, memory, values, found);
   if (memory.mode === "out of place") checkInputs(program, wiring, memory, values, found);
   return [];
@@ -302,14 +303,18 @@ function checkOutputs(
 ): void {
   const { chunk, ranks, words, writer, spoilt } = values;
   const end = `in the end ${memory.mode}`;
+  const holders = program.table === undefined ? null : holdersOf(program.table);
   const all = new Int32Array(words);
   for (let r = 0; r < program.rankCount; r++) all[r >> 5] |= 1 << (r & 31);
   const due = new Int32Array(words);
+  const where = holders === null ? "the input" : "the table";
   dueChunks(program, memory, (cell, rank, k, index, from) => {
-    if (from < 0) due.set(all);
+    due.fill(0);
+    if (from >= 0) due[from >> 5] = 1 << (from & 31);
+    else if (holders === null) due.set(all);
     else {
-      due.fill(0);
-      due[from >> 5] = 1 << (from & 31);
+      for (const r of holders.rank.subarray(holders.offset[index], holders.offset[index + 1]))
+        due[r >> 5] |= 1 << (r & 31);
     }
     const name = outputWords(program, memory, rank, k);
     const fault = (kind: string, what: () => string): void => {
@@ -331,8 +336,12 @@ function checkOutputs(
     }
     const missing = members(due, ranks, cell * words, words);
     const extra = members(ranks, due, 0, words, cell * words);
-    if (chunk[cell] !== index) fault("wrong", () => `holds chunk ${chunk[cell]} of the input ${end}, not ${index}`);
-    else if (missing.length > 0 && from >= 0)
+    if (chunk[cell] !== index) fault("wrong", () => `holds chunk ${chunk[cell]} of ${where} ${end}, not ${index}`);
+    else if (from === FROM_ANY) {
+      const { offset } = holders as TableHolders;
+      if (extra.length > 0 || missing.length + 1 !== offset[index + 1] - offset[index])
+        fault("wrong", () => `holds a sum of what several gpus have ${end}, not ${sumWords(from, index)} of one`);
+    } else if (missing.length > 0 && from >= 0)
       fault("wrong", () => `holds the data of ${gpuWords(extra)} ${end}, not that of gpu ${from}`);
     else if (missing.length > 0) fault("missing", () => `lacks the contribution of ${gpuWords(missing)} ${end}`);
     else if (extra.length > 0)
@@ -373,7 +382,11 @@ function outputWords(program: Program, memory: ProgramMemory, rank: number, k: n
 }
 
 const sumWords = (from: number, chunk: number): string =>
-  from < 0 ? `the sum over all gpus of chunk ${chunk}` : `chunk ${chunk} of gpu ${from}`;
+  from === FROM_ALL
+    ? `the sum over all gpus of chunk ${chunk}`
+    : from === FROM_ANY
+      ? `chunk ${chunk}`
+      : `chunk ${chunk} of gpu ${from}`;
 
 /** Returns the ranks that are in set `a` and not in `b`. */
 function members(a: Int32Array, b: Int32Array, bAt: number, words: number, aAt = 0): readonly number[] {

@@ -1,4 +1,5 @@
 import { INPUT, OUTPUT, type Program, SCRATCH, VIA } from "../../model/program/program.ts";
+import { holdersOf, type ProgramTable } from "../../model/program/table.ts";
 import { cellOf, isIdentity, type ProgramMemory } from "./memory.ts";
 import type { Wiring } from "./wiring.ts";
 import { chunkWords, type Findings, instructionWords } from "./words.ts";
@@ -36,7 +37,7 @@ export function valuesOf(
 ): ProgramValues {
   const machine = machineOf(program, wiring, memory, found);
   const { chunk, ranks, words, writer, spoilt } = machine;
-  givenChunks(program, memory, (cell, rank, index) => {
+  givenChunks(program, memory, (cell, rank, _, index) => {
     chunk[cell] = index;
     ranks[cell * words + (rank >> 5)] = 1 << (rank & 31);
   });
@@ -157,28 +158,40 @@ function whyUnwritten(program: Program, operand: number): string {
 }
 
 /**
- * Calls `each` for every cell that holds input when a call begins, with its rank and the number of the chunk in the input; for
- * custom programs all inputs. O(chunks of inputs).
+ * Calls `each` for every cell that holds input when a call begins, with its rank, its place in the input, and which chunk it is:
+ * its place again, but for programs with a table its chunk there. Of custom programs all inputs. O(chunks of inputs).
  */
 export function givenChunks(
   program: Program,
   memory: ProgramMemory,
-  each: (cell: number, rank: number, chunk: number) => void,
+  each: (cell: number, rank: number, place: number, chunk: number) => void,
 ): void {
-  const { collective, rankCount, rootRank } = program;
+  const { collective, rankCount, rootRank, table } = program;
   const ofRoot = collective === "broadcast" || collective === "scatter";
   for (let r = 0; r < rankCount; r++) {
     if (ofRoot && r !== rootRank) continue;
     const at = 3 * r + INPUT;
-    for (let k = 0; k < memory.to[at]; k++) each(memory.start[at] + k, r, k);
+    const first = table?.inputOffset[r] ?? 0;
+    for (let k = 0; k < memory.to[at]; k++) each(memory.start[at] + k, r, k, table?.inputChunk[first + k] ?? k);
   }
 }
 
-/** What a cell must hold in the end: contributions to one chunk of the inputs, of one rank or (-1) of all. */
+/** In place of the rank whose data a cell must hold: the sum over all who have the chunk, and what any one of them has. */
+export const FROM_ALL = -1;
+export const FROM_ANY = -2;
+
+/** What a cell must hold in the end: contributions to one chunk of the inputs, of one rank, FROM_ALL or FROM_ANY. */
 type EachDue = (cell: number, rank: number, outputChunk: number, chunk: number, from: number) => void;
 
-/** Calls `each` for every cell of an output that a collective defines, rank by rank. Not for custom programs. O(chunks of outputs). */
+/**
+ * Calls `each` for every cell of an output that a collective defines, rank by rank; of a custom program those of its table.
+ * O(chunks of outputs).
+ */
 export function dueChunks(program: Program, memory: ProgramMemory, each: EachDue): void {
+  if (program.table !== undefined) {
+    dueOfTable(program.table, memory, each);
+    return;
+  }
   const { collective, rankCount, rootRank, loopChunks: whole } = program;
   const { part } = memory;
   const rootOnly = collective === "gather" || collective === "reduce";
@@ -202,11 +215,25 @@ export function dueChunks(program: Program, memory: ProgramMemory, each: EachDue
           each(cell, r, k, k, rootRank);
           break;
         case "reducescatter":
-          each(cell, r, k, r * part + k, -1);
+          each(cell, r, k, r * part + k, FROM_ALL);
           break;
         default:
-          each(cell, r, k, k, -1);
+          each(cell, r, k, k, FROM_ALL);
       }
+    }
+  }
+}
+
+function dueOfTable(table: ProgramTable, memory: ProgramMemory, each: EachDue): void {
+  const { sums, outputOffset, outputChunk } = table;
+  const { offset, rank } = holdersOf(table);
+  for (let r = 0; r + 1 < outputOffset.length; r++) {
+    const first = outputOffset[r];
+    for (let k = 0; k < outputOffset[r + 1] - first; k++) {
+      const chunk = outputChunk[first + k];
+      const single = offset[chunk + 1] - offset[chunk] === 1;
+      const from = single ? rank[offset[chunk]] : sums[chunk] === 1 ? FROM_ALL : FROM_ANY;
+      each(memory.start[3 * r + OUTPUT] + k, r, k, chunk, from);
     }
   }
 }

@@ -4,7 +4,7 @@ import { readMscclppJson } from "../../../src/import/programs/mscclpp-json.ts";
 import { INPUT, OUTPUT, type Program, SCRATCH, WAIT_BARRIER, WAIT_EVENT } from "../../../src/model/program/program.ts";
 import { type ProgramHeader, programBuilder } from "../../../src/model/program/program-builder.ts";
 import { programHeader } from "../../support/program-header.ts";
-import { refused, unexpected } from "../../support/refusals.ts";
+import { unexpected } from "../../support/refusals.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../support/shared-data.ts";
 
 const textOf = (program: Program, options = {}): string => [...mscclppJsonParts(program, options)].join("");
@@ -119,7 +119,6 @@ describe("mscclppJsonParts", () => {
   it.each([
     [{ machine: "msccl" }, unexpected("the machine of an MSCCL++ plan", "msccl")],
     [{ protocol: "LL128" }, unexpected("the protocol of an MSCCL++ plan", "LL128")],
-    [{ collective: "custom" }, refused("unknown-name", "the collective of an MSCCL++ plan", "custom")],
   ] as const)("refuses %o", (more, message) => {
     expect(() => textOf(everyOperation(more))).toThrow(message);
   });

@@ -14,7 +14,7 @@ callOptionsByFlags();
 
 /** A file's text, and what it is. */
 export interface SubjectText {
-  readonly kind: Subject["kind"];
+  readonly kind: Exclude<Subject["kind"], "joint">;
   readonly text: string;
 }
 

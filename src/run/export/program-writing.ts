@@ -1,0 +1,78 @@
+import { optionName } from "../../base/option-names.ts";
+import { kindOf } from "../../kinds/kinds.ts";
+import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
+import { formatSize, PS_PER_US } from "../../model/numbers/units.ts";
+import type { Program } from "../../model/program/program.ts";
+import { count, timeText } from "../../report/amounts.ts";
+import { programSizeText, programText } from "../../report/program-text.ts";
+import type { ProgramOptions } from "../../request/from-texts.ts";
+import { progressOf } from "../../request/progress.ts";
+import { fastestProgram } from "../programs/fastest.ts";
+import { callOf, type MadeProgram } from "../programs/programs.ts";
+import type { Written } from "./exporter.ts";
+import type { World } from "./world.ts";
+
+/** Returns facts of a program for people and for --json. */
+function writtenProgram({ program, verification, warnings }: MadeProgram, bytes: number): Written {
+  const { facts } = verification;
+  return {
+    bytes,
+    what: `${programText(program)}: ${programSizeText(program)}, at most ${facts.mostBlocksPerRank} on a GPU and ${count(facts.mostStepsPerBlock, "step")} in one; verified`,
+    notes: warnings.map(({ message }) => message),
+    facts: { program: facts },
+  };
+}
+
+/** Returns what hears how far the making of a program is. */
+export const making =
+  (world: World) =>
+  (step: Parameters<typeof progressOf>[0]): void =>
+    world.progress(progressOf(step));
+
+/** Writes a program that was made. */
+export function writeProgram(world: World, made: MadeProgram, path: string): Written {
+  world.progress({ what: "writing" });
+  return writtenProgram(made, world.file(path).write(made.parts()));
+}
+
+/** Writes the fastest program of a schedule, with what it takes and what the schedule does. */
+export function writeFastest(world: World, schedule: GivenSchedule, options: ProgramOptions, path: string): Written {
+  const { made, us } = fastestProgram(schedule, options, making(world));
+  const written = writeProgram(world, made, path);
+  const times = us === null ? [] : timeNotes(schedule, made.program, us);
+  return { ...written, notes: [...times, ...(written.notes ?? [])] };
+}
+
+/** A program that takes so many times what its schedule takes is worth another one. */
+const SLOWER = 1.25;
+
+/** Returns what a runtime would need for the program beside what the schedule itself takes. */
+function timeNotes(schedule: GivenSchedule, program: Program, us: number): string[] {
+  const { sizeBytes } = callOf(program, schedule);
+  const own = (kindOf(schedule).simulate({})?.ps ?? 0) / PS_PER_US;
+  const what = program.table === undefined ? formatSize(sizeBytes) : "the schedule's sizes";
+  const both = `${timeText(us)} for ${what} in the simulation of programs; the schedule itself takes ${timeText(own)}`;
+  return [both, ...callNotes(program, sizeBytes), ...(us > SLOWER * own ? adviceFor(schedule, program) : [])];
+}
+
+/** Returns what may make a faster program. */
+function adviceFor(schedule: GivenSchedule, { table }: Program): string[] {
+  if (table === undefined) return [`\`export TOPO --sizes\` looks for the algorithm whose program is fastest`];
+  if (isJoint(schedule)) return [];
+  return [
+    `what is relayed waits for what its thread blocks carry before it: ${optionName("algorithm")} direct relays nothing`,
+  ];
+}
+
+/** Returns how the program of a table is called. */
+function callNotes({ table, machine }: Program, sizeBytes: number): string[] {
+  if (table === undefined) return [];
+  const size = `${sizeBytes} bytes`;
+  return machine === "msccl"
+    ? [
+        `call ncclCustomCollective on every rank with a count of ${size}, the largest buffer; others are used as far as their chunks go`,
+      ]
+    : [
+        `every rank hands its own buffers to the executor, a whole number of chunks as its input_chunks and output_chunks say`,
+      ];
+}

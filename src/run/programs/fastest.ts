@@ -1,0 +1,139 @@
+import { InputError } from "../../base/errors.ts";
+import { kindOf } from "../../kinds/kinds.ts";
+import { becomesCustom } from "../../lower/any-moves.ts";
+import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
+import { toUs } from "../../model/numbers/units.ts";
+import { instructionCount, type Program } from "../../model/program/program.ts";
+import { isTreeFlow } from "../../model/trees/tree-flow.ts";
+import type { ProgramOptions } from "../../request/from-texts.ts";
+import { simulateProgram } from "../../simulate/program/program.ts";
+import { callOf, judged, lowered, loweredOf, type MadeProgram, type Making, programUs, unheard } from "./programs.ts";
+
+/** Parts of each tree's data, and of runs of tables, that are tried: few for small sizes, more to fill pipelines. */
+const PARTS_TRIED = [6, 1, 16, 3];
+const PROTOCOLS = ["Simple", "LL128", "LL"] as const;
+const INSTANCES_TRIED = [2, 4, 8];
+
+type Choice = Partial<
+  Pick<ProgramOptions, "lanes" | "joining" | "passing" | "order" | "parts" | "protocol" | "instances">
+>;
+
+/** Returns how trees and runs are cut, and how steps are ordered and put together; what is usual first. */
+function shapesOf(given: GivenSchedule, { parts, joining, passing }: ProgramOptions): Choice[] {
+  const schedule = loweredOf(given);
+  const joinings = joining === undefined ? (["apart", "under way", "ready"] as const) : [joining];
+  const passings = passing === undefined ? [true, false] : [passing];
+  const cuts = (parts === undefined ? PARTS_TRIED : [parts]).map((many) => ({ parts: many }));
+  const steps: Choice[] = joinings.flatMap((joined) =>
+    passings.map((passes) => ({ joining: joined, passing: passes })),
+  );
+  if (becomesCustom(schedule))
+    return cuts.flatMap((cut) => steps.map((step) => ({ ...step, ...cut, order: "simulated" })));
+  if (isJoint(schedule) || !isTreeFlow(schedule)) return steps.map((step) => ({ ...step, order: "simulated" }));
+  return parts === undefined ? [...cuts, ...steps.map((step) => ({ ...step, lanes: false }))] : cuts;
+}
+
+/** The usual answer is taken unless another is better by more than this share. */
+const WORTH_IT = 0.99;
+const LONG = Number.POSITIVE_INFINITY;
+/** Transfers that are lowered, and messages and instructions that are simulated, at most, but for the first program. */
+const MOST_WORK = 3e6;
+/** Programs are compared at no more bytes, and so many for each rank: enough for pipelines to fill. */
+const ENOUGH_BYTES = 2 ** 26;
+const ENOUGH_BYTES_PER_RANK = 2 ** 23;
+/** Programs of more instructions are not simulated: the first that can be made is taken. */
+const MOST_INSTRUCTIONS = 5e5;
+
+/** A program as simulated. */
+interface Candidate {
+  readonly program: Program;
+  readonly options: ProgramOptions;
+  /** null: too large to be simulated on the way. */
+  readonly us: number | null;
+}
+
+/** The fastest of a schedule's programs. */
+export interface FastestProgram extends Candidate {
+  readonly made: MadeProgram;
+}
+
+/**
+ * Returns the fastest of a schedule's programs as simulated at the schedule's size, and how it was lowered: first the shapes, in
+ * every protocol, then other orders and instances of the best. Throws InputError where none fits the runtime.
+ */
+export function fastestProgram(
+  schedule: GivenSchedule,
+  target: ProgramOptions,
+  onProgress: Making = unheard,
+): FastestProgram {
+  const transfers = kindOf(schedule).parts.many;
+  const found: Candidate[] = [];
+  let refused: unknown = null;
+  let work = 0;
+  const tryOne = (options: ProgramOptions, made: () => Program): Program | null => {
+    if (work >= MOST_WORK) return null;
+    onProgress({ phase: "lower", done: Math.round((100 * work) / MOST_WORK), total: 100 });
+    work += transfers;
+    try {
+      const program = made();
+      if (instructionCount(program) > MOST_INSTRUCTIONS) {
+        work = MOST_WORK;
+        found.push({ program, options, us: null });
+        return null;
+      }
+      const { sizeBytes, rankToNpu } = comparedCall(program, schedule);
+      const { ps, messages, instructions } = simulateProgram(program, schedule.topology, { sizeBytes, rankToNpu });
+      work += messages + instructions;
+      found.push({ program, options, us: toUs(ps) });
+      return program;
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      refused ??= error;
+      return null;
+    }
+  };
+  const bestOf = (): Candidate | undefined =>
+    found.reduce<Candidate | undefined>(
+      (best, one) => (best === undefined || (one.us ?? LONG) < (best.us ?? LONG) * WORTH_IT ? one : best),
+      undefined,
+    );
+  const { runtime } = target;
+  if (runtime === "mscclpp") tryOne(target, () => lowered(schedule, target));
+  else {
+    // RCCL has LL128 on some GPUs only
+    const protocols = PROTOCOLS.filter((one) => runtime !== "rccl" || one !== "LL128");
+    const [usual, ...others] = target.protocol === undefined ? protocols : [target.protocol];
+    const tryProtocols = (how: ProgramOptions): void => {
+      const options = { ...how, protocol: usual };
+      const program = tryOne(options, () => lowered(schedule, options));
+      if (program === null) return;
+      for (const protocol of others) tryOne({ ...options, protocol }, () => ({ ...program, protocol }));
+    };
+    const shapes = shapesOf(schedule, target);
+    for (const shape of shapes) tryProtocols({ ...target, ...shape });
+    const more: Choice[] = shapes.some(({ order }) => order === "simulated") ? [{ order: "planned" }] : [];
+    if (target.instances === undefined) more.push(...INSTANCES_TRIED.map((instances) => ({ instances })));
+    for (const answer of more) tryProtocols({ ...(bestOf()?.options ?? target), ...answer });
+  }
+  for (;;) {
+    const best = bestOf();
+    if (best === undefined) throw refused;
+    try {
+      const made = judged(best.program, schedule, best.options, onProgress);
+      const isKnown = best.us === null || comparedCall(made.program, schedule).isWhole;
+      return { ...best, made, us: isKnown ? best.us : programUs(made.program, schedule) };
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      refused = error;
+      found.splice(found.indexOf(best), 1);
+    }
+  }
+}
+
+/** Returns the call at which a program is compared with others: that of its schedule, or one of fewer bytes that says as much. */
+function comparedCall(program: Program, schedule: GivenSchedule) {
+  const call = callOf(program, schedule);
+  const enough = Math.max(ENOUGH_BYTES, ENOUGH_BYTES_PER_RANK * program.rankCount);
+  const isWhole = program.table !== undefined || call.sizeBytes <= enough;
+  return { ...call, sizeBytes: isWhole ? call.sizeBytes : enough, isWhole };
+}
