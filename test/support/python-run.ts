@@ -15,12 +15,16 @@ export function withoutPython(module: string): string {
 }
 
 /** Runs a program of Python on the stand-ins; `failed` is its last line on stderr where it does not exit with 0. */
-export function runPython(parts: Iterable<string>, args: readonly string[] = []): { out: string; failed: string } {
+export function runPython(
+  parts: Iterable<string>,
+  args: readonly string[] = [],
+  variables: Readonly<Record<string, string>> = {},
+): { out: string; failed: string } {
   const folder = mkdtempSync(join(tmpdir(), "banyan-python-"));
   try {
     const path = join(folder, "program.py");
     writeFileSync(path, [...parts].join(""));
-    const env = { ...process.env, PYTHONPATH: STAND_INS, PYTHONDONTWRITEBYTECODE: "1" };
+    const env = { ...process.env, PYTHONPATH: STAND_INS, PYTHONDONTWRITEBYTECODE: "1", ...variables };
     const { status, stdout, stderr } = spawnSync("python3", [path, ...args], { encoding: "utf8", env });
     return { out: stdout, failed: status === 0 ? "" : (stderr.trim().split("\n").at(-1) ?? `status ${status}`) };
   } finally {
