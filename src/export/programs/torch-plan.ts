@@ -7,13 +7,14 @@ export const PLAN_TEXT = `
 RUN_BYTES = 1 << 19  # neighbouring pieces of so many bytes go by themselves, smaller ones together
 
 INPUT_BUFFER, OUTPUT_BUFFER, SCRATCH = range(3)
+RECEIVE, SEND, WAIT, UNPACK, COPY_OWN = range(5)
 
 
 class Message:
     """What a rank sends or receives at once: where the elements are, and what is done before it leaves or after it came."""
 
-    def __init__(self, peer, units, round):
-        self.peer, self.units, self.round = peer, units, round
+    def __init__(self, peer, units, round, number):
+        self.peer, self.units, self.round, self.number = peer, units, round, number
         self.place = None  # buffer, first element, elements
         self.copies = []  # (from, to): before a message leaves into the place, after one came out of it
         self.sums = []  # (what was there, what came, to)
@@ -58,8 +59,8 @@ class Plan:
     """What a rank does for blocks of so many elements, its pieces cut in parts that follow each other a round apart."""
 
     def __init__(self, rank, count, itemsize, parts):
-        self.sizes, begins, blocks = cut(count, parts)
-        self.itemsize, self.received = itemsize, 0
+        self.sizes, begins, self.blocks = cut(count, parts)
+        self.itemsize, self.numbered = itemsize, 0
         # sums that are not wanted here have places of their own, laid out like the input, before all else in the scratch buffer
         self.scratch = len(INPUT[rank]) * count if REDUCES else 0
         self.rounds = [([], []) for _ in range(len(ROUNDS) + parts - 1 if ROUNDS else 0)]  # messages out, messages in
@@ -67,7 +68,7 @@ class Plan:
         output_at = {block: k * count for k, block in enumerate(OUTPUT[rank])}
         self.place = {}  # unit: what this rank has of it now
         self.wanted = {}  # unit: where it must be at the end
-        for unit, (size, begin, block) in enumerate(zip(self.sizes, begins, blocks)):
+        for unit, (size, begin, block) in enumerate(zip(self.sizes, begins, self.blocks)):
             if block in input_at:
                 self.place[unit] = (INPUT_BUFFER, input_at[block] + begin, size)
             if block in output_at:
@@ -86,13 +87,51 @@ class Plan:
             ready = {}  # peer: the last round that its messages wait for
             for message in outs:
                 ready[message.peer] = max([one.round for one in message.before] + [ready.get(message.peer, -1)])
-            outs.sort(key=lambda message: ready[message.peer])
-        self.expected = [[] for _ in self.rounds]  # for each round the messages in that may come from now on
-        for _, ins in self.rounds:
-            for message in ins:
-                self.expected[message.post].append(message)
+            # what is ready first; of that each rank begins with another peer
+            outs.sort(key=lambda message: (ready[message.peer], (message.peer - rank) % RANKS))
         here = [(self.place[unit], wanted) for unit, wanted in sorted(self.wanted.items()) if unit in self.place]
         self.own = merged([(a, b) for a, b in here if a[0] == INPUT_BUFFER])
+        self.steps = self.in_steps()
+        self.scratch_is, self.views = None, {}
+
+    def in_steps(self):
+        """Returns what is done one after the other where rounds are not kept: (what, message)."""
+        steps, open_requests, taken = [], set(), set()
+
+        def begin(kind, message):
+            open_requests.add(message)
+            steps.append((kind, message))
+
+        def wait(messages):
+            for message in messages:
+                if message in open_requests:
+                    open_requests.remove(message)
+                    steps.append((WAIT, message))
+
+        def take(messages):
+            for message in messages:
+                if message not in taken:
+                    taken.add(message)
+                    take(message.before)
+                    wait([message])
+                    if message.copies or message.sums:
+                        wait(message.after_sends)
+                        steps.append((UNPACK, message))
+
+        incoming = [message for _, ins in self.rounds for message in ins]
+        for round, (outs, _) in enumerate(self.rounds):
+            for message in [one for one in incoming if one.post == round]:
+                if not (message.copies or message.sums):
+                    take(message.before)
+                    wait(message.after_sends)
+                begin(RECEIVE, message)
+            for message in outs:
+                take(message.before)
+                begin(SEND, message)
+        steps.append((COPY_OWN, None))
+        take(incoming)
+        wait(sorted(open_requests, key=lambda one: one.number))
+        return steps
 
     def messages(self, rank, round, parts):
         """Yields the messages of a round that a rank sends or receives, in their order: (source, target, units, whether they
@@ -102,14 +141,16 @@ class Plan:
             for source, target, stored, added in ROUNDS[level]:
                 if rank in (source, target):
                     for pieces, adds in ((stored, False), (added, True)):
-                        for units in self.runs([piece * parts + part for piece in pieces if self.sizes[piece * parts + part]]):
+                        for units in self.runs([piece * parts + part for piece in pieces if self.sizes[piece * parts + part]], target):
                             yield source, target, units, adds
 
-    def runs(self, units):
-        """Yields units in messages: neighbours that are large by themselves, the others together."""
+    def runs(self, units, target):
+        """Yields units in messages: neighbours that are large by themselves, the others together. Those that the target wants
+        for itself are no neighbours of those that it passes on."""
         runs = []
         for unit in units:
-            if runs and unit == runs[-1][-1] + 1:
+            wanted = [self.blocks[one] in OUTPUT[target] for one in (unit - 1, unit)]
+            if runs and unit == runs[-1][-1] + 1 and wanted[0] == wanted[1]:
                 runs[-1].append(unit)
             else:
                 runs.append([unit])
@@ -134,12 +175,16 @@ class Plan:
             begin += self.sizes[unit]
         return places
 
+    def next_number(self):
+        self.numbered += 1
+        return self.numbered
+
     def changing(self, units):
         """Returns the messages in that changed any of the units so far, in their order."""
         return sorted({one for unit in units for one in self.taken.get(unit, ())}, key=lambda one: one.number)
 
     def message_out(self, peer, units, round):
-        message = Message(peer, units, round)
+        message = Message(peer, units, round, self.next_number())
         message.before = self.changing(units)
         places = merged([(self.place[unit],) for unit in units])
         if len(places) == 1:
@@ -152,8 +197,7 @@ class Plan:
         return message
 
     def message_in(self, peer, units, adds, round):
-        message = Message(peer, units, round)
-        message.number = self.received = self.received + 1
+        message = Message(peer, units, round, self.next_number())
         message.before = self.changing(units)
         readers = [one for unit in units for one in self.read.get(unit, ())]
         message.after_sends = [one for one in readers if not one.copies]
@@ -180,87 +224,64 @@ class Plan:
         return message
 
 
-def view(buffers, place):
-    buffer, begin, length = place
-    return buffers[buffer].narrow(0, begin, length)
-
-
 class Run:
-    """One call: the plan carried out on buffers (input, output, scratch). A tensor of a GPU goes round by round, all messages
-    of a round in one batch; others are awaited as early as they may come, and what is there goes on at once."""
+    """One call: the plan carried out on input, output and scratch buffer."""
 
-    def __init__(self, plan, buffers, peers, group, combine):
-        self.plan, self.buffers, self.peers, self.group, self.combine = plan, buffers, peers, group, combine
-        self.requests, self.taken = {}, set()
+    def __init__(self, plan, x, y, scratch, peers, group, combine):
+        self.plan, self.buffers, self.peers, self.group, self.combine = plan, (x, y, scratch), peers, group, combine
+        if plan.scratch_is is not scratch:
+            plan.scratch_is, plan.views = scratch, {}
+        self.views = plan.views  # of the scratch buffer, which stays from call to call
+
+    def view(self, place):
+        found = self.views.get(place)
+        if found is None:
+            buffer, begin, length = place
+            found = self.buffers[buffer].narrow(0, begin, length)
+            if buffer == SCRATCH:
+                self.views[place] = found
+        return found
 
     def pack(self, message):
         for source, target in message.copies:
-            view(self.buffers, target).copy_(view(self.buffers, source))
-        return view(self.buffers, message.place)
+            self.view(target).copy_(self.view(source))
+        return self.view(message.place)
 
     def unpack(self, message):
         for source, target in message.copies:
-            view(self.buffers, target).copy_(view(self.buffers, source))
+            self.view(target).copy_(self.view(source))
         for there, came, target in message.sums:
-            self.combine(view(self.buffers, there), view(self.buffers, came), out=view(self.buffers, target))
+            self.combine(self.view(there), self.view(came), out=self.view(target))
 
     def copy_own(self):
         for source, target in self.plan.own:
-            a, b = view(self.buffers, source), view(self.buffers, target)
+            a, b = self.view(source), self.view(target)
             if a.data_ptr() != b.data_ptr():
                 b.copy_(a)
 
     def batches(self):
+        """Round by round, all messages of a round in one batch, as NCCL wants them."""
         for outs, ins in self.plan.rounds:
             operations = [dist.P2POp(dist.isend, self.pack(one), self.peers[one.peer], self.group) for one in outs]
-            operations += [dist.P2POp(dist.irecv, view(self.buffers, one.place), self.peers[one.peer], self.group) for one in ins]
+            operations += [dist.P2POp(dist.irecv, self.view(one.place), self.peers[one.peer], self.group) for one in ins]
             for request in dist.batch_isend_irecv(operations) if operations else []:
                 request.wait()
             for message in ins:
                 self.unpack(message)
         self.copy_own()
 
-    def wait(self, message):
-        request = self.requests.pop(message, None)
-        if request is not None:
-            request.wait()
-
-    def take(self, message):
-        """Takes a message in, after those before it."""
-        if message in self.taken:
-            return
-        self.taken.add(message)
-        for one in message.before:
-            self.take(one)
-        self.wait(message)
-        if message.copies or message.sums:
-            for one in message.after_sends:
-                self.wait(one)
-            self.unpack(message)
-
-    def expect(self, message):
-        """Lets a message come in."""
-        if not (message.copies or message.sums):
-            for one in message.before:
-                self.take(one)
-            for one in message.after_sends:
-                self.wait(one)
-        place = view(self.buffers, message.place)
-        self.requests[message] = dist.irecv(place, self.peers[message.peer], group=self.group)
-
-    def at_once(self):
-        for (outs, _), expected in zip(self.plan.rounds, self.plan.expected):
-            for message in expected:
-                self.expect(message)
-            for message in outs:
-                for one in message.before:
-                    self.take(one)
-                place = self.pack(message)
-                self.requests[message] = dist.isend(place, self.peers[message.peer], group=self.group)
-        self.copy_own()
-        for _, ins in self.plan.rounds:
-            for message in ins:
-                self.take(message)
-        for message in list(self.requests):
-            self.wait(message)
+    def steps(self):
+        """Step by step, messages awaited as early as they may come, which spares gloo a way and back for each."""
+        requests = {}
+        for kind, message in self.plan.steps:
+            if kind == WAIT:
+                requests.pop(message).wait()
+            elif kind == UNPACK:
+                self.unpack(message)
+            elif kind == RECEIVE:
+                requests[message] = dist.irecv(self.view(message.place), self.peers[message.peer], group=self.group)
+            elif kind == SEND:
+                requests[message] = dist.isend(self.pack(message), self.peers[message.peer], group=self.group)
+            else:
+                self.copy_own()
 `;

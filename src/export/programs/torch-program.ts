@@ -148,7 +148,7 @@ ${kind === "allreduce" ? HOOK : ""}
 As a program (without torchrun it starts ${ranks} processes itself):
 
     python FILE [count ...]                                      checks it against its definition
-    torchrun --nproc-per-node=${ranks} FILE --size 1MiB,16MiB --time     measures it; --compare: and torch's own
+    torchrun --nproc_per_node=${ranks} FILE --size 1MiB,16MiB --time     measures it; --compare: and torch's own
 """
 
 import argparse
@@ -265,11 +265,11 @@ ${indented(body, 8)}${root}
         scratch = self.scratch.get((x.dtype, x.device))
         if scratch is None or scratch.numel() < plan.scratch:
             scratch = self.scratch[x.dtype, x.device] = x.new_empty(plan.scratch)
-        run = Run(plan, (x, y, scratch), self.peers, self.group, ${op === "op" ? "combination(op)" : "None"})
+        run = Run(plan, x, y, scratch, self.peers, self.group, ${op === "op" ? "combination(op)" : "None"})
         if x.is_cuda:
             run.batches()
         else:
-            run.at_once()
+            run.steps()
 ${op === "op" ? "        if op == dist.ReduceOp.AVG:\n            y.div_(RANKS)\n" : ""}`;
 };
 
