@@ -98,7 +98,7 @@ export function* pythonTables(
   yield "# Buffers are blocks, of equal size, one after the other; a block is cut into so many units.\n";
   yield `UNITS_PER_BLOCK = ${chunksPerBlock / parts}\n`;
   yield "# For each block the units of its pieces; pieces are numbered through all blocks.\n";
-  yield `PIECES = ${piecesText(pieces, parts)}\n`;
+  yield `PIECES = ${piecesText(pieces, pieces.chunks, parts)}\n`;
   yield "# For each rank the blocks that it has at the start, and those that it wants.\n";
   yield `INPUT = ${placed(collective.pre)}\nOUTPUT = ${placed(collective.post)}\n`;
   yield '# A line for each round: "2>3:5,8-9+7" sends pieces 5, 8 and 9 from rank 2 to rank 3, which stores them, and 7, which it adds\n';
@@ -152,7 +152,8 @@ function rangesText(numbers: readonly number[]): string {
   return texts.join(",");
 }
 
-function piecesText({ first, chunks }: Pieces, parts: number): string {
+/** Returns, for each block, how many times `parts` chunks its pieces stand for. */
+export function piecesText({ first }: Pieces, chunks: Int32Array, parts: number): string {
   const lists = Array.from(
     first.subarray(1),
     (end, block) => `[${Array.from(chunks.subarray(first[block], end), (count) => count / parts).join(", ")}]`,

@@ -5,6 +5,17 @@
 export const PLAN_TEXT = `
 
 RUN_BYTES = 1 << 19  # neighbouring pieces of so many bytes go by themselves, smaller ones together
+SMALL_BYTES = 1 << 17  # on CPUs, where messages would have fewer bytes on average, data goes fewer ways
+
+
+def mean_message():
+    """Returns how much of a block messages carry on average."""
+    lengths = [length / UNITS_PER_BLOCK for lengths in PIECES for length in lengths]
+    messages = [sum(lengths[piece] for piece in stored + added) for line in ROUNDS for _, _, stored, added in line]
+    return sum(messages) / max(1, len(messages))
+
+
+MEAN_MESSAGE = mean_message()
 
 INPUT_BUFFER, OUTPUT_BUFFER, SCRATCH = range(3)
 RECEIVE, SEND, WAIT, UNPACK, COPY_OWN = range(5)
@@ -23,18 +34,18 @@ class Message:
         self.post = 0  # round from which on it may be awaited
 
 
-def edge(unit, count):
-    """Returns where a unit of a block of so many elements begins: the first ones get one more where they must."""
-    return unit * (count // UNITS_PER_BLOCK) + min(unit, count % UNITS_PER_BLOCK)
+def edge(unit, units, count):
+    """Returns where one of the units of a block of so many elements begins: the first ones get one more where they must."""
+    return unit * (count // units) + min(unit, count % units)
 
 
-def cut(count, parts):
-    """Returns the elements of each part of each piece, and where it begins in its block, and its block."""
+def cut(count, parts, pieces):
+    """Returns the elements of each part of each piece, where it begins in its block, and its block."""
     sizes, begins, blocks = [], [], []
-    for block, units in enumerate(PIECES):
-        first = 0
-        for length in units:
-            low, high = edge(first, count), edge(first + length, count)
+    for block, lengths in enumerate(pieces):
+        first, units = 0, sum(lengths)
+        for length in lengths:
+            low, high = edge(first, units, count), edge(first + length, units, count)
             edges = [low + (high - low) * part // parts for part in range(parts + 1)]
             sizes.extend(b - a for a, b in zip(edges, edges[1:]))
             begins.extend(edges[:-1])
@@ -58,8 +69,8 @@ def merged(moves):
 class Plan:
     """What a rank does for blocks of so many elements, its pieces cut in parts that follow each other a round apart."""
 
-    def __init__(self, rank, count, itemsize, parts):
-        self.sizes, begins, self.blocks = cut(count, parts)
+    def __init__(self, rank, count, itemsize, parts, pieces):
+        self.sizes, begins, self.blocks = cut(count, parts, pieces)
         self.itemsize, self.numbered = itemsize, 0
         # sums that are not wanted here have places of their own, laid out like the input, before all else in the scratch buffer
         self.scratch = len(INPUT[rank]) * count if REDUCES else 0

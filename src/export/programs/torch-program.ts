@@ -1,6 +1,14 @@
 import { busFactor, type CollectiveKind, hasRoot } from "../../model/collective/collective.ts";
+import { fewPieces } from "../../model/messages/few-pieces.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
-import { buffersOf, definitionLines, type PythonSubject, pythonSubject, pythonTables } from "./python-tables.ts";
+import {
+  buffersOf,
+  definitionLines,
+  type PythonSubject,
+  piecesText,
+  pythonSubject,
+  pythonTables,
+} from "./python-tables.ts";
 import { PLAN_TEXT } from "./torch-plan.ts";
 import { TIMES_TEXT } from "./torch-times.ts";
 
@@ -20,6 +28,12 @@ export function* torchProgram(schedule: StepSchedule): Generator<string> {
   yield heading(subject);
   yield* pythonTables(subject);
   yield `# The schedule sends pieces in so many parts, one after the other. On a CPU they are sent whole.\nPARTS = ${subject.parts}\n`;
+  const few = fewPieces(subject.pieces);
+  if (few === null) yield "# Small data goes the same ways.\nFEW = PIECES\n";
+  else {
+    yield "# Small data goes fewer ways, which takes fewer messages: the units of pieces that are left, 0 for others.\n";
+    yield `FEW = ${piecesText(subject.pieces, few, subject.parts)}\n`;
+  }
   yield PLAN_TEXT;
   yield groupText(subject);
   yield checkText(subject);
@@ -249,15 +263,17 @@ ${indented(body, 8)}${root}
 
     def plan(self, count, x):
         """Returns what this rank does for blocks of so many elements; made once for each size."""
+        size = count * x.element_size()
         parts = self.parts
         if parts is None:
-            largest = max([units for block in PIECES for units in block], default=1) * count // UNITS_PER_BLOCK
-            parts = max(1, min(PARTS, largest * x.element_size() // self.PART_BYTES)) if x.is_cuda else 1
-        key = (count, x.element_size(), parts)
+            largest = max([units for block in PIECES for units in block], default=1) * size // UNITS_PER_BLOCK
+            parts = max(1, min(PARTS, largest // self.PART_BYTES)) if x.is_cuda else 1
+        small = not x.is_cuda and size * MEAN_MESSAGE < SMALL_BYTES
+        key = (count, x.element_size(), parts, small)
         if key not in self.plans:
             if len(self.plans) >= 64:
                 self.plans.clear()
-            self.plans[key] = Plan(self.rank, count, x.element_size(), parts)
+            self.plans[key] = Plan(self.rank, count, x.element_size(), parts, FEW if small else PIECES)
         return self.plans[key]
 
     def run(self, x, y, count, op):
