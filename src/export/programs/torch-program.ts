@@ -228,7 +228,7 @@ class CollectiveGroup:
         if dist.get_rank() not in self.peers:
             raise ValueError(f"expected a process of the ranks {self.peers} but this is {dist.get_rank()}")
         self.rank = self.peers.index(dist.get_rank())
-        self.plans, self.scratch = {}, {}
+        self.plans, self.scratch, self.met = {}, {}, False
 
     def ${name}(self, ${parameters}):
         """Every rank brings ${input}; it gets ${output}."""
@@ -283,6 +283,9 @@ ${indented(body, 8)}${root}
             scratch = self.scratch[x.dtype, x.device] = x.new_empty(plan.scratch)
         run = Run(plan, x, y, scratch, self.peers, self.group, ${op === "op" ? "combination(op)" : "None"})
         if x.is_cuda:
+            if not self.met:
+                dist.barrier(group=self.group)  # NCCL wants all ranks in the first call of a group, not only those of round 1
+                self.met = True
             run.batches()
         else:
             run.steps()

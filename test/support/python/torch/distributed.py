@@ -102,5 +102,5 @@ def is_nccl_available():
     return False
 
 
-def barrier():
+def barrier(group=None):
     here.world.barrier.wait(SECONDS)
