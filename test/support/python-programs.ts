@@ -34,18 +34,26 @@ function* randomSchedules(write: Writer): Generator<readonly [seed: number, Step
   }
 }
 
-/** What programs of Python must do, written by `write` for a library whose stand-in needs `module`. */
-export function describePythonProgram(title: string, write: Writer, module: string): void {
+/** Arguments and variables under which a program is to do the same as without. */
+export interface Manner {
+  readonly args: readonly string[];
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** What programs of Python must do, written by `write` for a library whose stand-in needs `module`, in each of some manners. */
+export function describePythonProgram(title: string, write: Writer, module: string, manners: readonly Manner[]): void {
   const reason = withoutPython(module);
   describe.skipIf(reason !== "")(`${title}, run${reason === "" ? "" : ` (${reason})`}`, () => {
     it.each(CASES.map((what) => [titleOf(what), what] as const))("%s is correct", async (_, what) => {
       const steps = stepsOf(await scheduleOf(await plainEngine(), what), 2);
-      const { out, failed } = runPython(write(steps, "some"), ["1", "7", "40"]);
-      expect(failed).toBe("");
       const rounds = roundCount(roundsOf(steps));
-      expect(out.trim()).toBe(
-        `${what.collective} among ${steps.collective.groupSize} ranks (${what.network}) in ${rounds} rounds: correct for [1, 7, 40] elements a block`,
-      );
+      for (const { args, variables } of manners) {
+        const { out, failed } = runPython(write(steps, "some"), ["1", "7", "40", ...args], variables);
+        expect([args, variables, failed]).toEqual([args, variables, ""]);
+        expect(out.trim()).toBe(
+          `${what.collective} among ${steps.collective.groupSize} ranks (${what.network}) in ${rounds} rounds: correct for [1, 7, 40] elements a block`,
+        );
+      }
     });
 
     it("random schedules, custom collectives among them, are correct", () => {
@@ -54,7 +62,8 @@ export function describePythonProgram(title: string, write: Writer, module: stri
         const { kind } = schedule.collective;
         if ((kinds.get(kind) ?? 0) === (kind === "custom" ? 2 : 1)) continue;
         kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-        expect([seed, runPython(write(schedule, "some"), ["3"]).failed]).toEqual([seed, ""]);
+        const { args, variables } = manners[seed % manners.length];
+        expect([seed, runPython(write(schedule, "some"), ["3", ...args], variables).failed]).toEqual([seed, ""]);
       }
       expect(kinds.get("custom")).toBe(2);
       expect(kinds.size).toBeGreaterThan(5);

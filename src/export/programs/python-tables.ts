@@ -1,19 +1,21 @@
 import { InputError } from "../../base/errors.ts";
 import { escapeOf, replaceHidden } from "../../base/visible.ts";
 import { type Collective, type CollectiveKind, membersOf, type Placement } from "../../model/collective/collective.ts";
-import { type Rounds, roundCount, roundsOf } from "../../model/messages/rounds.ts";
-import { OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
+import { type PieceMessage, type Pieces, piecesOf } from "../../model/messages/pieces.ts";
+import { roundsOf } from "../../model/messages/rounds.ts";
+import { gcd } from "../../model/numbers/integers.ts";
+import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 
 /** What programs in Python have in common. */
 export interface PythonSubject {
   readonly schedule: StepSchedule;
-  readonly rounds: Rounds;
-  /** The function that the file defines. */
-  readonly name: string;
+  readonly pieces: Pieces;
   readonly kind: Collective["kind"];
   readonly ranks: number;
   /** Chunks to a block, the unit of a buffer: the whole of it, or what one rank contributes or gets. */
   readonly chunksPerBlock: number;
+  /** Every piece is a multiple of so many chunks, which the schedule sends one after the other. */
+  readonly parts: number;
   /** "allgather among 8 ranks (ring:8) in 7 rounds" */
   readonly title: string;
 }
@@ -22,7 +24,7 @@ export interface PythonSubject {
  * Returns what is written of a schedule of one group. Throws InputError for several groups, for transfers that begin or end
  * outside of the group, for more transfers than `mostTransfers`, and where roundsOf does.
  */
-export function pythonSubject(schedule: StepSchedule, name: string, mostTransfers: number): PythonSubject {
+export function pythonSubject(schedule: StepSchedule, mostTransfers: number): PythonSubject {
   const { collective, topology, route, routes } = schedule;
   const { kind, groupCount, groupSize, groupMembers } = collective;
   const place = "a schedule to be written in Python";
@@ -37,16 +39,17 @@ export function pythonSubject(schedule: StepSchedule, name: string, mostTransfer
     const expected = "transfers between members of its process group (synthesize with --outsiders none)";
     throw new InputError(place, expected, `one at ${topology.nodeNames[outsider]}`);
   }
-  const rounds = roundsOf(schedule);
   const whole = kind === "allreduce" || kind === "broadcast" || kind === "reduce";
+  const chunksPerBlock = kind === "custom" ? 1 : whole ? collective.chunkCount : collective.chunksPerNpu;
+  const pieces = piecesOf(schedule, roundsOf(schedule), chunksPerBlock);
   return {
     schedule,
-    rounds,
-    name: identifier(name),
+    pieces,
     kind,
     ranks: groupSize,
-    chunksPerBlock: kind === "custom" ? 1 : whole ? collective.chunkCount : collective.chunksPerNpu,
-    title: `${kind} among ${groupSize} ranks (${oneLine(topology.name)}) in ${roundCount(rounds)} rounds`,
+    chunksPerBlock,
+    parts: pieces.chunks.reduce(gcd, chunksPerBlock),
+    title: `${kind} among ${groupSize} ranks (${oneLine(topology.name)}) in ${pieces.rounds.length} rounds`,
   };
 }
 
@@ -56,7 +59,7 @@ const KEYWORDS = new Set(
 );
 
 /** Returns a name as an identifier of Python that hides nothing of the file: other characters become _. */
-function identifier(text: string): string {
+export function identifier(text: string): string {
   const plain = text.replace(/[^A-Za-z0-9_]/g, "_").slice(0, 80);
   if (/^[a-z]/.test(plain) && !KEYWORDS.has(plain) && !RESERVED.has(plain)) return plain;
   return `run_${plain}`;
@@ -79,71 +82,106 @@ export const pythonString = (text: string): string =>
 export const oneLine = (text: string): string => text.replace(/[^A-Za-z0-9_ .,:;@*+=<>()/-]/g, "?").slice(0, 200);
 
 /**
- * Yields the constants of a program: NPUS, RANKS, ROOT, CHUNKS_PER_BLOCK, REDUCES, INPUT and OUTPUT (for each rank its chunks,
- * ascending) and ROUNDS (for each round its messages: source, target, chunk, whether it is added).
+ * Yields the constants of a program: NPUS, RANKS, ROOT, REDUCES, UNITS_PER_BLOCK, PIECES, INPUT and OUTPUT (for each rank its
+ * blocks, ascending), and ROUNDS: for each round its messages (source, target, pieces stored, pieces added), or, where
+ * `permutations` divide the messages of the rounds, a list of them for each permutation of the round.
  */
-export function* pythonTables({ schedule, rounds, ranks, chunksPerBlock }: PythonSubject): Generator<string> {
+export function* pythonTables(
+  { schedule, pieces, ranks, chunksPerBlock, parts }: PythonSubject,
+  permutations?: readonly (readonly (readonly PieceMessage[])[])[],
+): Generator<string> {
   const { collective, topology } = schedule;
   const names = Array.from(collective.groupMembers, (npu) => pythonString(topology.nodeNames[npu]));
+  const placed = (placement: Placement): string => placementText(collective, placement, chunksPerBlock);
   yield `# Rank r is the r-th of these NPUs.\nNPUS = [${names.join(", ")}]\n`;
   yield `RANKS = ${ranks}\nROOT = ${collective.rootRank}\nREDUCES = ${collective.reduces ? "True" : "False"}\n`;
-  yield "# Buffers are blocks, of equal size, one after the other; a block is cut into so many chunks.\n";
-  yield `CHUNKS_PER_BLOCK = ${chunksPerBlock}\n`;
-  yield "# For each rank the chunks that it has at the start, and those that it wants.\n";
-  yield `INPUT = ${placementText(collective, collective.pre)}\nOUTPUT = ${placementText(collective, collective.post)}\n`;
-  yield '# A line for each round: "2>3:5" sends chunk 5 from rank 2 to rank 3, where "2>3+5" adds it to what is there.\n';
-  yield "# Messages carry what their ranks have when the round begins.\n";
+  yield "# Buffers are blocks, of equal size, one after the other; a block is cut into so many units.\n";
+  yield `UNITS_PER_BLOCK = ${chunksPerBlock / parts}\n`;
+  yield "# For each block the units of its pieces; pieces are numbered through all blocks.\n";
+  yield `PIECES = ${piecesText(pieces, pieces.chunks, parts)}\n`;
+  yield "# For each rank the blocks that it has at the start, and those that it wants.\n";
+  yield `INPUT = ${placed(collective.pre)}\nOUTPUT = ${placed(collective.post)}\n`;
+  yield '# A line for each round: "2>3:5,8-9+7" sends pieces 5, 8 and 9 from rank 2 to rank 3, which stores them, and 7, which it adds\n';
+  yield `# to what it has. Messages carry what their ranks have when the round begins.${permutations ? PERMUTED_NOTE : ""}\n`;
   yield 'TABLE = """\n';
-  yield* roundLines(schedule, rounds);
-  yield '"""\n';
-  yield READER;
-}
-
-const READER = `
-
-def message(text):
-    """Returns source, target, chunk, and whether the chunk is added."""
-    adds = "+" in text
-    source, rest = text.split(">")
-    target, chunk = rest.split("+" if adds else ":")
-    return int(source), int(target), int(chunk), adds
-
-
-ROUNDS = [[message(text) for text in line.split()] for line in TABLE.strip().splitlines()]
-`;
-
-function* roundLines({ collective, topology, chunk, route, routes, op }: StepSchedule, rounds: Rounds) {
-  const { offset, transfer } = rounds;
   const rank = new Int32Array(topology.npuCount);
   collective.groupMembers.forEach((npu, r) => {
     rank[npu] = r;
   });
-  for (let k = 0; k < roundCount(rounds); k++) {
-    const texts = Array.from(transfer.subarray(offset[k], offset[k + 1]), (i) => {
-      const [source, target] = [rank[routes.source[route[i]]], rank[routes.target[route[i]]]];
-      return `${source}>${target}${op[i] === OP_REDUCE ? "+" : ":"}${chunk[i]}`;
-    });
-    yield `${texts.join(" ")}\n`;
+  const text = ({ source, target, stored, added }: PieceMessage): string =>
+    `${rank[source]}>${rank[target]}:${rangesText(stored)}${added.length > 0 ? "+" : ""}${rangesText(added)}`;
+  for (const groups of permutations ?? pieces.rounds.map((messages) => [messages]))
+    yield `${groups.map((group) => group.map(text).join(" ")).join(" | ")}\n`;
+  yield '"""\n';
+  yield READER;
+  const messages = (line: string): string => `[message(text) for text in ${line}.split()]`;
+  const one = permutations ? `[${messages("group")} for group in line.split("|")]` : messages("line");
+  yield `ROUNDS = [${one} for line in TABLE.strip().splitlines()]\n`;
+}
+
+const PERMUTED_NOTE = " Between bars a rank sends and receives once.";
+
+const READER = `
+
+def numbers_in(text):
+    """Returns the numbers of "5,8-9"."""
+    numbers = []
+    for part in text.split(",") if text else []:
+        first, _, last = part.partition("-")
+        numbers.extend(range(int(first), int(last or first) + 1))
+    return numbers
+
+
+def message(text):
+    """Returns source, target, the pieces that are stored, and those that are added."""
+    ends, _, pieces = text.partition(":")
+    source, target = ends.split(">")
+    stored, _, added = pieces.partition("+")
+    return int(source), int(target), numbers_in(stored), numbers_in(added)
+
+
+`;
+
+/** Returns ascending numbers as "5,8-9". */
+function rangesText(numbers: readonly number[]): string {
+  const texts: string[] = [];
+  for (let from = 0, to = 1; from < numbers.length; from = to++) {
+    while (to < numbers.length && numbers[to] === numbers[to - 1] + 1) to++;
+    texts.push(to - from === 1 ? `${numbers[from]}` : `${numbers[from]}-${numbers[to - 1]}`);
   }
+  return texts.join(",");
 }
 
-/** Returns, for each rank, the chunks of a placement: ranges where they are evenly spaced. O(chunks). */
-function placementText(collective: Collective, placement: Placement): string {
+/** Returns, for each block, how many times `parts` chunks its pieces stand for. */
+export function piecesText({ first }: Pieces, chunks: Int32Array, parts: number): string {
+  const lists = Array.from(
+    first.subarray(1),
+    (end, block) => `[${Array.from(chunks.subarray(first[block], end), (count) => count / parts).join(", ")}]`,
+  );
+  return lists.every((list) => list === lists[0]) && lists.length > 0
+    ? `[${lists[0]}] * ${lists.length}`
+    : `[${lists.join(", ")}]`;
+}
+
+/** Returns, for each rank, the blocks of a placement: ranges where they are evenly spaced. O(blocks). */
+function placementText(collective: Collective, placement: Placement, chunksPerBlock: number): string {
   const { chunkCount, groupMembers } = collective;
-  if (placement.kind === "group") return `[range(${chunkCount})] * ${groupMembers.length}`;
+  const blocks = chunkCount / chunksPerBlock;
+  if (placement.kind === "group") return `[range(${blocks})] * ${groupMembers.length}`;
   const rankOf = new Map(Array.from(groupMembers, (npu, rank) => [npu, rank]));
-  const chunks: number[][] = Array.from(groupMembers, () => []);
-  for (let chunk = 0; chunk < chunkCount; chunk++)
-    for (const npu of membersOf(collective, placement, chunk)) chunks[rankOf.get(npu) ?? -1]?.push(chunk);
-  return `[${chunks.map(listText).join(", ")}]`;
+  const owned: number[][] = Array.from(groupMembers, () => []);
+  for (let block = 0; block < blocks; block++)
+    for (const npu of membersOf(collective, placement, block * chunksPerBlock))
+      owned[rankOf.get(npu) ?? -1]?.push(block);
+  return `[${owned.map(listText).join(", ")}]`;
 }
 
-function listText(chunks: readonly number[]): string {
-  if (chunks.length < 2) return `[${chunks.join("")}]`;
-  const step = chunks[1] - chunks[0];
-  if (!chunks.every((chunk, i) => i === 0 || chunk - chunks[i - 1] === step)) return `[${chunks.join(", ")}]`;
-  const end = chunks[chunks.length - 1] + step;
-  return step === 1 ? `range(${chunks[0]}, ${end})` : `range(${chunks[0]}, ${end}, ${step})`;
+function listText(numbers: readonly number[]): string {
+  if (numbers.length < 2) return `[${numbers.join("")}]`;
+  const step = numbers[1] - numbers[0];
+  if (!numbers.every((number, i) => i === 0 || number - numbers[i - 1] === step)) return `[${numbers.join(", ")}]`;
+  const end = numbers[numbers.length - 1] + step;
+  return step === 1 ? `range(${numbers[0]}, ${end})` : `range(${numbers[0]}, ${end}, ${step})`;
 }
 
 /** How the buffers of a collective are said to the user; `count` is the elements of a block. */
@@ -164,7 +202,7 @@ export function buffersOf(kind: CollectiveKind): Buffers {
     gather: { input: "count elements", output: each("those of each rank, at the root") },
     scatter: { input: each("a block for each rank, at the root"), output: "this rank's block" },
     alltoall: { input: each("a block for each rank"), output: each("what each rank has for this one") },
-    custom: { input: "count elements for each chunk of INPUT[rank]", output: "as many for each of OUTPUT[rank]" },
+    custom: { input: "count elements for each block of INPUT[rank]", output: "as many for each of OUTPUT[rank]" },
   };
   return buffers[kind];
 }
@@ -191,11 +229,11 @@ export function definitionLines(kind: CollectiveKind, library: "np" | "torch"): 
     ],
     custom: [
       "whole = {}",
-      "for x, chunks in zip(inputs, INPUT):",
-      "    for k, chunk in enumerate(chunks):",
-      "        part = x.reshape(len(chunks), -1)[k]",
-      "        whole[chunk] = whole[chunk] + part if REDUCES and chunk in whole else part",
-      `return [${join}([inputs[0][:0]] + [whole[chunk] for chunk in chunks]) for chunks in OUTPUT]`,
+      "for x, blocks in zip(inputs, INPUT):",
+      "    for k, block in enumerate(blocks):",
+      "        part = x.reshape(len(blocks), -1)[k]",
+      "        whole[block] = whole[block] + part if REDUCES and block in whole else part",
+      `return [${join}([inputs[0][:0]] + [whole[block] for block in blocks]) for blocks in OUTPUT]`,
     ],
   };
   return definitions[kind];

@@ -1,11 +1,12 @@
 import { InputError } from "../../base/errors.ts";
+import { membersOf } from "../collective/collective.ts";
 import { groupedBy } from "../graph/graph.ts";
 import { orderByTime } from "../numbers/ordering.ts";
 import { OP_COPY, type StepSchedule, transferCount } from "../steps/step-schedule.ts";
 
 /**
- * A schedule's transfers in rounds. In a round each NPU is the source of at most one message and the target of at most one (a
- * partial permutation); messages carry what their sources hold when the round begins, and are there when it ends.
+ * A schedule's transfers in rounds. Messages of a round carry what their sources hold when it begins, and are there when it ends;
+ * an NPU may send and receive any number of them.
  */
 export interface Rounds {
   /** [rounds + 1] Round k has transfer[offset[k] .. offset[k + 1]]. */
@@ -17,108 +18,68 @@ export interface Rounds {
 export const roundCount = (rounds: Rounds): number => rounds.offset.length - 1;
 
 /**
- * Returns the transfers in few rounds, in which every message carries the same as in the schedule. Greedy: a transfer takes the
- * first round that data and both ends allow; once by time, once by distance (messages to the next NPU first, which suits
- * schedules that leave contention to the network), and the fewer rounds count. With D the most transfers that an NPU sends or
- * receives, and L the longest chain of data, max(D, L) rounds are needed; where no data waits, at most 2 D - 1 are taken.
+ * Returns the transfers in the fewest rounds in which every message carries the same as in the schedule: as many as the longest
+ * chain of data has transfers, each transfer as early as its data allows.
  *
- * Transfers that must neither be before nor after each other (two NPUs that exchange what they hold) share a round. Throws
- * InputError where they cannot: an NPU would send or receive two of them.
+ * Transfers that must neither be before nor after each other (NPUs that exchange what they hold) share a round. Throws
+ * InputError where they cannot, because one passes on what another brings.
  *
- * O(transfers x rounds / 32), in practice less; bits of memory: 2 x NPUs x rounds.
+ * O(transfers log transfers).
  */
 export function roundsOf(schedule: StepSchedule): Rounds {
-  const { routes, route, topology, startPs } = schedule;
+  const { routes, route, topology, collective } = schedule;
   const source = Int32Array.from(route, (r) => routes.source[r]);
-  const target = Int32Array.from(route, (r) => routes.target[r]);
+  return grouped((collective.reduces ? ofSums : ofCopies)(schedule), source, topology.npuCount);
+}
+
+/** Returns the round of each transfer of a schedule without reductions: the first in which its source has the chunk. */
+function ofCopies(schedule: StepSchedule): Int32Array {
+  const { collective, routes, chunk, route } = schedule;
+  const round = new Int32Array(transferCount(schedule));
+  /** For a chunk at an NPU the first round in which it can go on, of what has arrived so far. */
+  const there = new Map<number, number>();
+  for (let c = 0; c < collective.chunkCount; c++)
+    for (const npu of membersOf(collective, collective.pre, c)) there.set(npu * collective.chunkCount + c, 0);
+  forEachEvent(schedule, (i, departs) => {
+    const npu = departs ? routes.source[route[i]] : routes.target[route[i]];
+    const known = there.get(npu * collective.chunkCount + chunk[i]);
+    if (departs) round[i] = known ?? 0;
+    else if (known === undefined || round[i] + 1 < known)
+      there.set(npu * collective.chunkCount + chunk[i], round[i] + 1);
+  });
+  return round;
+}
+
+function ofSums(schedule: StepSchedule): Int32Array {
+  const { routes, route } = schedule;
   const precedence = precedenceOf(schedule);
-  const { npuCount } = topology;
-  const distance = Float64Array.from(source, (from, i) => (target[i] - from + npuCount) % npuCount);
-  const near = orderByTime(distance);
-  const sooner = orderByTime(Float64Array.from(near, (i) => startPs[i]));
-  const byTime = placed(
-    schedule,
-    source,
-    target,
-    precedence,
-    sooner.map((place) => near[place]),
-  );
-  const byDistance = placed(schedule, source, target, precedence, near);
-  const better = roundsIn(byDistance) < roundsIn(byTime) ? byDistance : byTime;
-  return grouped(better, source, npuCount);
+  const round = new Int32Array(precedence.nodes);
+  visitUnits(precedence, (unit) => {
+    const earliest = earliestRound(precedence, unit, round);
+    if (earliest < 0) {
+      const expected = "a schedule whose messages rounds can keep in order";
+      const transfers = unit.filter((node) => node < route.length).subarray(0, 4);
+      const some = Array.from(transfers, (i) => `${routes.source[route[i]]}>${routes.target[route[i]]}`);
+      throw new InputError("a schedule in rounds", expected, `transfers that cross in flight: ${some.join(", ")} ...`);
+    }
+    for (const node of unit) round[node] = earliest;
+  });
+  return round.subarray(0, route.length);
 }
 
 const roundsIn = (round: Int32Array): number => round.reduce((most, k) => Math.max(most, k + 1), 0);
 
-/** Returns the round of each transfer; the sooner one comes in `order`, the sooner it chooses. */
-function placed(
-  { topology }: StepSchedule,
-  source: Int32Array,
-  target: Int32Array,
-  precedence: Precedence,
-  order: Uint32Array,
-): Int32Array {
-  const round = new Int32Array(precedence.nodes);
-  const sends = Array.from({ length: topology.npuCount }, noRounds);
-  const receives = Array.from({ length: topology.npuCount }, noRounds);
-  visitUnits(precedence, order, (unit) => {
-    const transfers = unit.filter((node) => node < order.length);
-    if (!isMatching(transfers, source, target)) {
-      const expected =
-        "a schedule whose messages rounds can keep in order (each rank sends and receives one at a time)";
-      const some = Array.from(transfers.subarray(0, 4), (i) => `${source[i]}>${target[i]}`);
-      throw new InputError("a schedule in rounds", expected, `transfers that cross in flight: ${some.join(", ")} ...`);
-    }
-    const busy = Array.from(transfers, (i) => [sends[source[i]], receives[target[i]]]).flat();
-    const chosen = firstFree(busy, earliestRound(precedence, unit, round));
-    for (const used of busy) occupy(used, chosen);
-    for (const node of unit) round[node] = chosen;
-  });
-  return round.subarray(0, order.length);
-}
-
-/**
- * Returns the first round that dependencies on others allow. Nothing in a unit that is a matching must come later than another
- * of it: where data goes on, what closes the circle would send or receive a second message of an NPU's. O(edges).
- */
+/** Returns the first round that dependencies on others allow, -1 where one of the unit must come later than another. O(edges). */
 function earliestRound({ first, next, to, later }: Precedence, unit: Int32Array, round: Int32Array): number {
   const inside = unit.length === 1 ? null : new Set(unit);
   let earliest = 0;
-  for (const node of unit)
-    for (let e = first[node]; e >= 0; e = next[e])
+  for (const node of unit) {
+    for (let e = first[node]; e >= 0; e = next[e]) {
       if (!inside?.has(to[e])) earliest = Math.max(earliest, round[to[e]] + later[e]);
+      else if (later[e] === 1) return -1;
+    }
+  }
   return earliest;
-}
-
-const isMatching = (transfers: Int32Array, source: Int32Array, target: Int32Array): boolean =>
-  transfers.length < 2 ||
-  [source, target].every((end) => new Set(transfers.map((i) => end[i])).size === transfers.length);
-
-/** Rounds in which an end is busy: bit k & 31 of word k >> 5, words as many as are needed. */
-interface Busy {
-  words: Int32Array;
-}
-
-const noRounds = (): Busy => ({ words: new Int32Array(1) });
-
-/** Returns the first round from `earliest` on in which none is busy. */
-function firstFree(busy: readonly Busy[], earliest: number): number {
-  let free = -1 << (earliest & 31);
-  for (let word = earliest >> 5; ; word++) {
-    for (const { words } of busy) if (word < words.length) free &= ~words[word];
-    if (free !== 0) return 32 * word + 31 - Math.clz32(free & -free);
-    free = -1;
-  }
-}
-
-function occupy(busy: Busy, round: number): void {
-  const word = round >> 5;
-  if (word >= busy.words.length) {
-    const more = new Int32Array(Math.max(word + 1, 2 * busy.words.length));
-    more.set(busy.words);
-    busy.words = more;
-  }
-  busy.words[word] |= 1 << (round & 31);
 }
 
 function grouped(round: Int32Array, source: Int32Array, npuCount: number): Rounds {
@@ -132,14 +93,9 @@ function grouped(round: Int32Array, source: Int32Array, npuCount: number): Round
 
 /**
  * Calls `visit` with the nodes that depend on each other in a circle (most often a single node), what they depend on first.
- * Nodes are looked at in the order given, so that circles come as early as their dependencies allow. The view is used again.
- * O(nodes + edges). Tarjan 1972, without recursion.
+ * The view is used again. O(nodes + edges). Tarjan 1972, without recursion.
  */
-function visitUnits(
-  { nodes, first, next, to }: Precedence,
-  order: Uint32Array,
-  visit: (unit: Int32Array) => void,
-): void {
+function visitUnits({ nodes, first, next, to }: Precedence, visit: (unit: Int32Array) => void): void {
   const number = new Int32Array(nodes);
   const low = new Int32Array(nodes);
   const edge = first.slice(0, nodes);
@@ -147,7 +103,7 @@ function visitUnits(
   const path = new Int32Array(nodes);
   const done = new Uint8Array(nodes);
   let [numbers, openCount] = [0, 0];
-  for (const start of order) {
+  for (let start = 0; start < nodes; start++) {
     if (number[start] > 0) continue;
     let depth = 0;
     path[0] = start;
@@ -207,10 +163,9 @@ interface Group {
 }
 
 /**
- * Returns the order that a schedule's payloads ask for, where messages of a round carry what their sources hold when it
- * begins. Without reductions: a chunk goes on after its first arrival. With them, what an NPU holds changes: a departure comes
- * after all arrivals of its chunk that it saw, and none that it did not see comes before it. Additions with nothing between
- * them may change places. O(transfers).
+ * Returns the order that the payloads of a schedule with reductions ask for, where messages of a round carry what their sources
+ * hold when it begins: a departure comes after all arrivals of its chunk that it saw, and none that it did not see comes before
+ * it. Additions with nothing between them may change places. O(transfers).
  */
 function precedenceOf(schedule: StepSchedule): Precedence {
   const { collective, routes, chunk, route, op } = schedule;
@@ -228,14 +183,10 @@ function precedenceOf(schedule: StepSchedule): Precedence {
     first[node] = edges++;
   };
 
-  const arrived = new Map<number, number>();
-  const copies = (transfer: number, cell: number, reads: boolean): void => {
-    const source = arrived.get(cell);
-    if (!reads && source === undefined) arrived.set(cell, transfer);
-    if (reads && source !== undefined) depend(transfer, source, true);
-  };
   const groups = new Map<number, Group>();
-  const sums = (transfer: number, cell: number, reads: boolean): void => {
+  forEachEvent(schedule, (transfer, reads) => {
+    const npu = reads ? routes.source[route[transfer]] : routes.target[route[transfer]];
+    const cell = npu * collective.chunkCount + chunk[transfer];
     const doing = reads ? READ : op[transfer] === OP_COPY ? COPY : ADD;
     let group = groups.get(cell);
     if (group === undefined || group.doing !== doing || doing === COPY) {
@@ -244,11 +195,6 @@ function precedenceOf(schedule: StepSchedule): Precedence {
     }
     if (group.before >= 0) depend(transfer, group.before, !group.afterRead);
     depend(group.all, transfer, false);
-  };
-  const visit = collective.reduces ? sums : copies;
-  forEachEvent(schedule, (transfer, reads) => {
-    const npu = reads ? routes.source[route[transfer]] : routes.target[route[transfer]];
-    visit(transfer, npu * collective.chunkCount + chunk[transfer], reads);
   });
   return { nodes, first, next, to, later };
 }

@@ -347,7 +347,7 @@ const PYTHON_EXPORTERS: readonly Exporter[] = [
   pythonExporter("jax", "a Python program of jax.lax.ppermute rounds, which checks itself when run", jaxProgram),
   pythonExporter(
     "torch",
-    "a Python program of torch.distributed point-to-point rounds, which checks itself when run",
+    "a Python program of torch.distributed, to be called by training scripts; it checks and measures itself when run",
     torchProgram,
   ),
 ];
