@@ -28,7 +28,7 @@ import {
 } from "./layout.ts";
 import type { PlanOp } from "./operations.ts";
 import { planHeader, planProgram, type SliceOps } from "./plan-program.ts";
-import { sliceOpsOf } from "./slices.ts";
+import { type SlicedOps, sliceOpsOf } from "./slices.ts";
 
 /** Far more than an executor has room for; what is within is refused with what helps. */
 const MOST_INSTANCES = 1024;
@@ -104,11 +104,12 @@ export function planOf(moves: Moves, options: PlanOptions): Program {
   const inPlace = placement === "in";
   const via: Problem["via"] = (rank, peer) => (nodeOf(rank) === nodeOf(peer) ? "memory" : "port");
   const base = { moves, layout: layoutFor(moves, inPlace), levels: levelsOf(moves), via };
-  const { problem, sliceOfMove, slices } = fewestSlices(base);
+  const { problem, sliceOfMove, slices, made } = fewestSlices(base);
   const wanted = options.instances ?? Math.max(1, Math.floor(USUAL_BLOCKS / slices));
   for (let instances = wanted; ; instances = Math.floor(instances / 2)) {
     const whole = instancesOf(problem, sliceOfMove, slices, instances, inPlace);
-    const { ops, scratchChunks } = sliceOpsOf(whole.problem, whole.sliceOfMove, slices * instances);
+    const { ops, scratchChunks } =
+      instances === 1 ? made : (sliceOpsOf(whole.problem, whole.sliceOfMove, slices * instances) as SlicedOps);
     const excess = excessOf(ops, moves.rankCount);
     if (excess !== null && options.instances === undefined && instances > 1) continue;
     if (excess !== null) throw excessError(excess);
@@ -123,6 +124,7 @@ interface Deal {
   readonly problem: Problem;
   readonly sliceOfMove: Int32Array;
   readonly slices: number;
+  readonly made: SlicedOps;
 }
 
 /** In the order in which they are tried: few units and reading of peers' memory make the faster plans, barriers slower ones. */
@@ -136,23 +138,48 @@ const WAYS = [
 
 const ratio = ({ need, limit }: Excess): number => need / limit;
 
+/** What needs more times what there is than this is not looked at any closer. */
+const FAR_TOO_MUCH = 2;
+
 /**
  * Returns a deal of the moves to few slices that keep the limits: the fewest that do among those tried, in the first way in
  * which the most slices do. Throws InputError where there is none.
  */
 function fewestSlices(base: Omit<Problem, "reads" | "spread">): Deal {
+  const sums = base.moves.reduces.includes(1);
+  // what is only read is a contribution
+  const ways = WAYS.filter(({ reads, spread }) => sums || reads || spread);
+  const found = dealIn(ways, base, isFarTooMuch, []);
+  if (found !== null) return found;
   const excesses: Excess[] = [];
-  for (const { coarse, ...way } of WAYS) {
+  dealIn(ways, base, () => false, excesses);
+  throw excessError(excesses.reduce((least, other) => (ratio(other) < ratio(least) ? other : least)));
+
+  function isFarTooMuch(first: SliceOps): boolean {
+    const excess = excessOf([first], base.moves.rankCount);
+    return excess !== null && ratio(excess) > FAR_TOO_MUCH;
+  }
+}
+
+/** Returns the deal, or null where there is none; by what those exceed limits that are looked at to the end goes into `excesses`. */
+function dealIn(
+  ways: readonly (typeof WAYS)[number][],
+  base: Omit<Problem, "reads" | "spread">,
+  isFarTooMuch: (first: SliceOps) => boolean,
+  excesses: Excess[],
+): Deal | null {
+  for (const { coarse, ...way } of ways) {
     const problem = { ...base, ...way };
     const units = unitsOf(problem.moves, problem.layout, coarse);
-    /** Returns a deal that keeps the limits, or else how many times too much the better one needs. */
+    /** Returns a deal that keeps the limits, or else how many times too much the better one needs (Infinity: far too much). */
     const fitting = (slices: number): Deal | number => {
       let least = Number.POSITIVE_INFINITY;
       for (const inTurns of [true, false]) {
         const sliceOfMove = dealt(units, slices, inTurns);
-        const { ops } = sliceOpsOf(problem, sliceOfMove, slices);
-        const excess = excessOf(ops, problem.moves.rankCount);
-        if (excess === null) return { problem, sliceOfMove, slices };
+        const made = sliceOpsOf(problem, sliceOfMove, slices, isFarTooMuch);
+        if (made === null) continue;
+        const excess = excessOf(made.ops, problem.moves.rankCount);
+        if (excess === null) return { problem, sliceOfMove, slices, made };
         excesses.push(excess);
         least = Math.min(least, ratio(excess));
       }
@@ -164,11 +191,11 @@ function fewestSlices(base: Omit<Problem, "reads" | "spread">): Deal {
     for (let slices = 1; slices < most; ) {
       const deal = fitting(slices);
       if (typeof deal !== "number") return deal;
-      slices += deal > 2 ? slices : Math.max(1, Math.floor(slices / 4));
+      slices += deal > FAR_TOO_MUCH ? slices : Math.max(1, Math.floor(slices / 4));
     }
     return last;
   }
-  throw excessError(excesses.reduce((least, other) => (ratio(other) < ratio(least) ? other : least)));
+  return null;
 }
 
 /**

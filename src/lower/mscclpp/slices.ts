@@ -26,23 +26,34 @@ import {
 } from "./operations.ts";
 import type { SliceOps } from "./plan-program.ts";
 
+/** What the thread blocks of every slice do, and the scratch of every rank. */
+export interface SlicedOps {
+  readonly ops: readonly SliceOps[];
+  readonly scratchChunks: Int32Array;
+}
+
 /**
  * Returns the operations of the thread blocks of every slice, and the scratch of every rank, where the moves are dealt to slices
- * like that. O(ranks * chunks + chunks of all moves).
+ * like that; null where the first slice, with none of the copies that ranks make for themselves, is `tooMuch` already.
+ * O(ranks * chunks + chunks of all moves).
  */
 export function sliceOpsOf(
   problem: Problem,
   sliceOfMove: Int32Array,
   slices: number,
-): { ops: SliceOps[]; scratchChunks: Int32Array } {
+  tooMuch: (first: SliceOps) => boolean = () => false,
+): SlicedOps | null {
   const state = planState(problem);
-  const ranks = movesOfSlices(sliceOfMove, slices).map((own) => phasesOf(state, own));
-  addOwnCopies(problem.moves, problem.layout, sliceOfMove, ranks);
   const blocksOf = (rank: RankPhases): RankPhases[] => (problem.spread ? spreadOverBlocks(rank) : [rank]);
-  const ops = ranks.map(
-    (slice) => new Map([...slice].map(([rank, phases]) => [rank, blocksOf(phases).map(operationsOf)])),
-  );
-  return { ops, scratchChunks: state.scratchChunks };
+  const opsOf = (slice: Map<number, RankPhases>): SliceOps =>
+    new Map([...slice].map(([rank, phases]) => [rank, blocksOf(phases).map(operationsOf)]));
+  const ranks: Map<number, RankPhases>[] = [];
+  for (const own of movesOfSlices(sliceOfMove, slices)) {
+    ranks.push(phasesOf(state, own));
+    if (ranks.length === 1 && tooMuch(opsOf(ranks[0]))) return null;
+  }
+  addOwnCopies(problem.moves, problem.layout, sliceOfMove, ranks);
+  return { ops: ranks.map(opsOf), scratchChunks: state.scratchChunks };
 }
 
 /** Adds the copies of what ranks have from the start and must have elsewhere: in the slice that sends it, else in turns. */

@@ -153,6 +153,39 @@ describe("a text as the runtimes' own parser reads it", () => {
   });
 });
 
+describe("a text in parts", () => {
+  it("is found to be what it is as a whole, cut between its lines, tidy ones and others", () => {
+    const lines = text.split(/(?<=\n)/);
+    const spoilt = fc.constantFrom(
+      (line: string) => line,
+      (line: string) => line.replace(" ", "  "),
+      (line: string) => line.replace(/ (cnt|send)="([^"]*)"/, " $1='$2'"),
+      (line: string) => line.replace(/ (id|chan|deps|o_chunks)="[^"]*"/, ""),
+      (line: string) => line.replace('="', '="&'),
+      (line: string) => line.replace(/="(\d+)"/, (_, digits) => `="${digits.padStart(256, "0")}"`),
+      (line: string) => line.replace("/>", ' a="" b="" c="" d="" e="" f="" g=""/>'),
+      (line: string) => line.replace(/(\w+="[^"]*") (\w+="[^"]*")/, "$2 $1"),
+      (line: string) => `\t${line}`,
+    );
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.nat(lines.length - 1), spoilt), { maxLength: 4 }),
+        fc.array(fc.nat(lines.length), { maxLength: 5 }),
+        (changes, cuts) => {
+          const changed = lines.slice();
+          for (const [at, change] of changes) changed[at] = change(changed[at]);
+          const ends = [...new Set([0, ...cuts, lines.length])].sort((a, b) => a - b);
+          const parts = ends.slice(1).map((end, k) => changed.slice(ends[k], end).join(""));
+          expect(mscclLimitViolations(program, "azure", parts)).toEqual(
+            mscclLimitViolations(program, "azure", changed.join("")),
+          );
+        },
+      ),
+      { numRuns: runs(200) },
+    );
+  });
+});
+
 describe("what mscclXmlParts writes", () => {
   it("is read by that parser, whatever the program", () => {
     const odd = new Set([
