@@ -23,6 +23,7 @@ import {
   unitsOf,
 } from "./layout.ts";
 import type { PlanOp } from "./operations.ts";
+import { packetOpsOf } from "./packets.ts";
 import { planHeader, planProgram, type SliceOps } from "./plan-program.ts";
 import { sliceOpsOf } from "./slices.ts";
 
@@ -34,7 +35,7 @@ export interface PlanOptions {
   readonly placement: "in" | "out";
   /** Returns the box of a rank: ranks of one box reach each other's memory. By default groups of the network's nodes. */
   readonly nodeOf?: (rank: number) => unknown;
-  /** "Simple": packets (LL) are not made. */
+  /** "LL": all data travels as packets, which carry their flags; default "Simple". LL128 is none of MSCCL++. */
   readonly protocol?: Program["protocol"];
   readonly name?: string;
   /** Equal parts of every chunk, each with thread blocks of its own; by default so many that there are about 8 blocks. */
@@ -62,6 +63,8 @@ export function lowerToPlan(schedule: Schedule | TreeFlow, options: PlanOptions)
   const nodeOf = options.nodeOf ?? boxesOf(topology, collective.groupMembers);
   const shares = throughSwitch && isTreeFlow(schedule) ? sharesThroughSwitch(schedule, nodeOf) : null;
   if (shares === null) return planOf(movesOf(schedule), { ...options, name, nodeOf });
+  if (options.protocol === "LL")
+    throw new InputError(optionName("protocol"), "Simple for what a switch sums or stores to all", "LL");
   return switchPlan(collective, shares, { name, inPlace: placement === "in", blocks: instances ?? USUAL_BLOCKS });
 }
 
@@ -79,7 +82,29 @@ function checkOptions({ instances, protocol }: PlanOptions): void {
   if (instances !== undefined && !(Number.isSafeInteger(instances) && instances >= 1 && instances <= MOST_INSTANCES)) {
     throw new InputError(optionName("instances"), `an integer in 1 .. ${MOST_INSTANCES}`, instances).as("out-of-range");
   }
-  if (protocol !== undefined && protocol !== "Simple") throw new InputError("protocol", '"Simple"', protocol);
+  if (protocol === "LL128")
+    throw new InputError(
+      optionName("protocol"),
+      "Simple or LL for an MSCCL++ plan, which has no other packets,",
+      protocol,
+    );
+}
+
+/** Collectives in which every rank ends after all others have begun. */
+const MUTUAL: ReadonlySet<string> = new Set(["allreduce", "allgather", "reducescatter", "alltoall"]);
+
+/**
+ * Throws InputError where a rank could be two calls ahead of another: packets have two halves of scratch, one for every second
+ * call, and nothing but the data tells a writer that the last but one was read.
+ */
+function checkPackets({ collective: { kind } }: Moves): void {
+  if (MUTUAL.has(kind)) return;
+  const mutual = [...MUTUAL].join(", ");
+  throw new InputError(
+    optionName("protocol"),
+    `Simple for a collective in which ranks do not wait for all others (LL is for ${mutual}: its scratch has room for two calls)`,
+    `LL for ${kind}`,
+  );
 }
 
 function boxesOf({ nodeTraits }: Topology, members: Int32Array): (rank: number) => unknown {
@@ -89,19 +114,23 @@ function boxesOf({ nodeTraits }: Topology, members: Int32Array): (rank: number) 
 /** Returns the plan of moves between ranks; as `lowerToPlan`. All ranks are of one box where `nodeOf` is left out. */
 export function planOf(moves: Moves, options: PlanOptions): Program {
   checkOptions(options);
-  const { placement, nodeOf = () => null, name = moves.collective.kind } = options;
+  const { placement, nodeOf = () => null, name = moves.collective.kind, protocol = "Simple" } = options;
   const inPlace = placement === "in";
+  const packets = protocol === "LL";
+  if (packets) checkPackets(moves);
   const via: Problem["via"] = (rank, peer) => (nodeOf(rank) === nodeOf(peer) ? "memory" : "port");
   const base = { moves, layout: layoutOf(moves, inPlace), levels: levelsOf(moves), via };
-  const { problem, sliceOfMove, slices } = fewestSlices(base);
+  const opsOf = packets ? packetOpsOf : sliceOpsOf;
+  const { problem, sliceOfMove, slices } = fewestSlices(base, packets ? PACKET_WAYS : WAYS, opsOf);
   const wanted = options.instances ?? Math.max(1, Math.floor(USUAL_BLOCKS / slices));
   for (let instances = wanted; ; instances = Math.floor(instances / 2)) {
     const whole = instancesOf(problem, sliceOfMove, slices, instances, inPlace);
-    const { ops, scratchChunks } = sliceOpsOf(whole.problem, whole.sliceOfMove, slices * instances);
+    const { ops, scratchChunks } = opsOf(whole.problem, whole.sliceOfMove, slices * instances);
     const excess = excessOf(ops, moves.rankCount);
     if (excess !== null && options.instances === undefined && instances > 1) continue;
     if (excess !== null) throw excessError(excess);
-    return planProgram(ops, planHeader(whole.problem.moves, whole.problem.layout, inPlace, name, scratchChunks));
+    const header = planHeader(whole.problem.moves, whole.problem.layout, { inPlace, name, protocol }, scratchChunks);
+    return planProgram(ops, packets ? { ...header, maxBytes: mostBytesOf(header) } : header);
   }
 }
 
@@ -110,6 +139,11 @@ interface Deal {
   readonly problem: Problem;
   readonly sliceOfMove: Int32Array;
   readonly slices: number;
+}
+
+interface Way extends Pick<Problem, "reads" | "spread"> {
+  /** What moves one chunk stays together. */
+  readonly coarse: boolean;
 }
 
 /** In the order in which they are tried: few units and reading of peers' memory make the faster plans, barriers slower ones. */
@@ -121,15 +155,30 @@ const WAYS = [
   { coarse: true, reads: false, spread: true },
 ] as const;
 
+/** Packets are never read elsewhere, and blocks that share peers need no barriers for them. */
+const PACKET_WAYS = [WAYS[0], WAYS[2]] as const;
+
+/** Scratch holds, for each of two calls, a place and its flags. */
+const SCRATCH_PER_CHUNK = 4;
+
+/** Returns the greatest size for which 32-bit offsets reach all packets; null: any. */
+function mostBytesOf({ scratchChunks, loopChunks }: Pick<Program, "scratchChunks" | "loopChunks">): number | null {
+  const { reachBytes, alignmentBytes } = MSCCLPP_RUNTIME;
+  const most = scratchChunks.reduce((a, b) => Math.max(a, b), 0);
+  if (SCRATCH_PER_CHUNK * most <= loopChunks) return null;
+  const step = loopChunks * alignmentBytes;
+  return Math.floor((reachBytes / (SCRATCH_PER_CHUNK * most)) * (loopChunks / step)) * step;
+}
+
 const ratio = ({ need, limit }: Excess): number => need / limit;
 
 /**
  * Returns a deal of the moves to few slices that keep the limits: the fewest that do among those tried, in the first way in
  * which the most slices do. Throws InputError where there is none.
  */
-function fewestSlices(base: Omit<Problem, "reads" | "spread">): Deal {
+function fewestSlices(base: Omit<Problem, "reads" | "spread">, ways: readonly Way[], opsOf: typeof sliceOpsOf): Deal {
   const excesses: Excess[] = [];
-  for (const { coarse, ...way } of WAYS) {
+  for (const { coarse, ...way } of ways) {
     const problem = { ...base, ...way };
     const units = unitsOf(problem.moves, problem.layout, coarse);
     /** Returns a deal that keeps the limits, or else how many times too much the better one needs. */
@@ -137,7 +186,7 @@ function fewestSlices(base: Omit<Problem, "reads" | "spread">): Deal {
       let least = Number.POSITIVE_INFINITY;
       for (const inTurns of [true, false]) {
         const sliceOfMove = dealt(units, slices, inTurns);
-        const { ops } = sliceOpsOf(problem, sliceOfMove, slices);
+        const { ops } = opsOf(problem, sliceOfMove, slices);
         const excess = excessOf(ops, problem.moves.rankCount);
         if (excess === null) return { problem, sliceOfMove, slices };
         excesses.push(excess);
@@ -281,8 +330,9 @@ function peersOf(ops: readonly PlanOp[], via: "memory" | "port"): number {
   const peers = new Set<number>();
   for (const op of ops) {
     for (const channel of op.channels) if (channel.via === via) peers.add(channel.peer);
-    if (op.op !== "pws" || via !== "port") continue;
+    if (op.via !== "port" || via !== "port") continue;
     for (const { peer } of op.parts) if (peer !== null) peers.add(peer);
+    for (const { sent } of op.packets ?? []) for (const { peer } of sent) peers.add(peer);
   }
   return peers.size;
 }
@@ -296,6 +346,7 @@ function remotesOf(ops: readonly PlanOp[], via: "memory" | "port"): number {
       if (peer !== null) buffers.add(place(bufferOf(to), peer));
       for (const read of remote) buffers.add(place(bufferOf(read.at), read.peer));
     }
+    for (const { sent } of op.packets ?? []) for (const { peer, at } of sent) buffers.add(place(bufferOf(at), peer));
   }
   return buffers.size;
 }
@@ -356,7 +407,7 @@ function switchPlan(collective: Collective, shares: Int32Array, options: SwitchP
     }
     before += shares[rank];
   }
-  return builder.build({ ...planHeader(shape, layout, inPlace, name), channelCount: blocks });
+  return builder.build({ ...planHeader(shape, layout, { inPlace, name }), channelCount: blocks });
 }
 
 type Meeting = (rank: number, block: number, signal: Op, wait: Op) => void;
