@@ -234,7 +234,7 @@ function dataOperation(context: Context, name: Op, from: number, to: number): Op
   const instructions = Array.from({ length: to - from }, (_, k) => from + k);
   const channels =
     isPeerVia(via) && namesChannel(program.op[from], via)
-      ? { channel_ids: instructions.map((i) => channelOfTransfer(context, i, via)) }
+      ? { channel_ids: instructions.flatMap((i) => channelsOfTransfer(context, i, via)) }
       : {};
   return {
     name,
@@ -246,15 +246,16 @@ function dataOperation(context: Context, name: Op, from: number, to: number): Op
   };
 }
 
-/** Returns the channel of a transfer in the block's list: that of its post, else one to the same peer. */
-function channelOfTransfer({ program, gpu, tables }: Context, instruction: number, via: PeerVia): number {
+/** Returns the channels of a transfer in the block's list: that of its post, else one to each of its peers. */
+function channelsOfTransfer({ program, gpu, tables }: Context, instruction: number, via: PeerVia): number[] {
   const [event] = postedEvents(program, instruction);
-  if (event !== undefined) return tables.channels[via].get(channelPosition(program, gpu, event)) as number;
+  if (event !== undefined) return [tables.channels[via].get(channelPosition(program, gpu, event)) as number];
   const { operandOffset, operandRank } = program;
-  for (let k = operandOffset[instruction]; k < operandOffset[instruction + 1]; k++) {
-    if (operandRank[k] !== gpu.rank) return channelToPeer(gpu, tables, via, operandRank[k]);
-  }
-  return -1;
+  const ranks = operandRank.subarray(operandOffset[instruction], operandOffset[instruction + 1]);
+  return Array.from(
+    ranks.filter((rank) => rank !== gpu.rank),
+    (rank) => channelToPeer(gpu, tables, via, rank),
+  );
 }
 
 function operands({ program, gpu, tables }: Context, instruction: number, destinations: boolean): Operation[] {

@@ -53,10 +53,12 @@ export function packetOpsOf(
     const blocks = [...ranks].map(([rank, { ops: own }]) => [rank, [settled(own, 2 * scratchChunks[rank])]] as const);
     return new Map(blocks);
   });
-  const all = scratchChunks.map((packets, rank) =>
-    shared.partials[rank] === 0 ? packets : 2 * packets + shared.partials[rank],
-  );
-  return { ops, scratchChunks: all };
+  // a writer finds the half of a call in the peer's scratch where it is in its own
+  const most = scratchChunks.reduce((known, packets, rank) => {
+    const plain = shared.partials[rank];
+    return Math.max(known, plain === 0 ? packets : 2 * packets + plain);
+  }, 0);
+  return { ops, scratchChunks: scratchChunks.map(() => most) };
 }
 
 /** Chunks that go one way together: places of equally many neighbours. */

@@ -111,6 +111,7 @@ function checkPackets(program: Program, report: LimitReport): void {
     const { place, where } = atInstruction(program, first[0].instruction, first[0].block, rankOf[first[0].block]);
     report.error("packets", `${place}: packets need protocol LL, for which scratch is twice as large`, where);
   }
+  if (first !== undefined) checkHalves(program, packets, rankOf, report);
   for (const [rank, uses] of plain) {
     const overlaid = firstOver(uses, packets.get(rank) ?? []);
     if (overlaid === null) continue;
@@ -118,6 +119,23 @@ function checkPackets(program: Program, report: LimitReport): void {
     const { place, where } = atInstruction(program, instruction, block, rankOf[block]);
     const message = `${place}: plain data in scratch of gpu ${rank}, whose packets begin at twice their offset and overlap it`;
     report.error("packets", message, where);
+  }
+}
+
+/** A sender takes the half of its own scratch that is in turn for that of its peer, so both must begin at the same place. */
+function checkHalves(
+  { scratchChunks, finer }: Program,
+  packets: ReadonlyMap<number, readonly ScratchUse[]>,
+  rankOf: Int32Array,
+  report: LimitReport,
+): void {
+  for (const [rank, uses] of packets) {
+    const other = uses.find(({ block }) => scratchChunks[rankOf[block]] !== scratchChunks[rank]);
+    if (other === undefined) continue;
+    const sender = rankOf[other.block];
+    const message = `gpu ${rank} has ${scratchChunks[rank] / finer} scratch chunks, but gpu ${sender}, which sends it packets, ${scratchChunks[sender] / finer}: every second call they would land elsewhere`;
+    report.error("packets", message, { rank });
+    return;
   }
 }
 
