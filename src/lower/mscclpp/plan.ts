@@ -1,31 +1,17 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
-import type { Collective } from "../../model/collective/collective.ts";
-import { type Op, type Program, WAIT_EVENT } from "../../model/program/program.ts";
-import { type Operand, type ProgramBuilder, programBuilder } from "../../model/program/program-builder.ts";
+import type { Program } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
-import { inLinks, isNpu, outLinks, type Topology } from "../../model/topology/topology.ts";
-import { expandTrees } from "../../model/trees/tree-expansion.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
-import { trafficSaved } from "../../model/trees/tree-multicast.ts";
 import { type Moves, movesOf } from "../moves.ts";
-import {
-  bufferOf,
-  dealt,
-  indexOf,
-  type Levels,
-  layoutOf,
-  levelsOf,
-  type Problem,
-  place,
-  type Shape,
-  unitsOf,
-} from "./layout.ts";
+import { bufferOf, dealt, type Levels, layoutOf, levelsOf, type Problem, place, unitsOf } from "./layout.ts";
 import type { PlanOp } from "./operations.ts";
 import { packetOpsOf } from "./packets.ts";
 import { planHeader, planProgram, type SliceOps } from "./plan-program.ts";
 import { sliceOpsOf } from "./slices.ts";
+import { switchPlan, switchWork } from "./switch-plan.ts";
 
 /** Far more than an executor has room for; what is within is refused with what helps. */
 const MOST_INSTANCES = 1024;
@@ -61,22 +47,16 @@ export function lowerToPlan(schedule: Schedule | TreeFlow, options: PlanOptions)
   checkOptions(options);
   const { placement, instances, name = collective.kind, throughSwitch = true } = options;
   const nodeOf = options.nodeOf ?? boxesOf(topology, collective.groupMembers);
-  const shares = throughSwitch && isTreeFlow(schedule) ? sharesThroughSwitch(schedule, nodeOf) : null;
-  if (shares === null) return planOf(movesOf(schedule), { ...options, name, nodeOf });
+  const work = throughSwitch && isTreeFlow(schedule) ? switchWork(schedule, nodeOf) : null;
+  if (work === null) return planOf(movesOf(schedule), { ...options, name, nodeOf });
   if (options.protocol === "LL")
     throw new InputError(optionName("protocol"), "Simple for what a switch sums or stores to all", "LL");
-  return switchPlan(collective, shares, { name, inPlace: placement === "in", blocks: instances ?? USUAL_BLOCKS });
+  return switchPlan(collective, work, { name, inPlace: placement === "in", blocks: instances ?? USUAL_BLOCKS });
 }
 
-/** Returns the shares of trees that one switch's multicasts can stand for; null where there are none. */
-function sharesThroughSwitch(flow: TreeFlow, nodeOf: (rank: number) => unknown): Int32Array | null {
-  const oneBox = flow.collective.groupMembers.every((_, rank) => nodeOf(rank) === nodeOf(0));
-  return oneBox ? switchShares(flow) : null;
-}
-
-/** Returns whether trees become multicasts of one switch in an MSCCL++ plan. O(links of all edges of all images). */
+/** Returns whether switches do the work of trees in an MSCCL++ plan. O(links of all edges of all images). */
 export const goesThroughSwitch = (flow: TreeFlow): boolean =>
-  sharesThroughSwitch(flow, boxesOf(flow.topology, flow.collective.groupMembers)) !== null;
+  switchWork(flow, boxesOf(flow.topology, flow.collective.groupMembers)) !== null;
 
 function checkOptions({ instances, protocol }: PlanOptions): void {
   if (instances !== undefined && !(Number.isSafeInteger(instances) && instances >= 1 && instances <= MOST_INSTANCES)) {
@@ -208,44 +188,6 @@ function fewestSlices(base: Omit<Problem, "reads" | "spread">, ways: readonly Wa
 }
 
 /**
- * Returns how many of the data's equal chunks each rank loads and stores through the switch, [ranks]: in proportion to the
- * copies of the trees that are rooted there. Null where a switch cannot do what the trees do: where it must duplicate
- * (all-gather, broadcast, all-reduce), sum (all-reduce), and be linked to every rank both ways, and where that saves nothing.
- * O(links of all edges of all images).
- */
-function switchShares(flow: TreeFlow): Int32Array | null {
-  const { topology, collective } = flow;
-  const { kind, groupMembers } = collective;
-  if (kind !== "allgather" && kind !== "broadcast" && kind !== "allreduce") return null;
-  const able = hasCommonSwitch(topology, groupMembers, kind === "allreduce");
-  if (!able || trafficSaved(flow) === null) return null;
-  const [forest] = expandTrees(flow).forests;
-  const rankOf = new Map(Array.from(groupMembers, (npu, rank) => [npu, rank]));
-  const copies = new Int32Array(groupMembers.length);
-  forest.root.forEach((npu, tree) => {
-    copies[rankOf.get(npu) as number] += forest.copies[tree];
-  });
-  const divisor = copies.reduce(greatestDivisor, 0);
-  return copies.map((many) => many / divisor);
-}
-
-const greatestDivisor = (a: number, b: number): number => (b === 0 ? a : greatestDivisor(b, a % b));
-
-/** Returns whether some switch that duplicates (and sums) has links from and to all members. O(links). */
-function hasCommonSwitch(topology: Topology, members: Int32Array, sums: boolean): boolean {
-  const { nodeTraits, linkSource, linkTarget } = topology;
-  const [from, to] = [outLinks(topology), inLinks(topology)];
-  return nodeTraits.some(({ multicast, aggregation }, node) => {
-    if (isNpu(topology, node) || multicast !== true || (sums && aggregation !== true)) return false;
-    const sources = new Set(Array.from(to.links.subarray(to.offset[node], to.offset[node + 1]), (l) => linkSource[l]));
-    const targets = new Set(
-      Array.from(from.links.subarray(from.offset[node], from.offset[node + 1]), (l) => linkTarget[l]),
-    );
-    return members.every((npu) => sources.has(npu) && targets.has(npu));
-  });
-}
-
-/**
  * Returns a problem in which every chunk is cut into equal parts that move alike, and the slices of its moves: those of part j
  * are j * slices onwards. In every block of chunks the first parts of all come first, then the second. O(instances * moves).
  */
@@ -359,91 +301,4 @@ function excessError({ limit, what, need, rank }: Excess): InputError {
     `at most ${limit} ${what}`,
     `${need} at gpu ${rank}: ${help}`,
   ).as("out-of-range");
-}
-
-interface SwitchPlanOptions {
-  readonly name: string;
-  readonly inPlace: boolean;
-  /** Thread blocks of each rank, which share its work equally. */
-  readonly blocks: number;
-}
-
-/**
- * Returns the plan in which every rank stores its share to all ranks at once through a switch (gstore), or, of an all-reduce,
- * lets the switch sum its share over all ranks and store the sum to all (glres). A thread block meets those of the other ranks
- * with its number, does its part, and meets them again. O(ranks * blocks * (ranks, or its logarithm where there are many)).
- */
-function switchPlan(collective: Collective, shares: Int32Array, options: SwitchPlanOptions): Program {
-  const { name, inPlace, blocks } = options;
-  const rankCount = shares.length;
-  const all = shares.reduce((sum, share) => sum + share, 0);
-  const gathers = collective.kind === "allgather";
-  const shape: Shape = {
-    ...{ collective, rankCount, rootRank: collective.rootRank, chunkCount: all * blocks },
-    chunksPerBlock: gathers ? shares[0] * blocks : all * blocks,
-  };
-  const layout = layoutOf(shape, inPlace);
-  const builder = programBuilder();
-  const meet = meetingsOf(builder, rankCount);
-  let before = 0;
-  for (let rank = 0; rank < rankCount; rank++) {
-    builder.addRank();
-    for (let block = 0; block < blocks; block++) {
-      builder.addBlock({ id: block });
-      const first = gathers ? (rank * blocks + block) * shares[rank] : block * all + before;
-      meet(rank, block, "rlxsignal", "rlxwait");
-      if (shares[rank] > 0) {
-        const places = Array.from(shares, (_, r): [number, number] => [layout.start(r, first), layout.end(r, first)]);
-        const operand = (at: number, r: number): Operand => ({ rank: r, buffer: bufferOf(at), index: indexOf(at) });
-        const sums = collective.reduces;
-        builder.add({
-          ...{ op: sums ? "glres" : "gstore", via: "switch", chunks: shares[rank] },
-          sources: sums ? places.map(([start], r) => operand(start, r)) : [operand(places[rank][0], rank)],
-          destinations: places.map(([, end], r) => operand(end, r)),
-        });
-        builder.add({ op: "nop" });
-      }
-      meet(rank, block, "signal", "wait");
-    }
-    before += shares[rank];
-  }
-  return builder.build({ ...planHeader(shape, layout, { inPlace, name }), channelCount: blocks });
-}
-
-type Meeting = (rank: number, block: number, signal: Op, wait: Op) => void;
-
-/**
- * Returns what makes a block meet those of all ranks with its number. Where a block has channels to all of them, they signal
- * each other; else, in round k, each signals the rank 2^k after it, so that the last has heard, by others, of all (Hensgen,
- * Finkel and Manber 1988: dissemination).
- */
-function meetingsOf(builder: ProgramBuilder, ranks: number): Meeting {
-  const { channelsPerBlock, channelsPerOp } = MSCCLPP_RUNTIME;
-  const events = new Map<string, number>();
-  const event = (rank: number, peer: number, id: number): number => {
-    const key = `${rank} ${peer} ${id}`;
-    const known = events.get(key) ?? builder.addEvent({ rank, peer, id, via: "memory" });
-    events.set(key, known);
-    return known;
-  };
-  const distances = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, k) => from + k);
-  const together: number[][] = [];
-  if (ranks - 1 <= channelsPerBlock) {
-    for (let d = 1; d < ranks; d += channelsPerOp) together.push(distances(d, Math.min(ranks, d + channelsPerOp)));
-  }
-  const rounds: number[][][] = together.length > 0 ? [together] : [];
-  if (rounds.length === 0) for (let d = 1; d < ranks; d *= 2) rounds.push([[d]]);
-  return (rank, block, signal, wait) => {
-    for (const pieces of rounds) {
-      const via = "memory";
-      for (const piece of pieces) {
-        builder.add({ op: signal, via, posts: piece.map((d) => event((rank + d) % ranks, rank, block)) });
-      }
-      for (const piece of pieces) {
-        const waits = piece.map((d) => ({ kind: WAIT_EVENT, on: event(rank, (rank + ranks - d) % ranks, block) }));
-        builder.add({ op: wait, via, waits });
-      }
-      builder.add({ op: "nop" });
-    }
-  };
 }

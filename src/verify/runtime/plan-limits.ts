@@ -221,7 +221,8 @@ function* namedByBlock(program: Program, rank: number, block: number): Iterable<
         [first, middle],
         [middle, end],
       ] as const)
-        if (b - a > 1) name("switch channels", `${operandBuffer[a]} ${operandRank.subarray(a, b).join()}`);
+        if (b - a > 1 || OPS[program.op[i]] === "glres")
+          name("switch channels", `${operandBuffer[a]} ${operandRank.subarray(a, b).join()}`);
     } else if (by !== "local") {
       for (let k = first; k < end; k++)
         if (operandRank[k] !== rank) name(`remote buffers by ${by}`, `${operandRank[k]} ${operandBuffer[k]}`);
