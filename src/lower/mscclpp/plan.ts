@@ -11,7 +11,7 @@ import type { PlanOp } from "./operations.ts";
 import { packetOpsOf } from "./packets.ts";
 import { planHeader, planProgram, type SliceOps } from "./plan-program.ts";
 import { sliceOpsOf } from "./slices.ts";
-import { switchPlan, switchWork } from "./switch-plan.ts";
+import { BLOCKS_OVER_BOXES, switchPlan, switchWork } from "./switch-plan.ts";
 
 /** Far more than an executor has room for; what is within is refused with what helps. */
 const MOST_INSTANCES = 1024;
@@ -51,7 +51,11 @@ export function lowerToPlan(schedule: Schedule | TreeFlow, options: PlanOptions)
   if (work === null) return planOf(movesOf(schedule), { ...options, name, nodeOf });
   if (options.protocol === "LL")
     throw new InputError(optionName("protocol"), "Simple for what a switch sums or stores to all", "LL");
-  return switchPlan(collective, work, { name, inPlace: placement === "in", blocks: instances ?? USUAL_BLOCKS });
+  return switchPlan(collective, work, {
+    name,
+    inPlace: placement === "in",
+    blocks: instances ?? (work.boxes.length === 1 ? USUAL_BLOCKS : BLOCKS_OVER_BOXES),
+  });
 }
 
 /** Returns whether switches do the work of trees in an MSCCL++ plan. O(links of all edges of all images). */

@@ -181,7 +181,8 @@ export function switchPlan(collective: Collective, work: SwitchWork, options: Sw
       };
       const ground: Block = { add, events, rank, block, box: boxes[own] };
       meet(ground, "rlxsignal", "rlxwait");
-      if (boxes.length > 1) scratch[rank] += acrossBoxes(ground, collective, boxes, own, scratch[rank], sharePlace);
+      if (boxes.length > 1)
+        scratch[rank] += acrossBoxes(ground, collective, boxes, own, scratch[rank], blocks, sharePlace);
       else if (shares[rank] > 0) {
         const at = (where: "start" | "end") => (r: number) => sharePlace(rank, block, where, r);
         const chunks = shares[rank];
@@ -227,6 +228,13 @@ function sum(
   });
 }
 
+/** So many thread blocks of a rank sum at once: while the first send what they summed, the next sum. */
+const WAVE = 4;
+/** Thread blocks over several boxes, where it is not said: waves that fill rails and switches at the same time. */
+export const BLOCKS_OVER_BOXES = 16;
+/** What comes from other boxes is stored in so many turns at most: a thread block has room for few operations. */
+const MOST_ARRIVALS = 6;
+
 type SharePlace = (of: number, block: number, where: "start" | "end", rank: number) => number;
 
 /** Adds what a thread block does between two meetings of its box; returns the chunks of scratch that it needs from `base` on. */
@@ -236,18 +244,19 @@ function acrossBoxes(
   boxes: SwitchWork["boxes"],
   own: number,
   base: number,
+  blocks: number,
   sharePlace: SharePlace,
 ): number {
   const { add, events, rank, block, box } = ground;
   const p = box.indexOf(rank);
   const rail = boxes.map((ranks) => ranks[p]);
-  const others = rail.filter((peer) => peer !== rank);
   const count = boxes.length;
+  const others = Array.from({ length: count - 1 }, (_, k) => rail[(own + 1 + k) % count]);
   const slot = (k: number): number => place(SCRATCH, base + k);
   const boxOf = (peer: number): number => rail.indexOf(peer);
   const nop = (): void => add({ op: "nop" });
-  const waitForRail = (): void => {
-    const waits = others.map((peer) => ({ kind: WAIT_EVENT, on: events(rank, peer, block, "port") }));
+  const waitForRail = (peers = others): void => {
+    const waits = peers.map((peer) => ({ kind: WAIT_EVENT, on: events(rank, peer, block, "port") }));
     for (const piece of pieces(waits, MSCCLPP_RUNTIME.channelsPerOp)) add({ op: "wait", via: "port", waits: piece });
     nop();
   };
@@ -271,6 +280,10 @@ function acrossBoxes(
   if (reduces) {
     const sums = slot(0);
     const neighbours = kind === "allreduce";
+    if (block >= WAVE) {
+      add({ op: "sem_acquire", waits: [{ kind: WAIT_EVENT, on: events(rank, rank, block - WAVE, "local") }] });
+      nop();
+    }
     for (const of of neighbours ? rail.slice(0, 1) : rail)
       sum(
         ground,
@@ -280,6 +293,7 @@ function acrossBoxes(
         neighbours ? count : 1,
       );
     waitForRail();
+    if (block + WAVE < blocks) add({ op: "sem_release", posts: [events(rank, rank, block, "local")] });
     // what boxes sent lies in the order of boxes, without this one
     const arrived = (of: number, from: number): number => count + (from < of ? from : from - 1);
     put(
@@ -316,8 +330,11 @@ function acrossBoxes(
       (peer) => (reduces ? slot(used - count + own) : end(rank)(peer)),
     );
     if (!ownPlace) storeOwn();
-    waitForRail();
-    for (const peer of others) store(ground, complete(peer), end(peer), 1);
+    // those of whom this rank is the next come first
+    for (const peers of pieces([...others].reverse(), Math.ceil(others.length / MOST_ARRIVALS))) {
+      waitForRail(peers);
+      for (const peer of peers) store(ground, complete(peer), end(peer), 1);
+    }
   }
   add({ op: "flush", via: "port" });
   nop();

@@ -381,14 +381,15 @@ function transferOf(machine: Machine, i: number, rank: number, turn: number, now
     Array.from({ length: to - from }, (_, k) => ({ npu: npuOfRank[operandRank[from + k]], operand: from + k }));
   const loads = via[i] === SWITCH && middle - first > 1;
   const stores = via[i] === SWITCH && (loads || end - middle > 1);
-  const pieces = piecesOf(sizes, chunks[i]);
+  const bySwitch = via[i] === SWITCH;
+  const pieces = piecesOf(sizes, chunks[i], bySwitch);
   return {
     rank,
     reads: loads ? [] : ways(first, middle, true),
     writes: stores ? [] : ways(middle, end, false),
     load: loads ? loadWays(topology, routes, npu, group(first, middle)) : null,
     store: stores ? storeWays(topology, routes, npu, group(middle, end), group(first, middle)) : null,
-    size: machine.rowOf(chunks[i], true, isPacket(program, i)),
+    size: machine.rowOf(chunks[i], true, isPacket(program, i), bySwitch),
     pieces,
     awaited: new Int32Array(pieces),
     tailPs: new Float64Array(pieces),
