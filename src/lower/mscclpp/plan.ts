@@ -1,5 +1,6 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import type { Collective } from "../../model/collective/collective.ts";
 import type { Program } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
@@ -77,12 +78,15 @@ function checkOptions({ instances, protocol }: PlanOptions): void {
 /** Collectives in which every rank ends after all others have begun. */
 const MUTUAL: ReadonlySet<string> = new Set(["allreduce", "allgather", "reducescatter", "alltoall"]);
 
+/** Returns whether plans of a collective can be in packets (LL). */
+export const takesPackets = (kind: Collective["kind"]): boolean => MUTUAL.has(kind);
+
 /**
  * Throws InputError where a rank could be two calls ahead of another: packets have two halves of scratch, one for every second
  * call, and nothing but the data tells a writer that the last but one was read.
  */
 function checkPackets({ collective: { kind } }: Moves): void {
-  if (MUTUAL.has(kind)) return;
+  if (takesPackets(kind)) return;
   const mutual = [...MUTUAL].join(", ");
   throw new InputError(
     optionName("protocol"),

@@ -3,7 +3,7 @@ import { optionName } from "../../base/option-names.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { mscclppJsonParts } from "../../export/programs/mscclpp-json.ts";
 import { lowerToMsccl } from "../../lower/msccl/lower.ts";
-import { lowerToPlan } from "../../lower/mscclpp/plan.ts";
+import { goesThroughSwitch, lowerToPlan, takesPackets } from "../../lower/mscclpp/plan.ts";
 import { toUs } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
 import { RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
@@ -75,7 +75,15 @@ export function programOf(given: AnySchedule, options: ProgramOptions): MadeProg
     if (placement === "both") throw new InputError(optionName("placement"), "in or out for an MSCCL++ plan", placement);
     const cut = instances === undefined ? {} : { instances };
     program = lowerToPlan(schedule, { ...common, ...cut, placement, throughSwitch });
-    text = [...mscclppJsonParts(program, range)].join("");
+    const most = program.maxBytes;
+    if (most !== null && (minBytes ?? 0) > most)
+      throw new InputError(
+        optionName("minBytes"),
+        `at most ${most}, as far as 32-bit offsets reach packets; ${optionName("protocol")} Simple takes more`,
+        minBytes,
+      ).as("out-of-range");
+    const capped = most === null ? range : { ...range, maxBytes: Math.min(most, maxBytes ?? most) };
+    text = [...mscclppJsonParts(program, capped)].join("");
   } else {
     program = lowerToMsccl(schedule, {
       ...common,
@@ -104,11 +112,29 @@ const PARTS_TRIED = [1, 6, 16];
 export const MOST_RANKS_SEARCHED = 32;
 const PARTS_OF_LARGE = [6];
 
-/** Returns how a schedule is lowered: trees with different numbers of parts, unless they are said. */
+/** Thread blocks for each chunk that are tried of an MSCCL++ plan, beside the usual number. */
+const INSTANCES_TRIED = [1, 4];
+
+/**
+ * Returns how a schedule is lowered: trees with different numbers of parts, unless they are said; to MSCCL++ with both protocols
+ * and different numbers of instances, unless they are.
+ */
 export function targetsFor(schedule: AnySchedule, target: ProgramOptions): ProgramOptions[] {
-  if (!isTreeFlow(schedule) || target.parts !== undefined || target.runtime === "mscclpp") return [target];
+  if (target.runtime === "mscclpp") return planTargets(schedule, target);
+  if (!isTreeFlow(schedule) || target.parts !== undefined) return [target];
   const tried = schedule.collective.groupSize > MOST_RANKS_SEARCHED ? PARTS_OF_LARGE : PARTS_TRIED;
   return tried.map((parts) => ({ ...target, parts }));
+}
+
+function planTargets(schedule: AnySchedule, target: ProgramOptions): ProgramOptions[] {
+  const bySwitch = target.throughSwitch !== false && isTreeFlow(schedule) && goesThroughSwitch(schedule);
+  const inPackets = !bySwitch && target.protocol === undefined && takesPackets(schedule.collective.kind);
+  const protocols = inPackets ? (["Simple", "LL"] as const) : [target.protocol ?? "Simple"];
+  const many = schedule.collective.groupSize > MOST_RANKS_SEARCHED;
+  const instances = many || target.instances !== undefined ? [target.instances] : [undefined, ...INSTANCES_TRIED];
+  return protocols.flatMap((protocol) =>
+    instances.map((count) => ({ ...target, protocol, ...(count === undefined ? {} : { instances: count }) })),
+  );
 }
 
 /** Returns what a program takes on the network of its schedule, microseconds. */
