@@ -36,6 +36,8 @@ export function switchWork(flow: TreeFlow, nodeOf: (rank: number) => unknown): S
   const sums = kind === "allreduce" || kind === "reducescatter";
   if (!gathers && !sums) return null;
   const boxes = boxesBy(groupMembers.length, nodeOf);
+  // ranks do by themselves what they can as fast
+  if ((boxes.length > 1 || kind === "reducescatter") && flow.inNetwork !== true) return null;
   const traits = [
     ...(kind === "reducescatter" ? [] : (["multicast"] as const)),
     ...(sums ? (["aggregation"] as const) : []),
