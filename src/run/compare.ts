@@ -1,12 +1,14 @@
 import { InputError } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
 import type { Engine } from "../engine/types.ts";
+import { goesThroughSwitch } from "../lower/mscclpp/plan.ts";
 import { busFactor } from "../model/collective/collective.ts";
 import { ncclEstimates } from "../model/nccl/model.ts";
 import { formatSize } from "../model/numbers/units.ts";
 import { boxesOf } from "../model/routes/rings.ts";
 import type { AnySchedule } from "../model/steps/schedule.ts";
 import type { Topology } from "../model/topology/topology.ts";
+import { isTreeFlow } from "../model/trees/tree-flow.ts";
 import type { Comparison, ComparisonRow, ReferenceRow } from "../report/comparison.ts";
 import { type BoundReport, bandwidth, boundReport, type Report } from "../report/result.ts";
 import type { SynthesizeOptions } from "../request/options.ts";
@@ -27,7 +29,7 @@ export interface CompareOptions extends Omit<SynthesizeOptions, "algorithm" | "s
   readonly sizesBytes: readonly number[];
   /** Names from the catalogue; without it all that make the collective and apply to the network. */
   readonly algorithms?: readonly string[];
-  /** Also simulates the fastest MSCCL program of each line's schedule. */
+  /** Also simulates the fastest MSCCL program of each line's schedule; of what switches sum or duplicate, the MSCCL++ plan. */
   readonly programs?: boolean;
   /** Told what there is after each size but the last. */
   readonly onSize?: (soFar: Comparison) => void;
@@ -45,8 +47,9 @@ interface Line extends Pick<ComparisonRow, "programUs" | "noProgram"> {
 /** Returns what the program of a schedule takes, or why it has none. */
 function programLine(schedule: AnySchedule): Pick<ComparisonRow, "programUs" | "noProgram"> {
   try {
-    const { us, made } = fastestProgram(schedule, { runtime: "azure" });
-    return { programUs: us ?? programUs(made.program, schedule, schedule.collective.sizeBytes) };
+    const bySwitch = isTreeFlow(schedule) && goesThroughSwitch(schedule);
+    const { us, made } = fastestProgram(schedule, { runtime: bySwitch ? "mscclpp" : "azure" });
+    return { programUs: us ?? programUs(made.program, schedule) };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     return { programUs: null, noProgram: error.message };

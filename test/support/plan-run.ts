@@ -6,22 +6,24 @@ import { pick, shuffle } from "./draws.ts";
 /** What is wrong with a run, or null. */
 export type Complaint = string | null;
 
-/** A chunk's content; numbers so small that sums of all ranks' are exact. */
-type Memory = (number | undefined)[];
+/** A chunk's content, numbers so small that sums of all ranks' are exact; a packet, in the first of its two chunks of scratch. */
+type Memory = (number | { readonly packet: number } | undefined)[];
 
 /**
  * Runs a plan of MSCCL++ on numbers, one for a chunk, as src/model/program/program.ts says that it runs: thread blocks in any order,
  * instructions between two meetings of a block's threads in any order, events that count. Returns the first complaint: a read of
- * what nobody wrote, a place outside of its buffer, blocks that wait for ever, a wrong result. Knows no packets.
+ * what nobody wrote, a place outside of its buffer, blocks that wait for ever, a wrong result. Packets lie where the executor puts
+ * them: at twice their place, and twice as long.
  */
 export function runPlan(program: Program, draws: Random): Complaint {
   const { rankCount, inPlace } = program;
   const size = (buffer: number): Int32Array => (buffer === INPUT ? program.inputChunks : program.outputChunks);
+  const scratchSize = (rank: number): number => (program.protocol === "LL" ? 2 : 1) * program.scratchChunks[rank];
   const input = Array.from({ length: rankCount }, (_, r) =>
     Array.from({ length: program.inputChunks[r] }, () => draws.below(2 ** 30)),
   );
   const memory = input.map((_, r): Memory[] => {
-    const scratch: Memory = new Array(program.scratchChunks[r]).fill(undefined);
+    const scratch: Memory = new Array(scratchSize(r)).fill(undefined);
     const [i, o] = [program.inputChunks[r], program.outputChunks[r]];
     const one: Memory = new Array(inPlace ? Math.max(i, o) : i).fill(undefined);
     const other: Memory = inPlace ? one : new Array(o).fill(undefined);
@@ -41,27 +43,40 @@ export function runPlan(program: Program, draws: Random): Complaint {
   const counts = Int32Array.from(program.eventInitial);
   const at = (operand: number, k: number): [Memory, number] => {
     const [rank, buffer] = [program.operandRank[operand], program.operandBuffer[operand]];
-    const index = program.operandIndex[operand] + k;
-    const chunks = buffer > OUTPUT ? program.scratchChunks[rank] : size(buffer)[rank];
+    const packet = program.operandPacket[operand] === 1;
+    const index = (program.operandIndex[operand] + k) * (packet ? 2 : 1);
+    const chunks = buffer > OUTPUT ? scratchSize(rank) : size(buffer)[rank];
+    if (packet && buffer <= OUTPUT) complaint ??= `packets in buffer ${buffer} of rank ${rank}`;
     if (index < 0 || index >= chunks) complaint ??= `chunk ${index} of ${chunks} in buffer ${buffer} of rank ${rank}`;
     return [memory[rank][buffer], begin(rank, buffer) + index];
   };
   const tryInstruction = (i: number): boolean => {
     const waits = Array.from(program.waitOn.subarray(program.waitOffset[i], program.waitOffset[i + 1]));
     if (waits.some((event) => counts[event] === 0)) return false;
-    for (const event of waits) counts[event]--;
     const [from, to] = [program.operandOffset[i], program.operandOffset[i + 1]];
+    for (let s = from; s < from + program.sourceCount[i]; s++) {
+      if (program.operandPacket[s] === 0) continue;
+      for (let k = 0; k < program.chunks[i]; k++) {
+        const [where, index] = at(s, k);
+        if (typeof where[index] !== "object") return false;
+      }
+    }
+    for (const event of waits) counts[event]--;
     for (let k = 0; k < program.chunks[i]; k++) {
       let sum = 0;
       for (let s = from; s < from + program.sourceCount[i]; s++) {
         const [where, index] = at(s, k);
-        if (where[index] === undefined)
-          complaint ??= `instruction ${i} (${OPS[program.op[i]]}) reads what nobody wrote`;
-        sum += where[index] ?? 0;
+        const found = where[index];
+        const value = program.operandPacket[s] === 1 && typeof found === "object" ? found.packet : found;
+        if (typeof value !== "number") complaint ??= `instruction ${i} (${OPS[program.op[i]]}) reads what nobody wrote`;
+        else sum += value;
       }
       for (let d = from + program.sourceCount[i]; d < to; d++) {
         const [where, index] = at(d, k);
-        where[index] = sum;
+        const packet = program.operandPacket[d] === 1;
+        if (typeof where[index] === "object" || (packet && [0, 1].some((half) => where[index + half] !== undefined)))
+          complaint ??= `instruction ${i} (${OPS[program.op[i]]}) writes over packets, or packets over what is there`;
+        where[index] = packet ? { packet: sum } : sum;
       }
     }
     for (let p = program.postOffset[i]; p < program.postOffset[i + 1]; p++) counts[program.postOn[p]]++;
@@ -74,7 +89,8 @@ export function runPlan(program: Program, draws: Random): Complaint {
     for (let k = 0; k < program.outputChunks[r]; k++) {
       const wanted = expected(program, input, r, k);
       const got = memory[r][OUTPUT][begin(r, OUTPUT) + k];
-      if (wanted !== null && got !== wanted) return `output ${k} of rank ${r} is ${got} in place of ${wanted}`;
+      if (wanted !== null && got !== wanted)
+        return `output ${k} of rank ${r} is ${JSON.stringify(got)} in place of ${wanted}`;
     }
     if (inPlace || !holds(r)) continue;
     if (input[r].some((value, k) => memory[r][INPUT][k] !== value)) return `the input of rank ${r} has changed`;

@@ -28,7 +28,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     notes = [],
     facts = {},
   } = bySize
-    ? await writeSizes(world, () => networkOf(file, options), path)
+    ? await writeSizes(world, exporter, () => networkOf(file, options), path)
     : await exportTo(exporter, world, await subjectOf(context, file, (topology) => make(world, topology)), path);
   if (json)
     outJson(context, { schema: "banyan/export@1", file, to: exporter.name, output: path, ...facts, bytes, notes });

@@ -2,6 +2,7 @@ import { InputError } from "../../base/errors.ts";
 import { jsonText } from "../../base/visible.ts";
 import {
   BUFFER_LETTERS,
+  instructionCount,
   OPS,
   type Op,
   type Program,
@@ -234,7 +235,7 @@ function dataOperation(context: Context, name: Op, from: number, to: number): Op
   const instructions = Array.from({ length: to - from }, (_, k) => from + k);
   const channels =
     isPeerVia(via) && namesChannel(program.op[from], via)
-      ? { channel_ids: instructions.map((i) => channelOfTransfer(context, i, via)) }
+      ? { channel_ids: instructions.flatMap((i) => channelsOfTransfer(context, i, via)) }
       : {};
   return {
     name,
@@ -246,15 +247,16 @@ function dataOperation(context: Context, name: Op, from: number, to: number): Op
   };
 }
 
-/** Returns the channel of a transfer in the block's list: that of its post, else one to the same peer. */
-function channelOfTransfer({ program, gpu, tables }: Context, instruction: number, via: PeerVia): number {
+/** Returns the channels of a transfer in the block's list: that of its post, else one to each of its peers. */
+function channelsOfTransfer({ program, gpu, tables }: Context, instruction: number, via: PeerVia): number[] {
   const [event] = postedEvents(program, instruction);
-  if (event !== undefined) return tables.channels[via].get(channelPosition(program, gpu, event)) as number;
+  if (event !== undefined) return [tables.channels[via].get(channelPosition(program, gpu, event)) as number];
   const { operandOffset, operandRank } = program;
-  for (let k = operandOffset[instruction]; k < operandOffset[instruction + 1]; k++) {
-    if (operandRank[k] !== gpu.rank) return channelToPeer(gpu, tables, via, operandRank[k]);
-  }
-  return -1;
+  const ranks = operandRank.subarray(operandOffset[instruction], operandOffset[instruction + 1]);
+  return Array.from(
+    ranks.filter((rank) => rank !== gpu.rank),
+    (rank) => channelToPeer(gpu, tables, via, rank),
+  );
 }
 
 function operands({ program, gpu, tables }: Context, instruction: number, destinations: boolean): Operation[] {
@@ -264,7 +266,7 @@ function operands({ program, gpu, tables }: Context, instruction: number, destin
   const middle = operandOffset[instruction] + sourceCount[instruction];
   const from = destinations ? middle : operandOffset[instruction];
   const to = destinations ? operandOffset[instruction + 1] : middle;
-  if (via === "switch" && to - from > 1) {
+  if (isGroup(program, instruction, destinations)) {
     const own = tables.switchPosition.get(switchKey(switchChannel(program, from, to)));
     return [{ switch_channel_id: own, index: operandIndex[from], size }];
   }
@@ -328,8 +330,8 @@ function enterOperands(program: Program, gpu: GpuTables, tables: BlockTables, in
   const [from, to] = [operandOffset[instruction], operandOffset[instruction + 1]];
   if (via === "switch") {
     const middle = from + sourceCount[instruction];
-    if (middle - from > 1) enterSwitch(gpu, tables, switchChannel(program, from, middle));
-    if (to - middle > 1) enterSwitch(gpu, tables, switchChannel(program, middle, to));
+    if (isGroup(program, instruction, false)) enterSwitch(gpu, tables, switchChannel(program, from, middle));
+    if (isGroup(program, instruction, true)) enterSwitch(gpu, tables, switchChannel(program, middle, to));
   }
   if (!isPeerVia(via)) return;
   for (let k = from; k < to; k++) {
@@ -348,6 +350,10 @@ function enterRemote(gpu: GpuTables, tables: BlockTables, rank: number, buffer: 
   enter(tables.remotes[via], position);
 }
 
+/** Returns whether a side of an instruction is a buffer of all ranks behind a switch: all but what is stored is. */
+const isGroup = ({ via, op }: Program, instruction: number, destinations: boolean): boolean =>
+  VIA[via[instruction]] === "switch" && (destinations || OPS[op[instruction]] === "glres");
+
 /** Returns the switch channel of the operands from .. to - 1, which are one in each rank. */
 function switchChannel(program: Program, from: number, to: number): SwitchChannel {
   const ranks = Array.from(program.operandRank.subarray(from, to)).sort((a, b) => a - b);
@@ -359,7 +365,29 @@ const switchKey = ({ buffer, ranks }: SwitchChannel): string => `${buffer} ${ran
 function enterSwitch(gpu: GpuTables, tables: BlockTables, channel: SwitchChannel): void {
   const key = switchKey(channel);
   if (tables.switchPosition.has(key)) return;
-  tables.switchPosition.set(key, tables.switches.push(gpu.switches.push(channel) - 1) - 1);
+  const position = gpu.switches.findIndex((other) => switchKey(other) === key);
+  tables.switchPosition.set(key, tables.switches.push(position) - 1);
+}
+
+/** Enters every switch channel in the tables of all its ranks, in one order: they make it together, also those that only listen. */
+function enterSwitches(program: Program, gpus: readonly GpuTables[]): void {
+  const { operandOffset, sourceCount } = program;
+  const known = new Set<string>();
+  for (let i = 0; i < instructionCount(program); i++) {
+    const middle = operandOffset[i] + sourceCount[i];
+    for (const stores of [false, true]) {
+      if (!isGroup(program, i, stores)) continue;
+      const channel = switchChannel(
+        program,
+        stores ? middle : operandOffset[i],
+        stores ? operandOffset[i + 1] : middle,
+      );
+      const key = switchKey(channel);
+      if (known.has(key)) continue;
+      known.add(key);
+      for (const rank of channel.ranks) gpus[rank].switches.push(channel);
+    }
+  }
 }
 
 /** Returns whether an instruction that moves data names its channel: over ports all do, over memory only `get`. */
@@ -452,6 +480,7 @@ function gpuTables(program: Program): GpuTables[] {
     while (semaphores.length <= eventId[event]) semaphores.push(0);
     semaphores[eventId[event]] = eventInitial[event];
   }
+  enterSwitches(program, gpus);
   return gpus;
 }
 

@@ -11,6 +11,19 @@ export interface Part {
   readonly chunks: number;
 }
 
+/** One of the parallel transfers, or all, of an operation that moves packets. -1 (NOWHERE): none. */
+export interface PacketPart {
+  /** Places of its own that are plain, and those that hold packets, of which the sum is taken. */
+  readonly own: readonly number[];
+  readonly read: readonly number[];
+  /** Places of its own where the result goes, plain and as packets. */
+  readonly to: number;
+  readonly kept: number;
+  /** Places of peers to which it goes as packets. */
+  readonly sent: readonly { readonly peer: number; readonly at: number }[];
+  readonly chunks: number;
+}
+
 /** An operation of a thread block. */
 export interface PlanOp {
   readonly op: Op;
@@ -18,7 +31,11 @@ export interface PlanOp {
   /** Peers that it signals, or waits for. */
   readonly channels: readonly Channel[];
   readonly parts: readonly Part[];
+  readonly packets?: readonly PacketPart[];
 }
+
+/** The threads of the block meet. */
+export const NOP: PlanOp = { op: "nop", via: "local", channels: [], parts: [] };
 
 /** A block that is being written, and what has been done in it since its threads last met. */
 interface Writing {
@@ -75,7 +92,7 @@ function add(writing: Writing, op: PlanOp): void {
 /** Lets the threads meet, where something was done since they last did. */
 function meet(writing: Writing): void {
   if (!writing.dirty) return;
-  writing.ops.push({ op: "nop", via: "local", channels: [], parts: [] });
+  writing.ops.push(NOP);
   haveMet(writing);
 }
 
@@ -92,7 +109,7 @@ function haveMet(writing: Writing): void {
 }
 
 /** Returns a list in pieces of at most so many. */
-function pieces<T>(list: readonly T[], most: number): T[][] {
+export function pieces<T>(list: readonly T[], most: number): T[][] {
   return Array.from({ length: Math.ceil(list.length / most) }, (_, k) => list.slice(k * most, (k + 1) * most));
 }
 
@@ -139,10 +156,11 @@ function addPuts(writing: Writing, puts: readonly Put[]): Set<string> {
   return told;
 }
 
-/** Transfers of equally many chunks are parts of one operation. */
+/** Transfers of equally many chunks are parts of one operation; over memory channels, those from one buffer. */
 function addTransfers(writing: Writing, op: Op, via: PeerVia, puts: readonly Put[]): void {
-  for (const size of new Set(puts.map(({ chunks }) => chunks))) {
-    const equal = puts.filter(({ chunks }) => chunks === size);
+  const kindOf = ({ chunks, from }: Put): number => 4 * chunks + (via === "memory" ? from & 3 : 0);
+  for (const kind of new Set(puts.map(kindOf))) {
+    const equal = puts.filter((put) => kindOf(put) === kind);
     for (const piece of pieces(equal, WIDEST)) {
       const parts = piece.map(({ peer, from, to, chunks }) => ({ own: [from], remote: [], to, peer, chunks }));
       add(writing, { op, via, channels: [], parts });

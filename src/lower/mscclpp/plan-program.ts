@@ -1,21 +1,27 @@
 import { type Program, WAIT_BARRIER, WAIT_EVENT } from "../../model/program/program.ts";
 import { type ProgramBuilder, type ProgramHeader, programBuilder } from "../../model/program/program-builder.ts";
-import { bufferOf, indexOf, type Layout, type Shape } from "./layout.ts";
-import type { Channel, Part, PeerVia, PlanOp } from "./operations.ts";
+import { bufferOf, indexOf, type Layout, NOWHERE, type Shape } from "./layout.ts";
+import type { Channel, PacketPart, Part, PeerVia, PlanOp } from "./operations.ts";
 
 /** Operations of the thread blocks of the ranks that have a part in a slice, by rank. */
 export type SliceOps = ReadonlyMap<number, readonly (readonly PlanOp[])[]>;
+
+/** What a plan says of itself. */
+interface PlanName {
+  readonly name: string;
+  readonly inPlace: boolean;
+  readonly protocol?: Program["protocol"];
+}
 
 /** Returns the header of a plan of a collective but for what its blocks say. */
 export function planHeader(
   { collective, rankCount, rootRank }: Shape,
   { inputChunks, outputChunks, chunksOf }: Layout,
-  inPlace: boolean,
-  name: string,
+  { inPlace, name, protocol = "Simple" }: PlanName,
   scratchChunks: Int32Array = new Int32Array(rankCount),
 ): Omit<ProgramHeader, "channelCount"> {
   return {
-    ...{ name, machine: "mscclpp", collective: collective.kind, rootRank, rankCount, protocol: "Simple" },
+    ...{ name, machine: "mscclpp", collective: collective.kind, rootRank, rankCount, protocol },
     ...{ inPlace, outOfPlace: !inPlace, minBytes: null, maxBytes: null, finer: 1 },
     loopChunks: Math.max(inputChunks, outputChunks),
     inputChunks: chunksOf?.input ?? new Int32Array(rankCount).fill(inputChunks),
@@ -94,17 +100,41 @@ interface Placed {
 
 function addOperation(builder: ProgramBuilder, channels: Channels, placed: Placed): void {
   const { slice, rank, step, barrier } = placed;
-  const { op, via, parts, channels: peers } = placed.op;
+  const { op, via, parts, channels: peers, packets = [] } = placed.op;
   const waited = ({ peer, via: by }: Channel) => ({ kind: WAIT_EVENT, on: channels.event(slice, rank, peer, by) });
   const posted = ({ peer, via: by }: Channel) => channels.event(slice, peer, rank, by);
   if (op === "wait" || op === "rlxwait") builder.add({ op, step, via, waits: peers.map(waited) });
   else if (op === "signal" || op === "rlxsignal") builder.add({ op, step, via, posts: peers.map(posted) });
   else if (op === "barrier") builder.add({ op, step, waits: [{ kind: WAIT_BARRIER, on: barrier }] });
-  else if (parts.length === 0) builder.add({ op, step, via });
+  else if (parts.length + packets.length === 0) builder.add({ op, step, via });
   for (const part of parts) {
     const posts = op === "pws" && part.peer !== null ? [posted({ peer: part.peer, via: "port" })] : [];
     builder.add({ op, step, via, posts, ...operandsOf(rank, part) });
   }
+  for (const part of packets) {
+    // proxies need a channel, though nobody waits on it
+    if (via === "port") for (const { peer } of part.sent) channels.event(0, peer, rank, via);
+    builder.add({ op, step, via, ...packetOperandsOf(rank, part) });
+  }
+}
+
+function packetOperandsOf(rank: number, { own, read, to, kept, sent, chunks }: PacketPart) {
+  const plain = (at: number) => ({ rank, buffer: bufferOf(at), index: indexOf(at) });
+  const packet = (owner: number, at: number) => ({
+    rank: owner,
+    buffer: bufferOf(at),
+    index: indexOf(at),
+    packet: true,
+  });
+  return {
+    chunks,
+    sources: [...own.map(plain), ...read.map((at) => packet(rank, at))],
+    destinations: [
+      ...(to === NOWHERE ? [] : [plain(to)]),
+      ...(kept === NOWHERE ? [] : [packet(rank, kept)]),
+      ...sent.map(({ peer, at }) => packet(peer, at)),
+    ],
+  };
 }
 
 function operandsOf(rank: number, { own, remote, to, peer, chunks }: Part) {

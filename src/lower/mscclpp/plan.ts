@@ -2,33 +2,21 @@ import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { isJoint } from "../../model/joint/joint-schedule.ts";
-import { type Op, type Program, WAIT_EVENT } from "../../model/program/program.ts";
-import { type Operand, type ProgramBuilder, programBuilder } from "../../model/program/program-builder.ts";
+import type { Program } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
-import { inLinks, isNpu, outLinks, type Topology } from "../../model/topology/topology.ts";
-import { expandTrees } from "../../model/trees/tree-expansion.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
-import { trafficSaved } from "../../model/trees/tree-multicast.ts";
 import { anyMovesOf, becomesCustom, type LoweredSchedule } from "../any-moves.ts";
 import { cutBlocks, tableOf } from "../custom.ts";
 import type { Moves } from "../moves.ts";
 import type { RunCut } from "../runs.ts";
 import { layoutFor, partOfChunk } from "./custom-layout.ts";
-import {
-  bufferOf,
-  dealt,
-  indexOf,
-  type Levels,
-  layoutOf,
-  levelsOf,
-  type Problem,
-  place,
-  type Shape,
-  unitsOf,
-} from "./layout.ts";
+import { bufferOf, dealt, type Levels, levelsOf, type Problem, place, unitsOf } from "./layout.ts";
 import type { PlanOp } from "./operations.ts";
+import { packetOpsOf } from "./packets.ts";
 import { planHeader, planProgram, type SliceOps } from "./plan-program.ts";
 import { type SlicedOps, sliceOpsOf } from "./slices.ts";
+import { BLOCKS_OVER_BOXES, switchPlan, switchWork } from "./switch-plan.ts";
 
 /** Far more than an executor has room for; what is within is refused with what helps. */
 const MOST_INSTANCES = 1024;
@@ -38,7 +26,7 @@ export interface PlanOptions {
   readonly placement: "in" | "out";
   /** Returns the box of a rank: ranks of one box reach each other's memory. By default groups of the network's nodes. */
   readonly nodeOf?: (rank: number) => unknown;
-  /** "Simple": packets (LL) are not made. */
+  /** "LL": all data travels as packets, which carry their flags; default "Simple". LL128 is none of MSCCL++. */
   readonly protocol?: Program["protocol"];
   readonly name?: string;
   /** Equal parts of every chunk, each with thread blocks of its own; by default so many that there are about 8 blocks. */
@@ -71,26 +59,51 @@ export function lowerToPlan(schedule: LoweredSchedule, options: PlanOptions): Pr
   const { topology, collective } = schedule;
   const { placement, instances, name = collective.kind, throughSwitch = true } = options;
   const nodeOf = options.nodeOf ?? boxesOf(topology, collective.groupMembers);
-  const shares = throughSwitch && isTreeFlow(schedule) ? sharesThroughSwitch(schedule, nodeOf) : null;
-  if (shares === null) return planOf(anyMovesOf(schedule, RUNS), { ...options, name, nodeOf });
-  return switchPlan(collective, shares, { name, inPlace: placement === "in", blocks: instances ?? USUAL_BLOCKS });
+  const work = throughSwitch && isTreeFlow(schedule) ? switchWork(schedule, nodeOf) : null;
+  if (work === null) return planOf(anyMovesOf(schedule, RUNS), { ...options, name, nodeOf });
+  if (options.protocol === "LL")
+    throw new InputError(optionName("protocol"), "Simple for what a switch sums or stores to all", "LL");
+  return switchPlan(collective, work, {
+    name,
+    inPlace: placement === "in",
+    blocks: instances ?? (work.boxes.length === 1 ? USUAL_BLOCKS : BLOCKS_OVER_BOXES),
+  });
 }
 
-/** Returns the shares of trees that one switch's multicasts can stand for; null where there are none. */
-function sharesThroughSwitch(flow: TreeFlow, nodeOf: (rank: number) => unknown): Int32Array | null {
-  const oneBox = flow.collective.groupMembers.every((_, rank) => nodeOf(rank) === nodeOf(0));
-  return oneBox ? switchShares(flow) : null;
-}
-
-/** Returns whether trees become multicasts of one switch in an MSCCL++ plan. O(links of all edges of all images). */
+/** Returns whether switches do the work of trees in an MSCCL++ plan. O(links of all edges of all images). */
 export const goesThroughSwitch = (flow: TreeFlow): boolean =>
-  sharesThroughSwitch(flow, boxesOf(flow.topology, flow.collective.groupMembers)) !== null;
+  switchWork(flow, boxesOf(flow.topology, flow.collective.groupMembers)) !== null;
 
 function checkOptions({ instances, protocol }: PlanOptions): void {
   if (instances !== undefined && !(Number.isSafeInteger(instances) && instances >= 1 && instances <= MOST_INSTANCES)) {
     throw new InputError(optionName("instances"), `an integer in 1 .. ${MOST_INSTANCES}`, instances).as("out-of-range");
   }
-  if (protocol !== undefined && protocol !== "Simple") throw new InputError("protocol", '"Simple"', protocol);
+  if (protocol === "LL128")
+    throw new InputError(
+      optionName("protocol"),
+      "Simple or LL for an MSCCL++ plan, which has no other packets,",
+      protocol,
+    );
+}
+
+/** Collectives in which every rank ends after all others have begun. */
+const MUTUAL: ReadonlySet<string> = new Set(["allreduce", "allgather", "reducescatter", "alltoall"]);
+
+/** Returns whether plans of a collective can be in packets (LL). */
+export const takesPackets = (kind: Collective["kind"]): boolean => MUTUAL.has(kind);
+
+/**
+ * Throws InputError where a rank could be two calls ahead of another: packets have two halves of scratch, one for every second
+ * call, and nothing but the data tells a writer that the last but one was read.
+ */
+function checkPackets({ collective: { kind } }: Moves): void {
+  if (takesPackets(kind)) return;
+  const mutual = [...MUTUAL].join(", ");
+  throw new InputError(
+    optionName("protocol"),
+    `Simple for a collective in which ranks do not wait for all others (LL is for ${mutual}: its scratch has room for two calls)`,
+    `LL for ${kind}`,
+  );
 }
 
 function boxesOf({ nodeTraits }: Topology, members: Int32Array): (rank: number) => unknown {
@@ -100,21 +113,27 @@ function boxesOf({ nodeTraits }: Topology, members: Int32Array): (rank: number) 
 /** Returns the plan of moves between ranks; as `lowerToPlan`. All ranks are of one box where `nodeOf` is left out. */
 export function planOf(moves: Moves, options: PlanOptions): Program {
   checkOptions(options);
-  const { placement, nodeOf = () => null, name = moves.collective.kind } = options;
+  const { placement, nodeOf = () => null, name = moves.collective.kind, protocol = "Simple" } = options;
   const inPlace = placement === "in";
+  const packets = protocol === "LL";
+  if (packets) checkPackets(moves);
   const via: Problem["via"] = (rank, peer) => (nodeOf(rank) === nodeOf(peer) ? "memory" : "port");
   const base = { moves, layout: layoutFor(moves, inPlace), levels: levelsOf(moves), via };
-  const { problem, sliceOfMove, slices, made } = fewestSlices(base);
+  const opsOf = packets ? packetOpsOf : sliceOpsOf;
+  // what is only read is a contribution
+  const ways = packets ? PACKET_WAYS : WAYS.filter(({ reads, spread }) => moves.reduces.includes(1) || reads || spread);
+  const { problem, sliceOfMove, slices, made } = fewestSlices(base, ways, opsOf);
   const wanted = options.instances ?? Math.max(1, Math.floor(USUAL_BLOCKS / slices));
   for (let instances = wanted; ; instances = Math.floor(instances / 2)) {
     const whole = instancesOf(problem, sliceOfMove, slices, instances, inPlace);
     const { ops, scratchChunks } =
-      instances === 1 ? made : (sliceOpsOf(whole.problem, whole.sliceOfMove, slices * instances) as SlicedOps);
+      instances === 1 ? made : (opsOf(whole.problem, whole.sliceOfMove, slices * instances) as SlicedOps);
     const excess = excessOf(ops, moves.rankCount);
     if (excess !== null && options.instances === undefined && instances > 1) continue;
     if (excess !== null) throw excessError(excess);
     const { moves: cut, layout } = whole.problem;
-    const header = planHeader(cut, layout, inPlace, name, scratchChunks);
+    const named = planHeader(cut, layout, { inPlace, name, protocol }, scratchChunks);
+    const header = packets ? { ...named, maxBytes: mostBytesOf(named) } : named;
     return planProgram(ops, cut.blocks === undefined ? header : { ...header, table: tableOf(cut, cut.blocks) });
   }
 }
@@ -127,6 +146,11 @@ interface Deal {
   readonly made: SlicedOps;
 }
 
+interface Way extends Pick<Problem, "reads" | "spread"> {
+  /** What moves one chunk stays together. */
+  readonly coarse: boolean;
+}
+
 /** In the order in which they are tried: few units and reading of peers' memory make the faster plans, barriers slower ones. */
 const WAYS = [
   { coarse: true, reads: true, spread: false },
@@ -135,6 +159,21 @@ const WAYS = [
   { coarse: false, reads: false, spread: false },
   { coarse: true, reads: false, spread: true },
 ] as const;
+
+/** Packets are never read elsewhere, and blocks that share peers need no barriers for them. */
+const PACKET_WAYS = [WAYS[0], WAYS[2]] as const;
+
+/** Scratch holds, for each of two calls, a place and its flags. */
+const SCRATCH_PER_CHUNK = 4;
+
+/** Returns the greatest size for which 32-bit offsets reach all packets; null: any. */
+function mostBytesOf({ scratchChunks, loopChunks }: Pick<Program, "scratchChunks" | "loopChunks">): number | null {
+  const { reachBytes, alignmentBytes } = MSCCLPP_RUNTIME;
+  const most = scratchChunks.reduce((a, b) => Math.max(a, b), 0);
+  if (SCRATCH_PER_CHUNK * most <= loopChunks) return null;
+  const step = loopChunks * alignmentBytes;
+  return Math.floor((reachBytes / (SCRATCH_PER_CHUNK * most)) * (loopChunks / step)) * step;
+}
 
 const ratio = ({ need, limit }: Excess): number => need / limit;
 
@@ -145,14 +184,11 @@ const FAR_TOO_MUCH = 2;
  * Returns a deal of the moves to few slices that keep the limits: the fewest that do among those tried, in the first way in
  * which the most slices do. Throws InputError where there is none.
  */
-function fewestSlices(base: Omit<Problem, "reads" | "spread">): Deal {
-  const sums = base.moves.reduces.includes(1);
-  // what is only read is a contribution
-  const ways = WAYS.filter(({ reads, spread }) => sums || reads || spread);
-  const found = dealIn(ways, base, isFarTooMuch, []);
+function fewestSlices(base: Omit<Problem, "reads" | "spread">, ways: readonly Way[], opsOf: OpsOf): Deal {
+  const found = dealIn(ways, base, opsOf, isFarTooMuch, []);
   if (found !== null) return found;
   const excesses: Excess[] = [];
-  dealIn(ways, base, () => false, excesses);
+  dealIn(ways, base, opsOf, () => false, excesses);
   throw excessError(excesses.reduce((least, other) => (ratio(other) < ratio(least) ? other : least)));
 
   function isFarTooMuch(first: SliceOps): boolean {
@@ -161,10 +197,14 @@ function fewestSlices(base: Omit<Problem, "reads" | "spread">): Deal {
   }
 }
 
+/** Makes operations of slices; null where those of the first are too many. */
+type OpsOf = typeof sliceOpsOf;
+
 /** Returns the deal, or null where there is none; by what those exceed limits that are looked at to the end goes into `excesses`. */
 function dealIn(
-  ways: readonly (typeof WAYS)[number][],
+  ways: readonly Way[],
   base: Omit<Problem, "reads" | "spread">,
+  opsOf: OpsOf,
   isFarTooMuch: (first: SliceOps) => boolean,
   excesses: Excess[],
 ): Deal | null {
@@ -176,7 +216,7 @@ function dealIn(
       let least = Number.POSITIVE_INFINITY;
       for (const inTurns of [true, false]) {
         const sliceOfMove = dealt(units, slices, inTurns);
-        const made = sliceOpsOf(problem, sliceOfMove, slices, isFarTooMuch);
+        const made = opsOf(problem, sliceOfMove, slices, isFarTooMuch);
         if (made === null) continue;
         const excess = excessOf(made.ops, problem.moves.rankCount);
         if (excess === null) return { problem, sliceOfMove, slices, made };
@@ -196,44 +236,6 @@ function dealIn(
     return last;
   }
   return null;
-}
-
-/**
- * Returns how many of the data's equal chunks each rank loads and stores through the switch, [ranks]: in proportion to the
- * copies of the trees that are rooted there. Null where a switch cannot do what the trees do: where it must duplicate
- * (all-gather, broadcast, all-reduce), sum (all-reduce), and be linked to every rank both ways, and where that saves nothing.
- * O(links of all edges of all images).
- */
-function switchShares(flow: TreeFlow): Int32Array | null {
-  const { topology, collective } = flow;
-  const { kind, groupMembers } = collective;
-  if (kind !== "allgather" && kind !== "broadcast" && kind !== "allreduce") return null;
-  const able = hasCommonSwitch(topology, groupMembers, kind === "allreduce");
-  if (!able || trafficSaved(flow) === null) return null;
-  const [forest] = expandTrees(flow).forests;
-  const rankOf = new Map(Array.from(groupMembers, (npu, rank) => [npu, rank]));
-  const copies = new Int32Array(groupMembers.length);
-  forest.root.forEach((npu, tree) => {
-    copies[rankOf.get(npu) as number] += forest.copies[tree];
-  });
-  const divisor = copies.reduce(greatestDivisor, 0);
-  return copies.map((many) => many / divisor);
-}
-
-const greatestDivisor = (a: number, b: number): number => (b === 0 ? a : greatestDivisor(b, a % b));
-
-/** Returns whether some switch that duplicates (and sums) has links from and to all members. O(links). */
-function hasCommonSwitch(topology: Topology, members: Int32Array, sums: boolean): boolean {
-  const { nodeTraits, linkSource, linkTarget } = topology;
-  const [from, to] = [outLinks(topology), inLinks(topology)];
-  return nodeTraits.some(({ multicast, aggregation }, node) => {
-    if (isNpu(topology, node) || multicast !== true || (sums && aggregation !== true)) return false;
-    const sources = new Set(Array.from(to.links.subarray(to.offset[node], to.offset[node + 1]), (l) => linkSource[l]));
-    const targets = new Set(
-      Array.from(from.links.subarray(from.offset[node], from.offset[node + 1]), (l) => linkTarget[l]),
-    );
-    return members.every((npu) => sources.has(npu) && targets.has(npu));
-  });
 }
 
 /**
@@ -321,8 +323,9 @@ function peersOf(ops: readonly PlanOp[], via: "memory" | "port"): number {
   const peers = new Set<number>();
   for (const op of ops) {
     for (const channel of op.channels) if (channel.via === via) peers.add(channel.peer);
-    if (op.op !== "pws" || via !== "port") continue;
+    if (op.via !== "port" || via !== "port") continue;
     for (const { peer } of op.parts) if (peer !== null) peers.add(peer);
+    for (const { sent } of op.packets ?? []) for (const { peer } of sent) peers.add(peer);
   }
   return peers.size;
 }
@@ -336,6 +339,7 @@ function remotesOf(ops: readonly PlanOp[], via: "memory" | "port"): number {
       if (peer !== null) buffers.add(place(bufferOf(to), peer));
       for (const read of remote) buffers.add(place(bufferOf(read.at), read.peer));
     }
+    for (const { sent } of op.packets ?? []) for (const { peer, at } of sent) buffers.add(place(bufferOf(at), peer));
   }
   return buffers.size;
 }
@@ -348,91 +352,4 @@ function excessError({ limit, what, need, rank }: Excess): InputError {
     `at most ${limit} ${what}`,
     `${need} at gpu ${rank}: ${help}`,
   ).as("out-of-range");
-}
-
-interface SwitchPlanOptions {
-  readonly name: string;
-  readonly inPlace: boolean;
-  /** Thread blocks of each rank, which share its work equally. */
-  readonly blocks: number;
-}
-
-/**
- * Returns the plan in which every rank stores its share to all ranks at once through a switch (gstore), or, of an all-reduce,
- * lets the switch sum its share over all ranks and store the sum to all (glres). A thread block meets those of the other ranks
- * with its number, does its part, and meets them again. O(ranks * blocks * (ranks, or its logarithm where there are many)).
- */
-function switchPlan(collective: Collective, shares: Int32Array, options: SwitchPlanOptions): Program {
-  const { name, inPlace, blocks } = options;
-  const rankCount = shares.length;
-  const all = shares.reduce((sum, share) => sum + share, 0);
-  const gathers = collective.kind === "allgather";
-  const shape: Shape = {
-    ...{ collective, rankCount, rootRank: collective.rootRank, chunkCount: all * blocks },
-    chunksPerBlock: gathers ? shares[0] * blocks : all * blocks,
-  };
-  const layout = layoutOf(shape, inPlace);
-  const builder = programBuilder();
-  const meet = meetingsOf(builder, rankCount);
-  let before = 0;
-  for (let rank = 0; rank < rankCount; rank++) {
-    builder.addRank();
-    for (let block = 0; block < blocks; block++) {
-      builder.addBlock({ id: block });
-      const first = gathers ? (rank * blocks + block) * shares[rank] : block * all + before;
-      meet(rank, block, "rlxsignal", "rlxwait");
-      if (shares[rank] > 0) {
-        const places = Array.from(shares, (_, r): [number, number] => [layout.start(r, first), layout.end(r, first)]);
-        const operand = (at: number, r: number): Operand => ({ rank: r, buffer: bufferOf(at), index: indexOf(at) });
-        const sums = collective.reduces;
-        builder.add({
-          ...{ op: sums ? "glres" : "gstore", via: "switch", chunks: shares[rank] },
-          sources: sums ? places.map(([start], r) => operand(start, r)) : [operand(places[rank][0], rank)],
-          destinations: places.map(([, end], r) => operand(end, r)),
-        });
-        builder.add({ op: "nop" });
-      }
-      meet(rank, block, "signal", "wait");
-    }
-    before += shares[rank];
-  }
-  return builder.build({ ...planHeader(shape, layout, inPlace, name), channelCount: blocks });
-}
-
-type Meeting = (rank: number, block: number, signal: Op, wait: Op) => void;
-
-/**
- * Returns what makes a block meet those of all ranks with its number. Where a block has channels to all of them, they signal
- * each other; else, in round k, each signals the rank 2^k after it, so that the last has heard, by others, of all (Hensgen,
- * Finkel and Manber 1988: dissemination).
- */
-function meetingsOf(builder: ProgramBuilder, ranks: number): Meeting {
-  const { channelsPerBlock, channelsPerOp } = MSCCLPP_RUNTIME;
-  const events = new Map<string, number>();
-  const event = (rank: number, peer: number, id: number): number => {
-    const key = `${rank} ${peer} ${id}`;
-    const known = events.get(key) ?? builder.addEvent({ rank, peer, id, via: "memory" });
-    events.set(key, known);
-    return known;
-  };
-  const distances = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, k) => from + k);
-  const together: number[][] = [];
-  if (ranks - 1 <= channelsPerBlock) {
-    for (let d = 1; d < ranks; d += channelsPerOp) together.push(distances(d, Math.min(ranks, d + channelsPerOp)));
-  }
-  const rounds: number[][][] = together.length > 0 ? [together] : [];
-  if (rounds.length === 0) for (let d = 1; d < ranks; d *= 2) rounds.push([[d]]);
-  return (rank, block, signal, wait) => {
-    for (const pieces of rounds) {
-      const via = "memory";
-      for (const piece of pieces) {
-        builder.add({ op: signal, via, posts: piece.map((d) => event((rank + d) % ranks, rank, block)) });
-      }
-      for (const piece of pieces) {
-        const waits = piece.map((d) => ({ kind: WAIT_EVENT, on: event(rank, (rank + ranks - d) % ranks, block) }));
-        builder.add({ op: wait, via, waits });
-      }
-      builder.add({ op: "nop" });
-    }
-  };
 }

@@ -1,17 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { SCRATCH } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
-import type { Moves } from "../moves.ts";
-import {
-  bufferOf,
-  type Layout,
-  movesOfSlices,
-  NOWHERE,
-  type PlanState,
-  type Problem,
-  place,
-  planState,
-} from "./layout.ts";
+import { bufferOf, movesOfSlices, NOWHERE, type PlanState, type Problem, place, planState } from "./layout.ts";
 import {
   addCopy,
   addOnce,
@@ -52,19 +42,25 @@ export function sliceOpsOf(
     ranks.push(phasesOf(state, own));
     if (ranks.length === 1 && tooMuch(opsOf(ranks[0]))) return null;
   }
-  addOwnCopies(problem.moves, problem.layout, sliceOfMove, ranks);
+  eachOwnCopy(problem, sliceOfMove, slices, (slice, rank, from, to) => {
+    addCopy(rankIn(ranks[slice], rank).first, from, to);
+  });
   return { ops: ranks.map(opsOf), scratchChunks: state.scratchChunks };
 }
 
-/** Adds the copies of what ranks have from the start and must have elsewhere: in the slice that sends it, else in turns. */
-function addOwnCopies(
-  { source, chunk, chunks, rankCount, chunkCount, target }: Moves,
-  { start, end }: Layout,
+/**
+ * Calls with every chunk that a rank has from the start, must have elsewhere and does not get from others: in the slice that sends
+ * it, else in turns. O(ranks * chunks + chunks of all moves).
+ */
+export function eachOwnCopy(
+  { moves, layout }: Problem,
   sliceOfMove: Int32Array,
-  ranks: readonly Map<number, RankPhases>[],
+  slices: number,
+  use: (slice: number, rank: number, from: number, to: number) => void,
 ): void {
+  const { source, chunk, chunks, rankCount, chunkCount, target } = moves;
   const arrives = new Uint8Array(rankCount * chunkCount);
-  const slice = Int32Array.from(arrives, (_, k) => (k % chunkCount) % ranks.length);
+  const slice = Int32Array.from(arrives, (_, k) => (k % chunkCount) % slices);
   for (let move = source.length - 1; move >= 0; move--) {
     const [from, to] = [source[move] * chunkCount, target[move] * chunkCount];
     for (let c = chunk[move]; c < chunk[move] + chunks[move]; c++) {
@@ -74,9 +70,9 @@ function addOwnCopies(
   }
   for (let k = 0; k < arrives.length; k++) {
     const [rank, c] = [Math.floor(k / chunkCount), k % chunkCount];
-    const [from, to] = [start(rank, c), end(rank, c)];
+    const [from, to] = [layout.start(rank, c), layout.end(rank, c)];
     if (arrives[k] === 1 || from === NOWHERE || to === NOWHERE || from === to) continue;
-    addCopy(rankIn(ranks[slice[k]], rank).first, from, to);
+    use(slice[k], rank, from, to);
   }
 }
 
@@ -149,22 +145,39 @@ interface Slice {
  */
 function phasesOf(state: PlanState, moves: readonly number[]): Map<number, RankPhases> {
   const slice: Slice = { state, ranks: new Map(), open: new Map(), underWay: new Map(), astray: [] };
-  const { sent, received } = state.levels;
-  const { target, chunk } = state.moves;
+  byLevel(state, moves, {
+    send(level) {
+      slice.open.clear();
+      for (const move of level) send(slice, move);
+    },
+    receive: (level) => receive(slice, level),
+  });
+  bringHome(slice);
+  return slice.ranks;
+}
+
+/**
+ * Calls with the moves that are sent, and then with those that are received, at each level; each list by targets and chunks.
+ * O(moves log moves).
+ */
+export function byLevel(
+  { levels: { sent, received }, moves: { target, chunk } }: Problem,
+  moves: readonly number[],
+  use: { readonly send: (level: readonly number[]) => void; readonly receive: (level: readonly number[]) => void },
+): void {
   const byTarget = [...moves].sort((a, b) => target[a] - target[b] || chunk[a] - chunk[b] || a - b);
   const departures = byTarget.slice().sort((a, b) => sent[a] - sent[b]);
   const arrivals = byTarget.slice().sort((a, b) => received[a] - received[b]);
   let [d, a] = [0, 0];
   while (a < arrivals.length) {
     const level = d < departures.length ? Math.min(sent[departures[d]], received[arrivals[a]]) : received[arrivals[a]];
-    slice.open.clear();
-    for (; d < departures.length && sent[departures[d]] === level; d++) send(slice, departures[d]);
-    const here: number[] = [];
-    for (; a < arrivals.length && received[arrivals[a]] === level; a++) here.push(arrivals[a]);
-    receive(slice, here);
+    let [nextD, nextA] = [d, a];
+    while (nextD < departures.length && sent[departures[nextD]] === level) nextD++;
+    while (nextA < arrivals.length && received[arrivals[nextA]] === level) nextA++;
+    use.send(departures.slice(d, nextD));
+    use.receive(arrivals.slice(a, nextA));
+    [d, a] = [nextD, nextA];
   }
-  bringHome(slice);
-  return slice.ranks;
 }
 
 /** Returns what a rank does in the slice. */

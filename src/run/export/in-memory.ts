@@ -146,7 +146,7 @@ export async function exportInMemory(
       ? (exporter.synthesize ?? synthesized)(world, subject.topology)
       : subject;
   const { bytes, what, notes, facts } = bySize
-    ? await writeSizes(world, async () => networkOf(subject), path)
+    ? await writeSizes(world, exporter, async () => networkOf(subject), path)
     : await exportTo(exporter, world, await made(), path);
   return { files, bytes, what, notes: notes ?? [], facts: facts ?? {} };
 }

@@ -103,7 +103,7 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
     name: "mscclpp-json",
     runs: true,
     extension: ".json",
-    description: "an execution plan for MSCCL++",
+    description: "an execution plan for MSCCL++; several by size: --sizes",
     takes: ["placement", "instances", "protocol", "minBytes", "maxBytes"],
     lacks: (schedule) => {
       const lack = lacksMessages(schedule);

@@ -1,5 +1,6 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { planSelectorText } from "../../export/programs/mscclpp-select.ts";
 import { formatSize } from "../../model/numbers/units.ts";
 import { RUNTIMES } from "../../model/program/runtimes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -13,25 +14,39 @@ import type { Exporter, Written } from "./exporter.ts";
 import type { World } from "./world.ts";
 
 /** Returns the name of a range's file; names sort as sizes do, for runtimes take the first file that fits. */
-function fileNameOf({ made }: SizeRange, at: number, ranges: number): string {
-  return `${`${at + 1}`.padStart(`${ranges}`.length, "0")}-${made.program.name}.xml`;
+function fileNameOf({ made }: SizeRange, at: number, ranges: number, extension: string): string {
+  return `${`${at + 1}`.padStart(`${ranges}`.length, "0")}-${made.program.name}${extension}`;
 }
+
+/** Formats of programs for sizes. */
+const BY_SIZE = ["msccl-xml", "mscclpp-json"];
+
+/** Makes the plans of a folder known to MSCCL++. */
+const SELECTOR = "plans.py";
 
 /** Returns whether --sizes asks for several programs. Throws InputError beside a format that has none. */
 export function sizesAsked({ name }: Exporter, options: Options): boolean {
   const sizes = textOf(options, "sizes");
-  if (sizes !== undefined && name !== "msccl-xml")
-    throw new InputError(optionName("sizesBytes"), `${optionName("to")} msccl-xml beside it`, sizes).as("not-alone");
+  if (sizes !== undefined && !BY_SIZE.includes(name))
+    throw new InputError(optionName("sizesBytes"), `${optionName("to")} ${BY_SIZE.join(" or ")} beside it`, sizes).as(
+      "not-alone",
+    );
   return sizes !== undefined;
 }
 
 /**
- * Writes a folder with the best program for each of --sizes (`banyan export TOPO --to msccl-xml --sizes ...`). The network is
- * asked for once the rest is known to be right. Throws InputError, and as programsBySize does.
+ * Writes a folder with the best program for each of --sizes (`banyan export TOPO --to msccl-xml --sizes ...`), of MSCCL++ plans also what makes
+ * them known to it. The network is asked for once the rest is known to be right. Throws InputError, and as programsBySize does.
  */
-export async function writeSizes(world: World, network: () => Promise<Topology>, path: string): Promise<Written> {
+export async function writeSizes(
+  world: World,
+  { name: format, extension }: Exporter,
+  network: () => Promise<Topology>,
+  path: string,
+): Promise<Written> {
   const { options, signal } = world;
-  const dialect = dialectOf(world.options);
+  const plans = format === "mscclpp-json";
+  const runtime = plans ? "mscclpp" : dialectOf(world.options);
   refuseOptions(
     options,
     ["size", "minBytes", "maxBytes"],
@@ -60,15 +75,14 @@ export async function writeSizes(world: World, network: () => Promise<Topology>,
         signal,
         onProgress: (step) => world.progress(progressOf(step)),
       },
-      programOptions(world.options, dialect),
+      programOptions(world.options, runtime),
     ),
   );
   const files = ranges.map((range, i) => ({
-    name: fileNameOf(range, i, ranges.length),
+    name: fileNameOf(range, i, ranges.length, extension),
     parts: range.made.parts(),
   }));
-  const bytes = folder.write(files);
-  const { title, files: most } = RUNTIMES[dialect] as { readonly title: string; readonly files: number };
+  const bytes = folder.write(plans ? [...files, selectorOf(files, ranges, topology)] : files);
   const notes = ranges.map((range, i) => {
     const sizes = range.sizesBytes.map(formatSize).join(", ");
     const at = range.sizesBytes.length > 1 ? ` at ${formatSize(range.sizesBytes[0] as number)}` : "";
@@ -78,10 +92,15 @@ export async function writeSizes(world: World, network: () => Promise<Topology>,
     ranges.flatMap(({ passedOver }) => passedOver.map(({ algorithm: by, reason }) => [by, reason] as const)),
   );
   for (const [by, reason] of unused) notes.push(`left out: ${by}: ${reason}`);
-  if (ranges.length > most) notes.push(`${title} loads at most ${most} files: name those that it is to load`);
+  if (plans)
+    notes.push(`${SELECTOR}: register(rank) makes them known to MSCCL++, which takes one for each call by its size`);
+  else {
+    const { title, files: most } = RUNTIMES[runtime] as { readonly title: string; readonly files: number };
+    if (ranges.length > most) notes.push(`${title} loads at most ${most} files: name those that it is to load`);
+  }
   return {
     bytes,
-    what: count(files.length, "file"),
+    what: count(files.length, plans ? "plan" : "file"),
     notes,
     facts: {
       files: ranges.map(({ minBytes, maxBytes, algorithm: by, us, passedOver }, i) => ({
@@ -94,4 +113,21 @@ export async function writeSizes(world: World, network: () => Promise<Topology>,
       })),
     },
   };
+}
+
+/** Returns the file that makes plans known: for the ranks, and as many of them in a box as in the first one's. */
+function selectorOf(
+  files: readonly { readonly name: string }[],
+  ranges: readonly SizeRange[],
+  { nodeTraits, npuCount }: Topology,
+) {
+  const group = nodeTraits[0].group ?? null;
+  const inBox = nodeTraits.slice(0, npuCount).filter((traits) => (traits.group ?? null) === group).length;
+  const { rankCount } = (ranges[0] as SizeRange).made.program;
+  const text = planSelectorText({
+    plans: files.map(({ name }) => name),
+    rankCount,
+    ranksPerBox: Math.min(inBox, rankCount),
+  });
+  return { name: SELECTOR, parts: [text] };
 }

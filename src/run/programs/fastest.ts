@@ -1,6 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { kindOf } from "../../kinds/kinds.ts";
 import { becomesCustom } from "../../lower/any-moves.ts";
+import { goesThroughSwitch, takesPackets } from "../../lower/mscclpp/plan.ts";
 import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
 import { toUs } from "../../model/numbers/units.ts";
 import { instructionCount, type Program } from "../../model/program/program.ts";
@@ -31,6 +32,19 @@ function shapesOf(given: GivenSchedule, { parts, joining, passing }: ProgramOpti
     return cuts.flatMap((cut) => steps.map((step) => ({ ...step, ...cut, order: "simulated" })));
   if (isJoint(schedule) || !isTreeFlow(schedule)) return steps.map((step) => ({ ...step, order: "simulated" }));
   return parts === undefined ? [...cuts, ...steps.map((step) => ({ ...step, lanes: false }))] : cuts;
+}
+
+/** Returns how a schedule becomes an MSCCL++ plan: with both protocols and different numbers of instances, unless they are said. */
+function planTargets(given: GivenSchedule, target: ProgramOptions): ProgramOptions[] {
+  const schedule = loweredOf(given);
+  const isTable = isJoint(schedule) || becomesCustom(schedule);
+  const bySwitch = !isTable && target.throughSwitch !== false && isTreeFlow(schedule) && goesThroughSwitch(schedule);
+  const inPackets = !isTable && !bySwitch && target.protocol === undefined && takesPackets(schedule.collective.kind);
+  const protocols = inPackets ? (["Simple", "LL"] as const) : [target.protocol ?? "Simple"];
+  const instances = target.instances === undefined ? [undefined, 1, ...INSTANCES_TRIED] : [target.instances];
+  return instances.flatMap((count) =>
+    protocols.map((protocol) => ({ ...target, protocol, ...(count === undefined ? {} : { instances: count }) })),
+  );
 }
 
 /** The usual answer is taken unless another is better by more than this share. */
@@ -82,6 +96,7 @@ export function fastestProgram(
         return null;
       }
       const { sizeBytes, rankToNpu } = comparedCall(program, schedule);
+      if (callOf(program, schedule).sizeBytes > (program.maxBytes ?? LONG)) return null;
       const { ps, messages, instructions } = simulateProgram(program, schedule.topology, { sizeBytes, rankToNpu });
       work += messages + instructions;
       found.push({ program, options, us: toUs(ps) });
@@ -98,7 +113,7 @@ export function fastestProgram(
       undefined,
     );
   const { runtime } = target;
-  if (runtime === "mscclpp") tryOne(target, () => lowered(schedule, target));
+  if (runtime === "mscclpp") for (const one of planTargets(schedule, target)) tryOne(one, () => lowered(schedule, one));
   else {
     // RCCL has LL128 on some GPUs only
     const protocols = PROTOCOLS.filter((one) => runtime !== "rccl" || one !== "LL128");

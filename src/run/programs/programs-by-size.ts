@@ -2,6 +2,7 @@ import { InfeasibleError, InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { Engine } from "../../engine/types.ts";
 import { formatSize } from "../../model/numbers/units.ts";
+import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { ProgramOptions } from "../../request/from-texts.ts";
 import { askedOf } from "../../request/maker-options.ts";
@@ -75,6 +76,7 @@ async function choiceFor(
   const { algorithms, sizesBytes: _, onProgress, ...rest } = options;
   const { candidates, leftOut } = candidatesFor(topology, { ...rest, sizeBytes }, algorithms);
   const found: (Omit<Choice, "passedOver"> & { readonly divides: boolean })[] = [];
+  const unitBytes = target.runtime === "mscclpp" ? MSCCLPP_RUNTIME.alignmentBytes : ELEMENT_BYTES;
   const refused = new Map(leftOut.map(({ algorithm, reason }) => [algorithm, reason]));
   for (const [done, algorithm] of candidates.entries()) {
     onProgress?.({ phase: `try ${algorithm.name} at ${formatSize(sizeBytes)}`, done, total: candidates.length });
@@ -85,10 +87,10 @@ async function choiceFor(
         found.push({
           sizeBytes,
           algorithm: algorithm.name,
-          us: us ?? programUs(made.program, result.schedule, sizeBytes),
+          us: us ?? programUs(made.program, result.schedule),
           result,
           target: lowered,
-          divides: sizeBytes % (made.program.loopChunks * ELEMENT_BYTES) === 0,
+          divides: sizeBytes % (made.program.loopChunks * unitBytes) === 0,
         });
       } catch (error) {
         if (!isRefusal(error)) throw error;

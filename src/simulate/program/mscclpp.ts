@@ -380,15 +380,16 @@ function transferOf(machine: Machine, i: number, rank: number, turn: number, now
   const group = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, k) => ({ npu: npuOfRank[operandRank[from + k]], operand: from + k }));
   const loads = via[i] === SWITCH && middle - first > 1;
-  const stores = via[i] === SWITCH && end - middle > 1;
-  const pieces = piecesOf(sizes, chunks[i]);
+  const stores = via[i] === SWITCH && (loads || end - middle > 1);
+  const bySwitch = via[i] === SWITCH;
+  const pieces = piecesOf(sizes, chunks[i], bySwitch);
   return {
     rank,
     reads: loads ? [] : ways(first, middle, true),
     writes: stores ? [] : ways(middle, end, false),
     load: loads ? loadWays(topology, routes, npu, group(first, middle)) : null,
-    store: stores ? storeWays(topology, routes, npu, group(middle, end)) : null,
-    size: machine.rowOf(chunks[i], true, isPacket(program, i)),
+    store: stores ? storeWays(topology, routes, npu, group(middle, end), group(first, middle)) : null,
+    size: machine.rowOf(chunks[i], true, isPacket(program, i), bySwitch),
     pieces,
     awaited: new Int32Array(pieces),
     tailPs: new Float64Array(pieces),
@@ -559,15 +560,22 @@ function loadWays(topology: Topology, routes: ProgramRoutes, reader: number, gro
 }
 
 /**
- * Returns the ways of a store: the data goes up to the switch once, and down to everyone. Throws InputError where what lies
- * between is no switch that duplicates.
+ * Returns the ways of a store: the data goes up to the switch once, and down to everyone; what a rank stores to itself only, through
+ * the switch from which it came. Throws InputError where what lies between is no switch that duplicates.
  */
-function storeWays(topology: Topology, routes: ProgramRoutes, writer: number, group: readonly Group[]): SwitchWays {
+function storeWays(
+  topology: Topology,
+  routes: ProgramRoutes,
+  writer: number,
+  group: readonly Group[],
+  loaded: readonly Group[],
+): SwitchWays {
   const once = onceOnly();
-  const remote = group.find(({ npu }) => npu !== writer) as Group;
+  const remote = [...group, ...loaded].find(({ npu }) => npu !== writer) as Group;
   const first = routes.between(writer, remote.npu, 0)[0];
   const hub = topology.linkTarget[first];
-  if (topology.nodeTraits[hub].multicast !== true) throw unable(topology, hub, "duplicates (multicast)");
+  if (group.length > 1 && topology.nodeTraits[hub].multicast !== true)
+    throw unable(topology, hub, "duplicates (multicast)");
   const wayTo = (npu: number): Int32Array =>
     npu === writer ? linkBetween(topology, hub, writer) : routes.between(writer, npu, 0).subarray(1);
   const down = group.map(({ npu, operand }) => ({ route: once(wayTo(npu)), operand }));

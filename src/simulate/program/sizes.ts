@@ -90,9 +90,19 @@ function passesOf({ machine }: Program, chunkBytes: Rational, sliceBytes: number
 export const messagesOf = (sizes: Sizes, chunks: number): number =>
   Math.ceil(chunks / sizes.chunksPerMessage) * sizes.cuts;
 
-/** Returns the pieces in which an mscclpp instruction moves its data. */
-export const piecesOf = ({ chunkBytes, sliceBytes }: Sizes, chunks: number): number =>
-  Math.max(1, Math.ceil((toNumber(chunkBytes) * chunks) / sliceBytes));
+/**
+ * What is loaded or stored through a switch takes turns of so many bytes, for every part of it waits for links of all ranks: a thread
+ * block moves 16 KiB at once. At most so many turns.
+ */
+const SWITCH_TURN_BYTES = 65_536;
+const MOST_SWITCH_TURNS = 64;
+
+/** Returns the pieces in which an mscclpp instruction moves its data, itself or by a switch. */
+export function piecesOf({ chunkBytes, sliceBytes }: Sizes, chunks: number, bySwitch: boolean): number {
+  const bytes = toNumber(chunkBytes) * chunks;
+  const turns = bySwitch ? Math.min(MOST_SWITCH_TURNS, Math.ceil(bytes / SWITCH_TURN_BYTES)) : 1;
+  return Math.max(1, turns, Math.ceil(bytes / sliceBytes));
+}
 
 function workOf(program: Program, sizes: Sizes) {
   let messages = 0;
@@ -103,14 +113,14 @@ function workOf(program: Program, sizes: Sizes) {
       continue;
     }
     const operands = program.operandOffset[i + 1] - program.operandOffset[i];
-    messages += operands * piecesOf(sizes, program.chunks[i]);
+    messages += operands * piecesOf(sizes, program.chunks[i], false);
     least += operands;
   }
   return { messages: messages * sizes.passes, instructions: instructionCount(program) * sizes.passes, least };
 }
 
 /** Returns the row of a size of message in the network's table of serialisations; made when first asked for. */
-export type RowOf = (chunks: number, last: boolean, packets: boolean) => number;
+export type RowOf = (chunks: number, last: boolean, packets: boolean, bySwitch?: boolean) => number;
 
 /**
  * Returns the sizes of messages as rows of the network's table: `chunks` chunks of one pass (`last`: of the last one, which moves
@@ -121,11 +131,11 @@ export function sizeTable(program: Program, sizes: Sizes, network: ProgramNetwor
   const { chunkBytes, sliceBytes, passes, cuts } = sizes;
   const full = passes === 1 ? chunkBytes : rational(sliceBytes);
   const rest = subtract(chunkBytes, multiply(full, rational(passes - 1)));
-  return (chunks, last, packets) => {
-    const key = 4 * chunks + (last ? 2 : 0) + (packets ? 1 : 0);
+  return (chunks, last, packets, bySwitch = false) => {
+    const key = 8 * chunks + (bySwitch ? 4 : 0) + (last ? 2 : 0) + (packets ? 1 : 0);
     const known = rows.get(key);
     if (known !== undefined) return known;
-    const parts = program.machine === "msccl" ? cuts : piecesOf(sizes, chunks);
+    const parts = program.machine === "msccl" ? cuts : piecesOf(sizes, chunks, bySwitch);
     const wire = packets ? PACKETS : program.machine === "msccl" ? ON_THE_WIRE[program.protocol] : rational(1);
     const bytes = multiply(multiply(last ? rest : full, rational(chunks, parts)), wire);
     const times = network.bandwidths.map((bandwidth) =>

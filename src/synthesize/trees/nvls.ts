@@ -69,6 +69,11 @@ export const nvls: TreeMaker = {
     const notes = [
       `switches ${able} at the rate of their links: ${first}${count === 1 ? "" : ` and ${count - 1} more`}`,
     ];
+    const size = boxes.ranks[0].length;
+    if (collective.kind === "allreduce")
+      notes.push(
+        `programs take more: a switch's load and store also carry the root's own part, so ${size + 1}/${size} of an all-reduce's data cross each link of a box`,
+      );
     return { flow: { ...flow, certificate }, policy, trials: 1, repaired: null, notes };
   },
 };

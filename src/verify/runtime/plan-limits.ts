@@ -69,48 +69,93 @@ function checkSizes({ minBytes, maxBytes, loopChunks, finer }: Program, report: 
   report.error("sizes", message);
 }
 
-/** How scratch of a rank was first used, and by which instruction. */
-interface FirstUse {
-  instruction: number;
-  block: number;
+/** Chunks of scratch from .. to - 1 of a rank that an instruction uses. */
+interface ScratchUse {
+  readonly from: number;
+  readonly to: number;
+  readonly instruction: number;
+  readonly block: number;
 }
 
 /**
- * Reports packets that the executor would put elsewhere: they are found in scratch only, at twice the offset, so that a rank's
- * scratch cannot hold both packets and plain data; and it is large enough only where the protocol is LL. A `ppkt` over a port
- * reads scratch as packets (handlePutPackets). O(operands).
+ * Reports packets that the executor would put elsewhere: they are found in scratch only, at twice the offset and twice as long, and
+ * must not lie over plain data; and scratch is large enough only where the protocol is LL. A `ppkt` over a port reads scratch as
+ * packets (handlePutPackets). O(operands log operands).
  */
 function checkPackets(program: Program, report: LimitReport): void {
-  const { instructionOffset, operandOffset, operandBuffer, operandPacket, operandRank, sourceCount } = program;
+  const { instructionOffset, operandOffset, operandBuffer, operandPacket, operandRank, operandIndex } = program;
   const rankOf = rankOfBlocks(program);
-  const plain = new Map<number, FirstUse>();
-  const packets = new Map<number, FirstUse>();
+  const plain = new Map<number, ScratchUse[]>();
+  const packets = new Map<number, ScratchUse[]>();
   for (let block = 0; block < rankOf.length; block++) {
     for (let i = instructionOffset[block]; i < instructionOffset[block + 1]; i++) {
       const raw = OPS[program.op[i]] === "ppkt" && VIA[program.via[i]] === "port";
       for (let k = operandOffset[i]; k < operandOffset[i + 1]; k++) {
-        const packet = operandPacket[k] === 1 || (raw && k < operandOffset[i] + sourceCount[i]);
+        const packet = operandPacket[k] === 1 || (raw && k < operandOffset[i] + program.sourceCount[i]);
         if (packet && operandBuffer[k] !== SCRATCH) {
           const { place, where } = atInstruction(program, i, block, rankOf[block]);
           report.error("packets", `${place}: packets are in scratch only, not in another buffer`, where);
         }
         if (operandBuffer[k] !== SCRATCH) continue;
-        const uses = packet ? packets : plain;
-        if (!uses.has(operandRank[k])) uses.set(operandRank[k], { instruction: i, block });
+        const [uses, size] = packet ? [packets, 2] : [plain, 1];
+        const [from, to] = [operandIndex[k] * size, (operandIndex[k] + program.chunks[i]) * size];
+        const known = uses.get(operandRank[k]);
+        const use = { from, to, instruction: i, block };
+        if (known === undefined) uses.set(operandRank[k], [use]);
+        else known.push(use);
       }
     }
   }
   const [first] = packets.values();
   if (first !== undefined && program.protocol === "Simple") {
-    const { place, where } = atInstruction(program, first.instruction, first.block, rankOf[first.block]);
+    const { place, where } = atInstruction(program, first[0].instruction, first[0].block, rankOf[first[0].block]);
     report.error("packets", `${place}: packets need protocol LL, for which scratch is twice as large`, where);
   }
-  for (const [rank, { instruction, block }] of plain) {
-    if (!packets.has(rank)) continue;
+  if (first !== undefined) checkHalves(program, packets, rankOf, report);
+  for (const [rank, uses] of plain) {
+    const overlaid = firstOver(uses, packets.get(rank) ?? []);
+    if (overlaid === null) continue;
+    const { instruction, block } = overlaid;
     const { place, where } = atInstruction(program, instruction, block, rankOf[block]);
     const message = `${place}: plain data in scratch of gpu ${rank}, whose packets begin at twice their offset and overlap it`;
     report.error("packets", message, where);
   }
+}
+
+/** A sender takes the half of its own scratch that is in turn for that of its peer, so both must begin at the same place. */
+function checkHalves(
+  { scratchChunks, finer }: Program,
+  packets: ReadonlyMap<number, readonly ScratchUse[]>,
+  rankOf: Int32Array,
+  report: LimitReport,
+): void {
+  for (const [rank, uses] of packets) {
+    const other = uses.find(({ block }) => scratchChunks[rankOf[block]] !== scratchChunks[rank]);
+    if (other === undefined) continue;
+    const sender = rankOf[other.block];
+    const message = `gpu ${rank} has ${scratchChunks[rank] / finer} scratch chunks, but gpu ${sender}, which sends it packets, ${scratchChunks[sender] / finer}: every second call they would land elsewhere`;
+    report.error("packets", message, { rank });
+    return;
+  }
+}
+
+/** Returns the first of some uses that shares chunks with one of the others; null: none does. */
+function firstOver(uses: readonly ScratchUse[], others: readonly ScratchUse[]): ScratchUse | null {
+  const sorted = [...others].sort((a, b) => a.from - b.from);
+  /** Greatest end of these and all before them. */
+  const ends = sorted.map(({ to }) => to);
+  for (let k = 1; k < ends.length; k++) ends[k] = Math.max(ends[k], ends[k - 1]);
+  return (
+    uses.find(({ from, to }) => {
+      let [low, high] = [0, sorted.length];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (sorted[middle].from < to) low = middle + 1;
+        else high = middle;
+      }
+      return low > 0 && ends[low - 1] > from;
+    }) ?? null
+  );
 }
 
 /** Reports thread blocks, operations, channels, buffers, barriers and semaphores that are too many. O(operands). */
@@ -176,7 +221,8 @@ function* namedByBlock(program: Program, rank: number, block: number): Iterable<
         [first, middle],
         [middle, end],
       ] as const)
-        if (b - a > 1) name("switch channels", `${operandBuffer[a]} ${operandRank.subarray(a, b).join()}`);
+        if (b - a > 1 || OPS[program.op[i]] === "glres")
+          name("switch channels", `${operandBuffer[a]} ${operandRank.subarray(a, b).join()}`);
     } else if (by !== "local") {
       for (let k = first; k < end; k++)
         if (operandRank[k] !== rank) name(`remote buffers by ${by}`, `${operandRank[k]} ${operandBuffer[k]}`);

@@ -105,6 +105,8 @@ describe("mscclppJsonParts", () => {
     expect(other.channels).toEqual([
       { channel_type: "memory", connected_to: [0] },
       { channel_type: "port", connected_to: [0, 0] },
+      { channel_type: "switch", buffer_type: "o", rank_groups: ranks },
+      { channel_type: "switch", buffer_type: "i", rank_groups: ranks },
     ]);
   });
 

@@ -6,7 +6,7 @@ import { mscclppJsonParts } from "../../../src/export/programs/mscclpp-json.ts";
 import { readMscclppJson } from "../../../src/import/programs/mscclpp-json.ts";
 import { movesOf } from "../../../src/lower/moves.ts";
 import { lowerToPlan, planOf } from "../../../src/lower/mscclpp/plan.ts";
-import { blockCount, OPS, type Program } from "../../../src/model/program/program.ts";
+import { blockCount, OPS, type Program, VIA } from "../../../src/model/program/program.ts";
 import { opNumber } from "../../../src/model/program/program-builder.ts";
 import { verifyProgram } from "../../../src/verify/program/program.ts";
 import { planLimitViolations } from "../../../src/verify/runtime/plan-limits.ts";
@@ -64,9 +64,21 @@ describe("lowerToPlan", () => {
     for (const placement of ["in", "out"] as const) expectRight(lowerToPlan(schedule, { placement, instances: 1 }));
   });
 
+  const mutual = cases.filter(({ collective }) => /^(all|reducescatter)/.test(collective));
+  it.each(mutual.map((what) => [titleOf(what), what] as const))("%s in packets", async (_, what) => {
+    const schedule = await scheduleOf(engine, what);
+    for (const placement of ["in", "out"] as const) {
+      const plan = lowerToPlan(schedule, { placement, instances: 1, protocol: "LL" });
+      expect(plan.eventRank.length > 0).toBe(plan.via.includes(VIA.indexOf("port")));
+      expectRight(plan);
+    }
+  });
+
   it("writes plans that read back the same", async () => {
-    for (const what of quick(BOXED, (_, i) => i % 4 === 0)) {
-      const plan = lowerToPlan(await scheduleOf(engine, what), { placement: "out" });
+    const protocols = ["Simple", "LL"] as const;
+    for (const [i, what] of quick(BOXED, (_, i) => i % 4 === 0).entries()) {
+      const protocol = protocols[i % 2];
+      const plan = lowerToPlan(await scheduleOf(engine, what), { placement: "out", protocol });
       const text = [...mscclppJsonParts(plan)].join("");
       const read = readMscclppJson(text, "plan.json");
       expect([...mscclppJsonParts(read)].join("")).toBe(text);
@@ -201,7 +213,7 @@ describe("planOf", () => {
 
   it.each([
     [{ instances: 0 }, outOfRange("instances", 0, 1024)],
-    [{ protocol: "LL" }, unexpected("protocol", "LL")],
+    [{ protocol: "LL128" }, unexpected("protocol", "LL128")],
   ] as const)("refuses %o", async (options, message) => {
     const moves = movesOf(await ringOf("ring:3", "allgather"));
     expect(() => planOf(moves, { placement: "in", ...options })).toThrow(message);

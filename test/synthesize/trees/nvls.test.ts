@@ -15,11 +15,14 @@ import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts
 import { groupOrder, listedTrees } from "../../../src/model/trees/tree-flow.ts";
 import { stepsOfTrees } from "../../../src/model/trees/tree-steps.ts";
 import { nvls, switchBoxes } from "../../../src/synthesize/trees/nvls.ts";
+import { verifyProgram } from "../../../src/verify/program/program.ts";
+import { planLimitViolations } from "../../../src/verify/runtime/plan-limits.ts";
 import { judgeCertificate, throughputOf } from "../../../src/verify/trees/certificate.ts";
 import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
 import { ABLE, withTraits } from "../../support/able-switches.ts";
 import { availableKernels } from "../../support/backends.ts";
 import { shuffle } from "../../support/draws.ts";
+import { runPlan } from "../../support/plan-run.ts";
 import { unexpected } from "../../support/refusals.ts";
 import { runs } from "../../support/runs.ts";
 import { treeContext, treeRequest, type Wish } from "../../support/tree-requests.ts";
@@ -227,14 +230,20 @@ describe("a flow whose switches duplicate and sum", () => {
         "--algorithm",
       ),
     );
-    const two = await made("dgx-h100:2", "allreduce");
-    expect(() => lowerToPlan(two, { placement: "in" })).toThrow(
-      unexpected(
-        "a schedule to be lowered to messages",
-        "trees whose switches duplicate and sum (NVLS)",
-        "--algorithm",
-      ),
-    );
+  });
+
+  it.each(["allreduce", "allgather", "reducescatter"] as const)("becomes a plan over two boxes: %s", async (kind) => {
+    const flow = await made("dgx-h100:2", kind);
+    for (const placement of ["in", "out"] as const) {
+      const plan = lowerToPlan(flow, { placement });
+      const ops = new Set(Array.from(plan.op, (op) => OPS[op]));
+      expect(ops.has("glres")).toBe(kind !== "allgather");
+      expect(ops.has("gstore")).toBe(kind !== "reducescatter");
+      expect(ops.has("pws")).toBe(true);
+      expect(runPlan(plan, random(1, 2))).toBeNull();
+      expect(verifyProgram(plan).violations).toEqual([]);
+      expect(planLimitViolations(plan)).toEqual([]);
+    }
   });
 
   it("proves nothing by potentials, which hold where switches only forward", async () => {
