@@ -2,11 +2,11 @@ import { InputError } from "../../base/errors.ts";
 import { jsonText } from "../../base/visible.ts";
 import {
   BUFFER_LETTERS,
-  instructionCount,
   OPS,
   type Op,
   type Program,
   placeOfInstruction,
+  rankOfBlocks,
   VIA,
   type Via,
   WAIT_BARRIER,
@@ -365,29 +365,39 @@ const switchKey = ({ buffer, ranks }: SwitchChannel): string => `${buffer} ${ran
 function enterSwitch(gpu: GpuTables, tables: BlockTables, channel: SwitchChannel): void {
   const key = switchKey(channel);
   if (tables.switchPosition.has(key)) return;
-  const position = gpu.switches.findIndex((other) => switchKey(other) === key);
-  tables.switchPosition.set(key, tables.switches.push(position) - 1);
+  const turn = gpu.switchUsers.get(key) ?? 0;
+  gpu.switchUsers.set(key, turn + 1);
+  const positions = Array.from(gpu.switches.keys()).filter((at) => switchKey(gpu.switches[at]) === key);
+  tables.switchPosition.set(key, tables.switches.push(positions[turn]) - 1);
 }
 
-/** Enters every switch channel in the tables of all its ranks, in one order: they make it together, also those that only listen. */
+/**
+ * Enters the switch channels in the tables of all their ranks, in one order: they make them together, also those that only listen.
+ * Of each there are as many as blocks of a rank use it, at most: one for each of them.
+ */
 function enterSwitches(program: Program, gpus: readonly GpuTables[]): void {
-  const { operandOffset, sourceCount } = program;
-  const known = new Set<string>();
-  for (let i = 0; i < instructionCount(program); i++) {
-    const middle = operandOffset[i] + sourceCount[i];
-    for (const stores of [false, true]) {
-      if (!isGroup(program, i, stores)) continue;
-      const channel = switchChannel(
-        program,
-        stores ? middle : operandOffset[i],
-        stores ? operandOffset[i + 1] : middle,
-      );
-      const key = switchKey(channel);
-      if (known.has(key)) continue;
-      known.add(key);
-      for (const rank of channel.ranks) gpus[rank].switches.push(channel);
+  const { operandOffset, sourceCount, instructionOffset } = program;
+  const made = new Map<string, number>();
+  rankOfBlocks(program).forEach((rank, block) => {
+    const used = new Set<string>();
+    for (let i = instructionOffset[block]; i < instructionOffset[block + 1]; i++) {
+      const middle = operandOffset[i] + sourceCount[i];
+      for (const stores of [false, true]) {
+        if (!isGroup(program, i, stores)) continue;
+        const [from, to] = stores ? [middle, operandOffset[i + 1]] : [operandOffset[i], middle];
+        const channel = switchChannel(program, from, to);
+        const key = switchKey(channel);
+        if (used.has(key)) continue;
+        used.add(key);
+        const users = (gpus[rank].switchUsers.get(key) ?? 0) + 1;
+        gpus[rank].switchUsers.set(key, users);
+        if (users <= (made.get(key) ?? 0)) continue;
+        made.set(key, users);
+        for (const one of channel.ranks) gpus[one].switches.push(channel);
+      }
     }
-  }
+  });
+  for (const { switchUsers } of gpus) switchUsers.clear();
 }
 
 /** Returns whether an instruction that moves data names its channel: over ports all do, over memory only `get`. */
@@ -452,6 +462,8 @@ interface GpuTables {
   /** Position of a remote buffer, by "rank buffer". */
   readonly remotePosition: Map<string, number>;
   readonly switches: SwitchChannel[];
+  /** How many blocks use a switch channel, of those that are entered. */
+  readonly switchUsers: Map<string, number>;
   /** Initial counts. */
   readonly semaphores: number[];
 }
@@ -464,6 +476,7 @@ function gpuTables(program: Program): GpuTables[] {
     remotes: [],
     remotePosition: new Map<string, number>(),
     switches: [],
+    switchUsers: new Map<string, number>(),
     semaphores: [] as number[],
   }));
   const { eventRank, eventPeer, eventId, eventVia, eventInitial } = program;
