@@ -131,8 +131,8 @@ export interface WireLimits {
 export interface Channels {
   /** Returns how often a connection is in use. */
   uses(channel: number, from: number, to: number): number;
-  /** Returns whether both ranks have peers to spare, or the connection already. */
-  hasRoom(channel: number, from: number, to: number): boolean;
+  /** Returns whether both ranks have so many peers to spare, or the connection already. */
+  hasRoom(channel: number, from: number, to: number, sends?: number, receives?: number): boolean;
   use(channel: number, from: number, to: number): void;
   /** Returns whether a block of the rank could receive from one peer and send to the other. */
   mayMatch(channel: number, rank: number, from: number, to: number): boolean;
@@ -154,10 +154,10 @@ export function freeChannels(ranks: number, { peersPerChannel }: WireLimits): Ch
   };
   return {
     uses: (channel, from, to) => tableOf(channel).uses[from * ranks + to],
-    hasRoom(channel, from, to) {
+    hasRoom(channel, from, to, sends = 1, receives = 1) {
       const { uses, peers } = tableOf(channel);
       if (uses[from * ranks + to] > 0) return true;
-      return peers[2 * from] < peersPerChannel && peers[2 * to + 1] < peersPerChannel;
+      return peers[2 * from] + sends <= peersPerChannel && peers[2 * to + 1] + receives <= peersPerChannel;
     },
     use(channel, from, to) {
       const { uses, peers } = tableOf(channel);

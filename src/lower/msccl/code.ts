@@ -361,13 +361,12 @@ export interface Excess {
   readonly help: string;
 }
 
-/** Elements of a file that are neither thread blocks nor steps: <algo> and the <gpu> itself. */
-const NODES_AROUND = 2;
-
 /** Returns the first limit that code does not meet, null for none. O(blocks + ranks). */
 export function excessOf(code: Code, { blocks, awaitedBlocks }: Numbering, runtime: MscclRuntime): Excess | null {
   const most = (values: ArrayLike<number>): number => Array.from(values).reduce((a, b) => Math.max(a, b), 0);
-  const nodes = blocks.map((own) => own.reduce((sum, b) => sum + 1 + code.steps[b], NODES_AROUND));
+  // of other ranks a parser keeps the <gpu> alone
+  const around = 1 + blocks.length;
+  const nodes = blocks.map((own) => own.reduce((sum, b) => sum + 1 + code.steps[b], around));
   const steps = { most: runtime.stepsPerBlock, needed: most(code.steps) };
   const found: readonly Excess[] = [
     { limit: "steps per thread block", ...steps, help: "fewer chunks" },
@@ -390,8 +389,8 @@ export function excessOf(code: Code, { blocks, awaitedBlocks }: Numbering, runti
       help: `fewer chunks, a smaller ${optionName("k")}`,
     },
     {
-      limit: "thread blocks and steps per GPU in a file",
-      most: runtime.nodesPerRank,
+      limit: "thread blocks, steps and GPUs that a runtime reads of a file",
+      most: runtime.nodesPerRank - 1,
       needed: most(nodes),
       help: `fewer chunks, a smaller ${optionName("k")}`,
     },

@@ -394,8 +394,10 @@ function laneWires(parts: Parts, versions: Versions, limits: WireLimits, most: n
   /** Returns how many hops of a part could not be passed on by the block that receives them; -1: the channel is full. */
   const conflicts = (mine: Int32Array, c: number): number => {
     let many = 0;
+    sends.fill(0);
     for (const hop of mine) {
-      if (channels.uses(c, source[hop], target[hop]) >= most || !channels.hasRoom(c, source[hop], target[hop]))
+      if (channels.uses(c, source[hop], target[hop]) >= most) return -1;
+      if (!channels.hasRoom(c, source[hop], target[hop], ++sends[source[hop]], ++sends[moves.rankCount + target[hop]]))
         return -1;
       const on = versions.onward[hop];
       if (mayFuse(parts, hop, on) && !channels.mayMatch(c, target[hop], source[hop], target[on])) many++;
@@ -403,6 +405,8 @@ function laneWires(parts: Parts, versions: Versions, limits: WireLimits, most: n
     return many;
   };
 
+  /** [2 x ranks] hops of a tree that a rank sends, and those that it receives. */
+  const sends = new Int32Array(2 * moves.rankCount);
   let channelCount = 1;
   for (let p = 0; p < first.length; p++) {
     const mine = hops.subarray(offset[p], offset[p + 1]);

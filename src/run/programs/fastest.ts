@@ -130,19 +130,36 @@ export function fastestProgram(
     if (target.instances === undefined) more.push(...INSTANCES_TRIED.map((instances) => ({ instances })));
     for (const answer of more) tryProtocols({ ...(bestOf()?.options ?? target), ...answer });
   }
+  atFullSize(found, schedule);
   for (;;) {
     const best = bestOf();
     if (best === undefined) throw refused;
     try {
       const made = judged(best.program, schedule, best.options, onProgress);
-      const isKnown = best.us === null || comparedCall(made.program, schedule).isWhole;
-      return { ...best, made, us: isKnown ? best.us : programUs(made.program, schedule) };
+      return { ...best, made };
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       refused = error;
       found.splice(found.indexOf(best), 1);
     }
   }
+}
+
+/** Of programs that were compared at fewer bytes than the schedule's, so many are at all of them. */
+const FINALISTS = 3;
+/** The others are behind them. */
+const BEHIND = 2;
+
+/** Gives the best candidates their times at the schedule's size, the others as much longer as there are more bytes. */
+function atFullSize(found: Candidate[], schedule: GivenSchedule): void {
+  const order = found.map(({ us }) => us ?? LONG).sort((a, b) => a - b);
+  const last = order[FINALISTS - 1] ?? LONG;
+  found.forEach((one, i) => {
+    const { sizeBytes, isWhole } = comparedCall(one.program, schedule);
+    if (one.us === null || isWhole) return;
+    const more = callOf(one.program, schedule).sizeBytes / sizeBytes;
+    found[i] = { ...one, us: one.us <= last ? programUs(one.program, schedule) : one.us * more * BEHIND };
+  });
 }
 
 /** Returns the call at which a program is compared with others: that of its schedule, or one of fewer bytes that says as much. */
