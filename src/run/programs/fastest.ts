@@ -12,7 +12,6 @@ import { callOf, judged, lowered, loweredOf, type MadeProgram, type Making, prog
 
 /** Parts of each tree's data, and of runs of tables, that are tried: few for small sizes, more to fill pipelines. */
 const PARTS_TRIED = [6, 1, 16, 3];
-const PROTOCOLS = ["Simple", "LL128", "LL"] as const;
 const INSTANCES_TRIED = [2, 4, 8];
 
 type Choice = Partial<
@@ -23,7 +22,7 @@ type Choice = Partial<
 function shapesOf(given: GivenSchedule, { parts, joining, passing }: ProgramOptions): Choice[] {
   const schedule = loweredOf(given);
   const joinings = joining === undefined ? (["apart", "under way", "ready"] as const) : [joining];
-  const passings = passing === undefined ? [true, false] : [passing];
+  const passings = passing === undefined ? [false, true] : [passing];
   const cuts = (parts === undefined ? PARTS_TRIED : [parts]).map((many) => ({ parts: many }));
   const steps: Choice[] = joinings.flatMap((joined) =>
     passings.map((passes) => ({ joining: joined, passing: passes })),
@@ -31,7 +30,9 @@ function shapesOf(given: GivenSchedule, { parts, joining, passing }: ProgramOpti
   if (becomesCustom(schedule))
     return cuts.flatMap((cut) => steps.map((step) => ({ ...step, ...cut, order: "simulated" })));
   if (isJoint(schedule) || !isTreeFlow(schedule)) return steps.map((step) => ({ ...step, order: "simulated" }));
-  return parts === undefined ? [...cuts, ...steps.map((step) => ({ ...step, lanes: false }))] : cuts;
+  if (parts !== undefined) return cuts;
+  const [usual, ...others] = cuts;
+  return [...(usual === undefined ? [] : [usual]), ...steps.map((step) => ({ ...step, lanes: false })), ...others];
 }
 
 /** Returns how a schedule becomes an MSCCL++ plan: with both protocols and different numbers of instances, unless they are said. */
@@ -51,10 +52,12 @@ function planTargets(given: GivenSchedule, target: ProgramOptions): ProgramOptio
 const WORTH_IT = 0.99;
 const LONG = Number.POSITIVE_INFINITY;
 /** Transfers that are lowered, and messages and instructions that are simulated, at most, but for the first program. */
-const MOST_WORK = 3e6;
+const MOST_WORK = 8e6;
+/** Of these for shapes: the rest is for what is best of them. */
+const WORK_FOR_SHAPES = 4e6;
 /** Programs are compared at no more bytes, and so many for each rank: enough for pipelines to fill. */
 const ENOUGH_BYTES = 2 ** 26;
-const ENOUGH_BYTES_PER_RANK = 2 ** 23;
+const ENOUGH_BYTES_PER_RANK = 2 ** 22;
 /** Programs of more instructions are not simulated: the first that can be made is taken. */
 const MOST_INSTRUCTIONS = 5e5;
 
@@ -115,8 +118,8 @@ export function fastestProgram(
   const { runtime } = target;
   if (runtime === "mscclpp") for (const one of planTargets(schedule, target)) tryOne(one, () => lowered(schedule, one));
   else {
-    // RCCL has LL128 on some GPUs only
-    const protocols = PROTOCOLS.filter((one) => runtime !== "rccl" || one !== "LL128");
+    // LL128 takes as little time as LL where messages are small, and is not far behind Simple where they are not
+    const protocols = ["Simple", runtime === "rccl" ? "LL" : "LL128"] as const;
     const [usual, ...others] = target.protocol === undefined ? protocols : [target.protocol];
     const tryProtocols = (how: ProgramOptions): void => {
       const options = { ...how, protocol: usual };
@@ -125,7 +128,7 @@ export function fastestProgram(
       for (const protocol of others) tryOne({ ...options, protocol }, () => ({ ...program, protocol }));
     };
     const shapes = shapesOf(schedule, target);
-    for (const shape of shapes) tryProtocols({ ...target, ...shape });
+    for (const shape of shapes) if (work < WORK_FOR_SHAPES) tryProtocols({ ...target, ...shape });
     const more: Choice[] = shapes.some(({ order }) => order === "simulated") ? [{ order: "planned" }] : [];
     if (target.instances === undefined) more.push(...INSTANCES_TRIED.map((instances) => ({ instances })));
     for (const answer of more) tryProtocols({ ...(bestOf()?.options ?? target), ...answer });
