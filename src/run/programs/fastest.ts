@@ -1,9 +1,10 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { kindOf } from "../../kinds/kinds.ts";
 import { becomesCustom } from "../../lower/any-moves.ts";
 import { goesThroughSwitch, takesPackets } from "../../lower/mscclpp/plan.ts";
 import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
-import { toUs } from "../../model/numbers/units.ts";
+import { formatSize, toUs } from "../../model/numbers/units.ts";
 import { instructionCount, type Program } from "../../model/program/program.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import type { ProgramOptions } from "../../request/from-texts.ts";
@@ -67,10 +68,12 @@ interface Candidate {
   readonly options: ProgramOptions;
   /** null: too large to be simulated on the way. */
   readonly us: number | null;
+  /** It was simulated at fewer bytes. */
+  readonly isEstimate: boolean;
 }
 
 /** The fastest of a schedule's programs. */
-export interface FastestProgram extends Candidate {
+export interface FastestProgram extends Omit<Candidate, "isEstimate"> {
   readonly made: MadeProgram;
 }
 
@@ -95,14 +98,18 @@ export function fastestProgram(
       const program = made();
       if (instructionCount(program) > MOST_INSTRUCTIONS) {
         work = MOST_WORK;
-        found.push({ program, options, us: null });
+        found.push({ program, options, us: null, isEstimate: false });
         return null;
       }
-      const { sizeBytes, rankToNpu } = comparedCall(program, schedule);
-      if (callOf(program, schedule).sizeBytes > (program.maxBytes ?? LONG)) return null;
+      const { sizeBytes, rankToNpu, times } = comparedCall(program, schedule);
+      const most = program.maxBytes ?? LONG;
+      if (times * sizeBytes > most) {
+        const expected = `at most ${formatSize(most)}, as far as 32-bit offsets reach packets`;
+        throw new InputError(optionName("sizeBytes"), expected, formatSize(times * sizeBytes)).as("out-of-range");
+      }
       const { ps, messages, instructions } = simulateProgram(program, schedule.topology, { sizeBytes, rankToNpu });
       work += messages + instructions;
-      found.push({ program, options, us: toUs(ps) });
+      found.push({ program, options, us: toUs(ps) * times, isEstimate: times > 1 });
       return program;
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
@@ -133,42 +140,27 @@ export function fastestProgram(
     if (target.instances === undefined) more.push(...INSTANCES_TRIED.map((instances) => ({ instances })));
     for (const answer of more) tryProtocols({ ...(bestOf()?.options ?? target), ...answer });
   }
-  atFullSize(found, schedule);
   for (;;) {
     const best = bestOf();
     if (best === undefined) throw refused;
+    found.splice(found.indexOf(best), 1);
     try {
-      const made = judged(best.program, schedule, best.options, onProgress);
-      return { ...best, made };
+      if (best.isEstimate) found.push({ ...best, us: programUs(best.program, schedule), isEstimate: false });
+      else return { ...best, made: judged(best.program, schedule, best.options, onProgress) };
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       refused = error;
-      found.splice(found.indexOf(best), 1);
     }
   }
 }
 
-/** Of programs that were compared at fewer bytes than the schedule's, so many are at all of them. */
-const FINALISTS = 3;
-/** The others are behind them. */
-const BEHIND = 2;
-
-/** Gives the best candidates their times at the schedule's size, the others as much longer as there are more bytes. */
-function atFullSize(found: Candidate[], schedule: GivenSchedule): void {
-  const order = found.map(({ us }) => us ?? LONG).sort((a, b) => a - b);
-  const last = order[FINALISTS - 1] ?? LONG;
-  found.forEach((one, i) => {
-    const { sizeBytes, isWhole } = comparedCall(one.program, schedule);
-    if (one.us === null || isWhole) return;
-    const more = callOf(one.program, schedule).sizeBytes / sizeBytes;
-    found[i] = { ...one, us: one.us <= last ? programUs(one.program, schedule) : one.us * more * BEHIND };
-  });
-}
-
-/** Returns the call at which a program is compared with others: that of its schedule, or one of fewer bytes that says as much. */
+/**
+ * Returns the call at which a program is compared with others: that of its schedule, or one of fewer bytes that says as much, with
+ * how many times more the schedule has.
+ */
 function comparedCall(program: Program, schedule: GivenSchedule) {
   const call = callOf(program, schedule);
   const enough = Math.max(ENOUGH_BYTES, ENOUGH_BYTES_PER_RANK * program.rankCount);
   const isWhole = program.table !== undefined || call.sizeBytes <= enough;
-  return { ...call, sizeBytes: isWhole ? call.sizeBytes : enough, isWhole };
+  return isWhole ? { ...call, times: 1 } : { ...call, sizeBytes: enough, times: call.sizeBytes / enough };
 }
