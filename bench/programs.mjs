@@ -1,6 +1,7 @@
 // Programs: every synthesizer, collective, number of GPUs and runtime, each file read again, held against the runtime's limits,
 // judged by the program verifier and executed on real buffers; sizes of trees' programs; and other people's programs beside ours
-// in the simulation of programs. One is missed where a file is wrong, or where ours is slower at 64 MiB or 1 GiB.
+// in the simulation of programs; what programs take beside their schedules. One is missed where a file is wrong, where ours is
+// slower than another's at 64 MiB or 1 GiB, or where it takes more than 1.1 times its schedule's time (1.25 up to 64 KiB).
 import { fileURLToPath } from "node:url";
 import { runnerImport } from "vite";
 import { figure, machine, progress, publish, reportHead, table } from "./support.mjs";
@@ -48,6 +49,46 @@ const inGBps = (values) => values.map((value) => (value === null ? "stuck" : fig
 /** A program of others at 64 MiB or 1 GiB that is faster than ours, by more than one part in a hundred. */
 const isSlower = ({ theirs, ours }) => [1, 2].some((i) => theirs[i] !== null && ours[i] < theirs[i] * 0.99);
 
+/** A program may take so many times what its schedule takes. */
+const allowed = ({ sizeBytes }) => (sizeBytes <= 65_536 ? 1.25 : 1.1);
+const keepsTime = (one) => one.programUs !== null && one.programUs <= one.scheduleUs * allowed(one);
+const sizeName = (bytes) =>
+  bytes >= 2 ** 30 ? `${bytes / 2 ** 30} GiB` : bytes >= 2 ** 20 ? `${bytes / 2 ** 20} MiB` : `${bytes / 1024} KiB`;
+
+/** Returns tables of program : schedule, a column for each size. */
+function timeTables(times) {
+  const groups = new Map();
+  for (const one of times) {
+    const key = [one.topology, one.collective, one.algorithm, one.target].join("\t");
+    groups.set(key, [...(groups.get(key) ?? []), one]);
+  }
+  const sizes = [...new Set(times.map(({ sizeBytes }) => sizeBytes))].sort((a, b) => a - b);
+  const cell = (one) => {
+    if (one === undefined) return "";
+    if (one.programUs === null) return "refused";
+    return `${(one.programUs / one.scheduleUs).toFixed(2)}${keepsTime(one) ? "" : " !"}`;
+  };
+  return table(
+    ["network", "collective", "algorithm", "for", ...sizes.map(sizeName)],
+    [...groups].map(([key, found]) => [
+      ...key.split("\t"),
+      ...sizes.map((size) => cell(found.find(({ sizeBytes }) => sizeBytes === size))),
+    ]),
+  );
+}
+
+/** Returns the times of programs beside their schedules. */
+async function promised(root) {
+  const { module } = await runnerImport(`${root}bench/program-times.ts`, {
+    root,
+    configFile: false,
+    logLevel: "error",
+  });
+  const times = [];
+  for (const cases of module.CASES) times.push(...(await listed(module.programTimes(cases), "programs timed")));
+  return times;
+}
+
 /** Runs the bench; returns how many rows missed. */
 export async function run() {
   const root = fileURLToPath(new URL("..", import.meta.url));
@@ -59,6 +100,8 @@ export async function run() {
   const { tallies, refusals, wrong, done } = await matrix(module);
   const sizes = await listed(module.treeSizes(), "sizes");
   const others = await listed(module.comparisons(), "programs compared");
+  const times = await promised(root);
+  const late = times.filter((one) => !keepsTime(one));
   const rows = [...tallies].map(([key, { exported, refused, wrong: bad, blocks, steps }]) => [
     ...key.split("\t"),
     exported,
@@ -107,9 +150,13 @@ export async function run() {
         isSlower(row) ? "SLOWER" : "",
       ]),
     ),
+    "",
+    `Time of the fastest program : time of its schedule (of trees, with as many copies as are best, or 1 or 2), both simulated; ${times.length - late.length} of ${times.length} within 1.1 (1.25 up to 64 KiB):`,
+    "",
+    timeTables(times),
   ];
-  publish("programs", { ...where, programs: done, written, wrong, sizes, others }, lines.join("\n"));
-  return wrong.length + slower.length;
+  publish("programs", { ...where, programs: done, written, wrong, sizes, others, times }, lines.join("\n"));
+  return wrong.length + slower.length + late.length;
 }
 
 /** Returns the sizes of each network and collective. */

@@ -18,9 +18,18 @@ function writtenProgram({ program, verification, warnings }: MadeProgram, bytes:
   return {
     bytes,
     what: `${programText(program)}: ${programSizeText(program)}, at most ${facts.mostBlocksPerRank} on a GPU and ${count(facts.mostStepsPerBlock, "step")} in one; verified`,
-    notes: warnings.map(({ message }) => message),
+    notes: firstOfEach(warnings),
     facts: { program: facts },
   };
+}
+
+/** Returns the first warning of each kind, with how many more there are: GPUs of a large program all have the same. */
+function firstOfEach(warnings: MadeProgram["warnings"]): string[] {
+  const kinds = [...new Set(warnings.map(({ kind }) => kind))];
+  return kinds.map((one) => {
+    const [first, ...more] = warnings.filter(({ kind }) => kind === one);
+    return `${first?.message}${more.length === 0 ? "" : `, and ${count(more.length, "more warning")} of this kind`}`;
+  });
 }
 
 /** Returns what hears how far the making of a program is. */
