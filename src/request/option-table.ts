@@ -339,11 +339,12 @@ export const TABLE = {
   protocol: {
     part: "program",
     value: "<name>",
-    help: "programs: Simple (default), LL or LL128",
+    help: "programs: Simple, LL or LL128; default: the fastest in the simulation of programs",
     parse: protocol,
     field: {
       label: "Protocol",
       choices: [
+        ["", "the fastest"],
         ["Simple", ""],
         ["LL", ""],
         ["LL128", ""],

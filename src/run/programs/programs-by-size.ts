@@ -42,6 +42,9 @@ interface Choice {
 /** Among more ranks programs of fewer copies only are tried. */
 const MOST_RANKS_SEARCHED = 32;
 
+/** A program that takes so many times the least is no slower: the first is taken. */
+const NO_SLOWER = 1.001;
+
 /** Of f32; what these fill, smaller elements fill too. */
 const ELEMENT_BYTES = 4;
 
@@ -99,18 +102,16 @@ async function choiceFor(
     }
   }
   // runtimes pass over a program whose chunks the elements do not fill
-  found.sort((a, b) => Number(b.divides) - Number(a.divides) || a.us - b.us);
+  found.sort((a, b) => Number(b.divides) - Number(a.divides));
+  const first = found.filter(({ divides }) => divides === found[0]?.divides);
+  const least = first.reduce((us, one) => Math.min(us, one.us), Number.POSITIVE_INFINITY);
   for (const { algorithm } of found) refused.delete(algorithm);
   const passedOver = [...refused].map(([algorithm, reason]) => ({ algorithm, reason }));
-  const [best] = found;
+  const best = first.find(({ us }) => us <= least * NO_SLOWER);
   if (best !== undefined) return { ...best, passedOver };
-  const [first] = passedOver;
-  if (first === undefined) throw new InputError(optionName("algorithm"), "at least one algorithm");
-  throw new InputError(
-    optionName("algorithm"),
-    `one whose program fits the runtime (${first.reason})`,
-    first.algorithm,
-  );
+  const [why] = passedOver;
+  if (why === undefined) throw new InputError(optionName("algorithm"), "at least one algorithm");
+  throw new InputError(optionName("algorithm"), `one whose program fits the runtime (${why.reason})`, why.algorithm);
 }
 
 /**
