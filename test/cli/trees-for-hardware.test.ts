@@ -10,7 +10,7 @@ describe("trees for one kind of hardware", () => {
   it.each([
     ["dgx1", "c-cube", "50", 1],
     ["mesh:4x4", "tto", "75", 1],
-    ["dgx-h100:1", "nvls", "450", 1],
+    ["dgx-h100:1", "nvls", "400", 1],
     ["dgx-h100:4", "nvls", "800/3", 4],
   ])(
     "make on %s by %s %s GB/s, which verify, explain and simulate read from the file",
@@ -30,7 +30,8 @@ describe("trees for one kind of hardware", () => {
   it("come near the limit with switches that sum, where nothing else can", async () => {
     const sixteen = "--collective allreduce --size 16GiB --algorithm";
     const report = await here.json(`synth dgx-h100:1 ${sixteen} nvls`);
-    expect(report.ofLimit).toBeGreaterThan(0.99);
+    // but for the members' own parts, which pass the switch too
+    expect(report.ofLimit).toBeGreaterThan(0.99 * (8 / 9));
     expect(report.traffic).toBeUndefined();
     const other = await here.json(`synth dgx-h100:1 ${sixteen} forestcoll`);
     // 2 (N - 1) / N of the data through each port, where switches only forward

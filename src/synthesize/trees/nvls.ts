@@ -34,8 +34,9 @@ const ABILITY = {
 /**
  * In-network collectives as NCCL's NVLS does them (NVLink SHARP): every member is the root of an equal part. In a box the switch
  * sums the contributions of all for the root, and duplicates to all what the root sends back. So of an all-reduce of S bytes S
- * leave and enter every member, where without such switches it is 2 (N - 1) / N of that: S / b at bandwidth b, which is the bound.
- * NCCL moves 1 / N more than that: there the root's own contribution and result pass the switch as well.
+ * leave and enter every member, where without such switches it is 2 (N - 1) / N of that: S / b at bandwidth b is the bound.
+ * Instructions move 1 / N more: the root's own contribution and result pass the switch as well, so an all-reduce's rates leave
+ * room for them.
  *
  * Over several boxes, as NCCL's NVLSTree: sums of each box go to the root over its rail (switches there only forward, unless
  * they can more), and come back to one member of each box. NCCL joins boxes by trees; here every other box is one hop from the
@@ -72,7 +73,7 @@ export const nvls: TreeMaker = {
     const size = boxes.ranks[0].length;
     if (collective.kind === "allreduce")
       notes.push(
-        `programs take more: a switch's load and store also carry the root's own part, so ${size + 1}/${size} of an all-reduce's data cross each link of a box`,
+        `counted with it: a switch's load and store also carry the root's own part, so ${size + 1}/${size} of an all-reduce's data cross each link of a box`,
       );
     return { flow: { ...flow, certificate }, policy, trials: 1, repaired: null, notes };
   },
@@ -178,10 +179,25 @@ function flowOf(
     certificate: null,
   } as const;
   const { copies } = trafficOf({ ...frame, forests }, true);
-  const loads = copies.reduce((sum, other) => sum.map((load, link) => load + other[link]));
+  const crossing = copies.reduce((sum, other) => sum.map((load, link) => load + other[link]));
+  const loads = concurrent ? withOwnParts(crossing, boxes) : crossing;
   const copyBytesPerSecond = fittingBandwidth(loads, usable);
   if (copyBytesPerSecond === null) throw new InternalError("trees without links");
   return { ...frame, forests: forests.map((forest) => ({ ...forest, copyBytesPerSecond })) };
+}
+
+/**
+ * Returns the loads of an all-reduce's links with what its instructions carry besides: who sums for its box loads its own
+ * contribution through the switch too, and what it stores comes back to itself. Copies of a box are dealt evenly among its members.
+ */
+function withOwnParts(loads: readonly bigint[], { up, down, box, ranks }: SwitchBoxes): readonly bigint[] {
+  const all = loads.slice();
+  for (let rank = 0; rank < box.length; rank++) {
+    const size = BigInt(ranks[box[rank]].length);
+    // what crosses a member's links is what all trees carry of one box: a share of it is the member's own
+    for (const link of [up[rank], down[rank]]) all[link] += loads[link] / size;
+  }
+  return all;
 }
 
 /** Trees over boxes, one copy of each; those of the reversed network where that was asked. */

@@ -240,8 +240,12 @@ describe("trees", () => {
     expect(more).toEqual([]);
     const best = await ask("make", { wish: wishOf("dgx-h100:1", { collective: "allreduce", algorithm: "nvls" }) });
     const fast = shown(await ask("trees", { schedule: best.ref }));
-    expect(fast.boundRate).toBe(fast.rate);
-    expect(rateSentences(fast)).toEqual([expect.stringMatching(/^No trees can beat this: /)]);
+    expect(fast).toMatchObject({ rate: "400 GB/s", boundRate: "450 GB/s" });
+    expect(rateSentences(fast)[1]).toMatch(/all 16 links are 88.89 % full/);
+    const all = await ask("make", { wish: wishOf("dgx-h100:1", { collective: "allgather", algorithm: "nvls" }) });
+    const most = shown(await ask("trees", { schedule: all.ref }));
+    expect(most.boundRate).toBe(most.rate);
+    expect(rateSentences(most)).toEqual([expect.stringMatching(/^No trees can beat this: /)]);
   });
 
   it("are counted alike wherever they are counted", async () => {
