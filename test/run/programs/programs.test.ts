@@ -38,7 +38,8 @@ describe("a schedule's program", () => {
       expect(outcome, `${runtime} ${placement}: ${reason}`).not.toBe("wrong");
       if (outcome === "refused") expect(reason).toMatch(/MSCCL|msccl|RCCL|Azure/);
       const unknown = runtime === "msccl" && (found.collective === "gather" || found.collective === "scatter");
-      expect(outcome === "refused", reason).toBe(unknown);
+      // what may not fit in one way of putting messages together does so apart
+      if (target.joining === undefined || unknown) expect(outcome === "refused", reason).toBe(unknown);
     }
   });
 
