@@ -150,8 +150,9 @@ export function fastestProgram(
   }
 }
 
-/** Calls of fewer bytes wait for messages more than for bytes. */
+/** Calls of fewer bytes wait for messages more than for bytes: thread blocks and instructions that win less than this are too many. */
 const LATENCY_BOUND_BYTES = 2 ** 20;
+const WORTH_BLOCKS = 0.95;
 
 /**
  * Returns the fastest candidate. Of those that are as good as the fastest the first; of calls that wait for messages the one of
@@ -159,12 +160,12 @@ const LATENCY_BOUND_BYTES = 2 ** 20;
  */
 function bestOfThese(found: readonly Candidate[], schedule: GivenSchedule): Candidate | undefined {
   const least = found.reduce((us, one) => Math.min(us, one.us ?? LONG), LONG);
-  const good = found.filter(({ us }) => (us ?? LONG) * WORTH_IT <= least);
-  const [first] = good;
+  const within = (share: number) => found.filter(({ us }) => (us ?? LONG) * share <= least);
+  const [first] = within(WORTH_IT);
   if (first === undefined || callOf(first.program, schedule).sizeBytes > LATENCY_BOUND_BYTES) return first;
   const cost = ({ program }: Candidate): number =>
     2 * instructionCount(program) + (program.protocol === "Simple" ? 1 : 0);
-  return good.reduce((best, one) => (cost(one) < cost(best) ? one : best));
+  return within(WORTH_BLOCKS).reduce((best, one) => (cost(one) < cost(best) ? one : best));
 }
 
 /**
