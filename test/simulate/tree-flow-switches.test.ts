@@ -86,7 +86,7 @@ describe("the clock of flows whose switches duplicate and sum", () => {
     }
     const listed = simulateTreeFlow(expandTrees(flow), 64);
     expect(listed).toMatchObject({ ps, model: "network/cut-through" });
-    listed.linkBusyPs.forEach((busy, link) => expect(busy).toBeCloseTo(linkBusyPs[link] as number, 6));
+    for (const [link, busy] of listed.linkBusyPs.entries()) expect(busy).toBeCloseTo(linkBusyPs[link] as number, 6);
     const draws = random(5, 5);
     for (let round = 0; round < 40; round++) {
       const any = drawnAbleFlow(KINDS[round % 5], draws);
