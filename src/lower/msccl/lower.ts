@@ -226,7 +226,6 @@ function stepWires(
     channels.use(c, source[hop], target[hop]);
   };
 
-  let channelCount = planes;
   for (let at = 0; at < events.length; at++) {
     const hop = events[at] >> 1;
     if (events[at] % 2 === 0) {
@@ -234,7 +233,6 @@ function stepWires(
       let c = planeOf(hop);
       while (c < limits.channels && !isFree(c, hop, at)) c += planes;
       if (c >= limits.channels) return null;
-      channelCount = Math.max(channelCount, c + 1);
       take(c, hop);
       continue;
     }
@@ -246,7 +244,7 @@ function stepWires(
     take(channel[hop], on);
     fused[hop] = on;
   }
-  return { channelCount, channel, fused };
+  return { channelCount: channel.reduce((most, c) => Math.max(most, c + 1), 1), channel, fused };
 }
 
 /** Returns the hop that departs before each between the same ranks in the same plane, -1 for none. */
