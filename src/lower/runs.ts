@@ -1,4 +1,4 @@
-import { type Collective, membersOf, type Placement } from "../model/collective/collective.ts";
+import { type Collective, membersOf, type Placement, placementOfLists } from "../model/collective/collective.ts";
 import { eventsInOrder } from "./messages.ts";
 import type { Moves, UnequalBlocks } from "./moves.ts";
 
@@ -87,21 +87,7 @@ function withRuns(
 /** Returns the placement of some chunks only. */
 function picked(collective: Collective, placement: Placement, chunks: readonly number[]): Placement {
   if (placement.kind === "one") return { kind: "one", npu: Int32Array.from(chunks, (c) => placement.npu[c]) };
-  const lists = chunks.map((c) => membersOf(collective, placement, c));
-  return setsOf(lists);
-}
-
-/** Returns the placement at these NPUs, a list for each chunk. */
-export function setsOf(lists: readonly Int32Array[]): Placement {
-  const offset = new Int32Array(lists.length + 1);
-  lists.forEach((list, chunk) => {
-    offset[chunk + 1] = offset[chunk] + list.length;
-  });
-  const members = new Int32Array(offset[lists.length]);
-  lists.forEach((list, chunk) => {
-    members.set(list, offset[chunk]);
-  });
-  return { kind: "sets", offset, members };
+  return placementOfLists(chunks.map((c) => membersOf(collective, placement, c)));
 }
 
 /** Returns whether a chunk has the members of the chunk before it. */

@@ -1,10 +1,9 @@
 import { InputError } from "../base/errors.ts";
-import { type Collective, membersOf } from "../model/collective/collective.ts";
+import { type Collective, membersOf, placementOfLists } from "../model/collective/collective.ts";
 import { type JointSchedule, jointRows } from "../model/joint/joint-schedule.ts";
 import { divide, format, type Rational, rational } from "../model/numbers/rational.ts";
 import type { StepSchedule } from "../model/steps/step-schedule.ts";
 import type { UnequalBlocks } from "./moves.ts";
-import { setsOf } from "./runs.ts";
 
 /** Above so many equal parts of all chunks nothing is lowered. */
 const MOST_PARTS = 4e6;
@@ -61,8 +60,8 @@ export function together(joint: JointSchedule): Together {
     chunkCount: sums.length,
     chunkBytes: part,
     reduces: sums.includes(1),
-    pre: setsOf(pre),
-    post: setsOf(post),
+    pre: placementOfLists(pre),
+    post: placementOfLists(post),
   };
   const { route, startPs, endPs, op } = rows;
   const chunk = rows.chunk.map((c, row) => c + (firsts[rows.tenant[row]] as number));

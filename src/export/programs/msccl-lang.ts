@@ -1,19 +1,6 @@
-import { InputError } from "../../base/errors.ts";
-import { optionName } from "../../base/option-names.ts";
-import type { NamedCollective } from "../../model/collective/collective.ts";
-import { BUFFER_LETTERS, INPUT, OUTPUT, type Program } from "../../model/program/program.ts";
-import { leastShift, type ProgramMove, programMoves } from "./program-moves.ts";
+import { BUFFER_LETTERS, type Program } from "../../model/program/program.ts";
+import { languageCollective, leastShift, type ProgramMove, programMoves } from "./program-moves.ts";
 import { oneLine, pythonString } from "./python-tables.ts";
-
-/** The collectives of msccl.language, and which buffers have a block for each rank. */
-const COLLECTIVES: Readonly<
-  Partial<Record<NamedCollective | "custom", readonly [name: string, blocked: readonly number[]]>>
-> = {
-  allgather: ["AllGather", [OUTPUT]],
-  reducescatter: ["ReduceScatter", [INPUT]],
-  allreduce: ["AllReduce", [INPUT, OUTPUT]],
-  alltoall: ["AllToAll", [INPUT, OUTPUT]],
-};
 
 /**
  * Yields the parts of a Python file that makes the algorithm of an msccl program with MSCCLang (msccl-tools' msccl.language): a table
@@ -23,14 +10,7 @@ const COLLECTIVES: Readonly<
  */
 export function* mscclLangProgram(program: Program, about: readonly string[]): Generator<string> {
   const { collective, rankCount, loopChunks, inPlace, outOfPlace, protocol } = program;
-  const known = COLLECTIVES[collective];
-  if (known === undefined)
-    throw new InputError(
-      optionName("to", " msccl-lang"),
-      `one of ${Object.keys(COLLECTIVES).join(", ")}`,
-      collective,
-    ).as("unknown-name");
-  const [python, blocked] = known;
+  const [python, blocked] = languageCollective(collective, "msccl-lang");
   const whole = collective === "allreduce";
   const factor = whole ? loopChunks : loopChunks / rankCount;
   const block = loopChunks % rankCount === 0 ? loopChunks / rankCount : 0;

@@ -1,19 +1,8 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
-import type { NamedCollective } from "../../model/collective/collective.ts";
-import { BUFFER_LETTERS, INPUT, OPS, OUTPUT, type Program, VIA, WAIT_EVENT } from "../../model/program/program.ts";
-import { leastShift } from "./program-moves.ts";
+import { BUFFER_LETTERS, OPS, type Program, VIA, WAIT_EVENT } from "../../model/program/program.ts";
+import { languageCollective, leastShift } from "./program-moves.ts";
 import { oneLine, pythonString } from "./python-tables.ts";
-
-/** The collectives of mscclpp.language, and which buffers have a block for each rank. */
-const COLLECTIVES: Readonly<
-  Partial<Record<NamedCollective | "custom", readonly [name: string, blocked: readonly number[]]>>
-> = {
-  allgather: ["AllGather", [OUTPUT]],
-  reducescatter: ["ReduceScatter", [INPUT]],
-  allreduce: ["AllReduce", [INPUT, OUTPUT]],
-  alltoall: ["AllToAll", [INPUT, OUTPUT]],
-};
 
 /** What operations are called in the file; those of the first two take peers only. */
 const WORDS: Readonly<Record<string, string>> = {
@@ -30,14 +19,7 @@ const WORDS: Readonly<Record<string, string>> = {
  */
 export function* mscclppDslProgram(program: Program, about: readonly string[], instances = 1): Generator<string> {
   const { collective, rankCount, loopChunks, inPlace, protocol, scratchChunks } = program;
-  const known = COLLECTIVES[collective];
-  if (known === undefined)
-    throw new InputError(
-      optionName("to", " mscclpp-dsl"),
-      `one of ${Object.keys(COLLECTIVES).join(", ")}`,
-      collective,
-    ).as("unknown-name");
-  const [python, blocked] = known;
+  const [python, blocked] = languageCollective(collective, "mscclpp-dsl");
   // the DSL cuts all buffers of a collective in blocks
   const times = rankCount / greatestDivisor(loopChunks, rankCount);
   const block = (loopChunks * times) / rankCount;

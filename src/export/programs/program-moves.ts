@@ -1,4 +1,6 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
+import type { NamedCollective } from "../../model/collective/collective.ts";
 import { heldOperand, messagesOf } from "../../model/program/messages.ts";
 import {
   blockOfInstructions,
@@ -9,6 +11,24 @@ import {
   type Program,
   SCRATCH,
 } from "../../model/program/program.ts";
+
+/** What both languages, of msccl-tools and of MSCCL++, call the collectives that they have; buffers with a block for each rank. */
+const COLLECTIVES: Readonly<
+  Partial<Record<NamedCollective | "custom", readonly [name: string, blocked: readonly number[]]>>
+> = {
+  allgather: ["AllGather", [OUTPUT]],
+  reducescatter: ["ReduceScatter", [INPUT]],
+  allreduce: ["AllReduce", [INPUT, OUTPUT]],
+  alltoall: ["AllToAll", [INPUT, OUTPUT]],
+};
+
+/** Returns a collective's name in a language, and its buffers that have a block for each rank. Throws InputError for others. */
+export function languageCollective(collective: Program["collective"], format: string) {
+  const known = COLLECTIVES[collective];
+  if (known !== undefined) return known;
+  const names = Object.keys(COLLECTIVES).join(", ");
+  throw new InputError(optionName("to", ` ${format}`), `one of ${names}`, collective).as("unknown-name");
+}
 
 /** Chunks that go from a place to another, of the same rank or of a peer, and are added there or replace what is there. */
 export interface ProgramMove {

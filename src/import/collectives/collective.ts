@@ -6,6 +6,7 @@ import {
   MOST_COLLECTIVES,
   type NamedCollective,
   type Placement,
+  placementOfLists,
 } from "../../model/collective/collective.ts";
 import { commonDivisor } from "../../model/numbers/integers.ts";
 import { indicesBelow } from "../../model/numbers/ordering.ts";
@@ -240,18 +241,10 @@ function membersOf(value: unknown, place: string, resolve: NpuResolver): Int32Ar
 }
 
 /** Returns `one` where every chunk has a single NPU, else `sets`. */
-function placementOf(lists: readonly Int32Array[]): Placement {
-  if (lists.every((list) => list.length === 1)) return { kind: "one", npu: Int32Array.from(lists, (list) => list[0]) };
-  const offset = new Int32Array(lists.length + 1);
-  lists.forEach((list, chunk) => {
-    offset[chunk + 1] = offset[chunk] + list.length;
-  });
-  const members = new Int32Array(offset[lists.length]);
-  lists.forEach((list, chunk) => {
-    members.set(list, offset[chunk]);
-  });
-  return { kind: "sets", offset, members };
-}
+const placementOf = (lists: readonly Int32Array[]): Placement =>
+  lists.every((list) => list.length === 1)
+    ? { kind: "one", npu: Int32Array.from(lists, (list) => list[0]) }
+    : placementOfLists(lists);
 
 function sizesOf(
   fields: CollectiveFields,

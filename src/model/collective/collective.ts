@@ -37,6 +37,19 @@ export type Placement =
   | { readonly kind: "group" }
   | { readonly kind: "sets"; readonly offset: Int32Array; readonly members: Int32Array };
 
+/** Returns the placement at these NPUs, a list for each chunk. */
+export function placementOfLists(lists: readonly Int32Array[]): Placement {
+  const offset = new Int32Array(lists.length + 1);
+  lists.forEach((list, chunk) => {
+    offset[chunk + 1] = offset[chunk] + list.length;
+  });
+  const members = new Int32Array(offset[lists.length]);
+  lists.forEach((list, chunk) => {
+    members.set(list, offset[chunk]);
+  });
+  return { kind: "sets", offset, members };
+}
+
 /**
  * What must be communicated: precondition and postcondition over equal chunks (TACOS 2024, section IV-D).
  *

@@ -7,10 +7,10 @@ import { RUNTIMES } from "../../model/program/runtimes.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import { count, timeText } from "../../report/amounts.ts";
-import { dialectOf, programOptions } from "../../request/from-texts.ts";
+import { dialectOf, type ProgramOptions, programOptions } from "../../request/from-texts.ts";
 import { refuseOptions } from "../../request/option-table.ts";
 import { fastestProgram } from "../programs/fastest.ts";
-import { programUs } from "../programs/programs.ts";
+import { programOf, programUs } from "../programs/programs.ts";
 import type { Written } from "./exporter.ts";
 import { making, writeFastest } from "./program-writing.ts";
 import type { World } from "./world.ts";
@@ -36,11 +36,16 @@ export function writeAtOnce(world: World, schedule: Schedule | JointSchedule, pa
       dialect,
     ).as("not-applicable");
   const folder = world.folder(path);
+  // groups of a collective are lowered as its first one is
+  const chosen = new Map<number, ProgramOptions>();
   const made = byGroup(joint)
     .filter(({ schedule: own }) => own.collective.groupSize > 1)
     .map((one) => {
-      const { made: found, us } = fastestProgram(one.schedule, options, making(world));
-      return { ...one, us: us ?? programUs(found.program, one.schedule), text: [...found.parts()].join("") };
+      const asked = chosen.get(one.tenant);
+      const best = asked === undefined ? fastestProgram(one.schedule, options, making(world)) : null;
+      if (best !== null) chosen.set(one.tenant, best.options);
+      const found = best?.made ?? programOf(one.schedule, asked ?? options);
+      return { ...one, us: programUs(found.program, one.schedule), text: [...found.parts()].join("") };
     });
   const files = new Map<string, { readonly name: string; readonly of: typeof made }>();
   for (const one of made) {

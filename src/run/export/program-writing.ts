@@ -5,7 +5,7 @@ import { formatSize, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
 import { count, timeText } from "../../report/amounts.ts";
 import { programSizeText, programText } from "../../report/program-text.ts";
-import type { ProgramOptions } from "../../request/from-texts.ts";
+import { type ProgramOptions, rangeOf } from "../../request/from-texts.ts";
 import { progressOf } from "../../request/progress.ts";
 import { fastestProgram } from "../programs/fastest.ts";
 import { callOf, type MadeProgram } from "../programs/programs.ts";
@@ -13,12 +13,16 @@ import type { Written } from "./exporter.ts";
 import type { World } from "./world.ts";
 
 /** Returns facts of a program for people and for --json. */
-function writtenProgram({ program, verification, warnings }: MadeProgram, bytes: number): Written {
+function writtenProgram(made: MadeProgram, asked: number | undefined, bytes: number): Written {
+  const { program, verification, warnings, maxBytes } = made;
   const { facts } = verification;
   return {
     bytes,
     what: `${programText(program)}: ${programSizeText(program)}, at most ${facts.mostBlocksPerRank} on a GPU and ${count(facts.mostStepsPerBlock, "step")} in one; verified`,
-    notes: firstOfEach(warnings),
+    notes: [
+      ...(maxBytes === null || maxBytes === asked ? [] : [`for sizes up to ${formatSize(maxBytes)}, as its file says`]),
+      ...firstOfEach(warnings),
+    ],
     facts: { program: facts },
   };
 }
@@ -41,7 +45,7 @@ export const making =
 /** Writes a program that was made. */
 export function writeProgram(world: World, made: MadeProgram, path: string): Written {
   world.progress({ what: "writing" });
-  return writtenProgram(made, world.file(path).write(made.parts()));
+  return writtenProgram(made, rangeOf(world.options).maxBytes, world.file(path).write(made.parts()));
 }
 
 /** Writes the fastest program of a schedule, with what it takes and what the schedule does. */

@@ -16,12 +16,12 @@ import { dialectOf, programOptions, rangeOf, synthesisOptions } from "../../requ
 import { refuseOptions } from "../../request/option-table.ts";
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmNamed } from "../../synthesize/catalog.ts";
-import { limitViolations, programOf } from "../programs/programs.ts";
+import { limitViolations } from "../programs/programs.ts";
 import { synthesizeForRuntime } from "../programs/programs-by-size.ts";
 import { writeAtOnce } from "./at-once.ts";
 import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import { LANGUAGE_EXPORTERS } from "./languages.ts";
-import { making, writeFastest, writeProgram } from "./program-writing.ts";
+import { writeFastest, writeProgram } from "./program-writing.ts";
 import { type ScheduleSubject, synthesized } from "./subject.ts";
 import type { World } from "./world.ts";
 
@@ -55,7 +55,7 @@ async function synthesizeTrees(world: World, topology: Topology): Promise<Schedu
   const request = world.collective(topology);
   const mayBeTrees = algorithm === AUTO || (algorithm !== undefined && algorithmNamed(algorithm).makes === "trees");
   if (!mayBeTrees || typeof request.collective !== "string") return synthesized(world, topology);
-  const { result, us, target } = await world.withEngine((engine) =>
+  const { result, us, made } = await world.withEngine((engine) =>
     synthesizeForRuntime(
       engine,
       topology,
@@ -71,7 +71,7 @@ async function synthesizeTrees(world: World, topology: Topology): Promise<Schedu
     kind: "schedule",
     schedule,
     report,
-    lowering: target,
+    made,
     note: `${trees}${timeText(us)} for ${size} in the simulation of programs; the ${isTreeFlow(schedule) ? "trees themselves take" : "schedule itself takes"} ${timeText(report.time.us)}`,
   };
 }
@@ -87,13 +87,13 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
     takes: ["dialect", "placement", "instances", "parts", "threadBlocks", "protocol", "minBytes", "maxBytes"],
     lacks: lacksMessages,
     synthesize: synthesizeTrees,
-    fromSchedule(world, { schedule, note, lowering }, path) {
+    fromSchedule(world, { schedule, note, made }, path) {
       if (isTable(schedule)) return writeAtOnce(world, schedule as Schedule, path);
       if (!isTreeFlow(schedule))
         refuseOptions(world.options, ["parts", "threadBlocks"], "a schedule of trees beside it", "not-alone");
-      if (lowering === undefined)
+      if (made === undefined)
         return writeFastest(world, schedule, programOptions(world.options, dialectOf(world.options)), path);
-      const written = writeProgram(world, programOf(schedule, lowering, making(world)), path);
+      const written = writeProgram(world, made, path);
       return { ...written, notes: [...(note === undefined ? [] : [note]), ...(written.notes ?? [])] };
     },
     fromJoint: (world, { schedule }, path) => writeAtOnce(world, schedule, path),

@@ -3,10 +3,10 @@ import type { Program } from "../../model/program/program.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Report } from "../../report/result.ts";
-import type { ProgramOptions } from "../../request/from-texts.ts";
 import { synthesisOptions } from "../../request/from-texts.ts";
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmNamed, USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
+import type { MadeProgram } from "../programs/programs.ts";
 import { synthesize } from "../synthesize.ts";
 import type { World } from "./world.ts";
 
@@ -20,8 +20,8 @@ export interface ScheduleSubject {
   readonly name?: string;
   /** Read from a file: what reports say of its algorithm. */
   readonly algorithm?: string;
-  /** How its program is lowered, where that was looked for with it. */
-  readonly lowering?: ProgramOptions;
+  /** Its program, where that was looked for with it. */
+  readonly made?: MadeProgram;
   /** What the user should know of its making. */
   readonly note?: string;
 }

@@ -13,11 +13,11 @@ import { type Algorithm, candidatesFor } from "../auto/candidates.ts";
 import type { CompareOptions } from "../compare.ts";
 import { boundedResult, type SynthesizeResult, synthesize } from "../synthesize.ts";
 import { fastestProgram } from "./fastest.ts";
-import { type MadeProgram, programOf, programUs } from "./programs.ts";
+import { judged, type MadeProgram, programUs, unheard } from "./programs.ts";
 
 /** Sizes that one program is for. */
 export interface SizeRange {
-  /** nccl-tests sizes, both included; null: no bound. */
+  /** nccl-tests sizes that its file is for, both included; null: no bound. */
   readonly minBytes: number;
   readonly maxBytes: number | null;
   /** The sizes asked for that lie in the range. */
@@ -36,6 +36,7 @@ interface Choice {
   readonly us: number;
   readonly result: SynthesizeResult;
   readonly target: ProgramOptions;
+  readonly made: MadeProgram;
   readonly passedOver: SizeRange["passedOver"];
 }
 
@@ -93,6 +94,7 @@ async function choiceFor(
           us: us ?? programUs(made.program, result.schedule),
           result,
           target: lowered,
+          made,
           divides: sizeBytes % (made.program.loopChunks * unitBytes) === 0,
         });
       } catch (error) {
@@ -124,7 +126,7 @@ export async function synthesizeForRuntime(
   topology: Topology,
   options: SynthesizeOptions & { readonly algorithm: string },
   target: ProgramOptions,
-): Promise<{ readonly result: SynthesizeResult; readonly us: number; readonly target: ProgramOptions }> {
+): Promise<{ readonly result: SynthesizeResult; readonly us: number; readonly made: MadeProgram }> {
   const { algorithm, sizeBytes = DEFAULT_SIZE_BYTES, ...rest } = options;
   const named = algorithm === AUTO ? {} : { algorithms: [algorithm] };
   const choice = await choiceFor(engine, topology, sizeBytes, { ...rest, ...named, sizesBytes: [sizeBytes] }, target);
@@ -138,7 +140,7 @@ const nameOfRange = ({ schedule, report }: SynthesizeResult, minBytes: number, m
 /**
  * Returns a program for each range of sizes: the one that is fastest in the simulation of programs at each size asked for, up to
  * the next size; the first also for smaller and the last for all larger ones. Neighbours with the same program become one range.
- * The ranges do not overlap and leave nothing out. Throws as synthesize does, and InputError where no algorithm's program fits the runtime.
+ * The ranges do not overlap and leave nothing out, but for sizes beyond what a program is good for. Throws as synthesize does, and InputError where no algorithm's program fits the runtime.
  */
 export async function programsBySize(
   engine: Engine,
@@ -149,21 +151,23 @@ export async function programsBySize(
   const sizes = [...new Set(options.sizesBytes)].sort((a, b) => a - b);
   const choices: Choice[] = [];
   for (const size of sizes) choices.push(await choiceFor(engine, topology, size, options, target));
-  const plain = choices.map(({ result, target: lowered }) => [...programOf(result.schedule, lowered).parts()].join(""));
+  const plain = choices.map(({ made }) => [...made.parts()].join(""));
   const starts = choices.map((_, i) => i).filter((i) => i === 0 || plain[i] !== plain[i - 1]);
   return starts.map((first, r) => {
     const next = starts[r + 1] ?? choices.length;
-    const { algorithm, us, result, passedOver, target: lowered } = choices[first] as Choice;
+    const { algorithm, us, result, passedOver, target: options, made } = choices[first] as Choice;
     const minBytes = first === 0 ? 0 : (sizes[first] as number);
-    const maxBytes = next === choices.length ? null : (sizes[next] as number) - 1;
-    const range = maxBytes === null ? { minBytes } : { minBytes, maxBytes };
+    const last = next === choices.length ? null : (sizes[next] as number) - 1;
+    const range = last === null ? { minBytes } : { minBytes, maxBytes: last };
+    const program = { ...made.program, name: nameOfRange(result, minBytes, last) };
+    const ranged = judged(program, result.schedule, { ...options, ...range }, unheard);
     return {
       minBytes,
-      maxBytes,
+      maxBytes: ranged.maxBytes,
       sizesBytes: sizes.slice(first, next),
       algorithm,
       us,
-      made: programOf(result.schedule, { ...lowered, ...range, name: nameOfRange(result, minBytes, maxBytes) }),
+      made: ranged,
       passedOver,
     };
   });

@@ -27,6 +27,8 @@ export interface MadeProgram {
   /** Returns the parts of its file, made as they are asked for. */
   readonly parts: () => Iterable<string>;
   readonly verification: ProgramVerification;
+  /** Greatest size that its file is for; null: any. */
+  readonly maxBytes: number | null;
   /** What the runtime takes but the user should know. */
   readonly warnings: readonly ProgramViolation[];
 }
@@ -124,7 +126,8 @@ export function judged(
     onProgress: (done, total) => onProgress({ phase: "judge", done, total }),
   });
   const wrong = verification.violations[0];
-  if (verification.violationCount === 0) return { program, parts, verification, warnings: found };
+  if (verification.violationCount === 0)
+    return { program, parts, verification, maxBytes: maxBytes === ALL ? null : maxBytes, warnings: found };
   // instructions of several chunks may have to travel as one message: they do so up to some size
   const most = program.machine === "msccl" ? greatestWhole(program) : ALL;
   if (wrong?.kind !== "deadlock" || most >= maxBytes)
@@ -175,9 +178,6 @@ export function callOf({ table, loopChunks }: Program, given: GivenSchedule): Pr
   return { sizeBytes: Number(ceil(multiply(all, rational(loopChunks, table.sums.length)))), rankToNpu };
 }
 
-/** Returns what a program takes on the network of its schedule, microseconds; of a custom one at the size of its schedule. */
-export function programUs(program: Program, schedule: GivenSchedule, size?: number): number {
-  const { sizeBytes, rankToNpu } = callOf(program, schedule);
-  const asked = program.table === undefined && size !== undefined ? size : sizeBytes;
-  return toUs(simulateProgram(program, schedule.topology, { sizeBytes: asked, rankToNpu }).ps);
-}
+/** Returns what a program takes on the network of its schedule, at its size, microseconds. */
+export const programUs = (program: Program, schedule: GivenSchedule): number =>
+  toUs(simulateProgram(program, schedule.topology, callOf(program, schedule)).ps);
