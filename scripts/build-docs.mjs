@@ -1,16 +1,25 @@
 // Builds the pages of docs/, FORMATS.md and the project's own texts into dist-docs/: static, searchable, from any server or as
 // files, with nothing loaded from elsewhere. Beside the old ones first, then swapped in.
-import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Marked } from "marked";
 import MiniSearch from "minisearch";
 import { build } from "vite";
-import { commandsOf } from "./run-docs.mjs";
 import { MENU, SITE_PAGES, slugOf, textOfPage } from "./docs/pages.mjs";
 import { SEARCH_OPTIONS } from "./docs/search-options.mjs";
 import { LICENCES, noticeOf, recorder } from "./notice.mjs";
 import { at, paths } from "./paths.mjs";
+import { commandsOf } from "./run-docs.mjs";
 import { stepHash, writeStamp } from "./stamp.mjs";
 
 const escaped = (text) => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
@@ -45,6 +54,9 @@ const SHORT = {
   "docs/science/themis.md": "Themis",
 };
 
+/** Returns the id of an option's row. */
+const rowId = (option) => /[a-z][a-z-]*/.exec(option)[0];
+
 /** Code of so many letters stays on one line. */
 const LONGEST_SHORT = 24;
 
@@ -59,7 +71,8 @@ function targetOf(page, link) {
   if (!existsSync(at(target))) throw new Error(`${page} links to ${link}, which is not there`);
   const hash = fragment === undefined ? "" : `#${fragment}`;
   const up = upFrom(page);
-  if (SITE_PAGES.includes(target)) return { href: path === "" ? hash : `${up}${addressOf(target)}${hash}`, page: target, fragment };
+  if (SITE_PAGES.includes(target))
+    return { href: path === "" ? hash : `${up}${addressOf(target)}${hash}`, page: target, fragment };
   if (target === "README.md") return { href: `${up}index.html` };
   if (target === "examples/README.md" || !/^(?:examples|docs\/images)\//.test(target)) return null;
   const file = target.replace(/^docs\//, "");
@@ -121,6 +134,16 @@ function rendered(page) {
         section = { id: `${addressOf(page)}#${token.id}`, page: title, heading: plainOf(token.tokens), text: "" };
         sections.push(section);
         if (token.depth <= 3) headings.push({ id: token.id, text: section.heading, depth: token.depth });
+      } else if (token.type === "table" && page === "docs/reference/options.md") {
+        for (const [option, ...others] of token.rows) {
+          const heading = plainOf(option.tokens);
+          sections.push({
+            id: `${addressOf(page)}#${rowId(heading)}`,
+            page: title,
+            heading,
+            text: others.map((cell) => plainOf(cell.tokens)).join(" "),
+          });
+        }
       } else if (["text", "codespan", "code"].includes(token.type) && token.tokens === undefined) add(token.text);
     },
     renderer: {
@@ -152,18 +175,28 @@ function rendered(page) {
         return `<div class="code"${data}><pre tabindex="0"${lang === "sh" ? ' class="sh"' : ""}><code>${coloured(code, lang)}</code></pre></div>\n`;
       },
       table(token) {
+        const idOf = ([{ text: first }]) => (page === "docs/reference/options.md" ? ` id="${rowId(first)}"` : "");
         const row = (cells, tag) =>
-          `<tr>${cells.map(({ tokens, align }) => `<${tag}${align === null ? "" : ` align="${align}"`}>${this.parser.parseInline(tokens)}</${tag}>`).join("")}</tr>`;
-        const head = token.header.some(({ text: said }) => said !== "") ? `<thead>${row(token.header, "th")}</thead>` : "";
+          `<tr${tag === "td" ? idOf(cells) : ""}>${cells.map(({ tokens, align }) => `<${tag}${align === null ? "" : ` align="${align}"`}>${this.parser.parseInline(tokens)}</${tag}>`).join("")}</tr>`;
+        const head = token.header.some(({ text: said }) => said !== "")
+          ? `<thead>${row(token.header, "th")}</thead>`
+          : "";
         return `<div class="wide" tabindex="0" role="region" aria-label="Table"><table>${head}<tbody>${token.rows.map((cells) => row(cells, "td")).join("")}</tbody></table></div>\n`;
       },
     },
   });
   const html = marked.parse(text);
-  return { title, html, headings, links, sections: sections.map((one) => ({ ...one, text: one.text.replace(/\s+/g, " ").trim() })) };
+  return {
+    title,
+    html,
+    headings,
+    links,
+    sections: sections.map((one) => ({ ...one, text: one.text.replace(/\s+/g, " ").trim() })),
+  };
 }
 
-const plainOf = (tokens) => tokens.map((token) => (token.tokens === undefined ? token.text : plainOf(token.tokens))).join("");
+const plainOf = (tokens) =>
+  tokens.map((token) => (token.tokens === undefined ? token.text : plainOf(token.tokens))).join("");
 
 /** Returns width and height of a PNG at twice the density of the page, so that it is as large as its letters. */
 function sizeOfPng(file) {
@@ -177,18 +210,26 @@ function documentOf(page, { title, html, headings }, titles) {
   const link = (other) => `${up}${addressOf(other)}`;
   const place = SITE_PAGES.indexOf(page);
   const neighbour = (other, word) =>
-    other === undefined ? "<span></span>" : `<a href="${link(other)}" rel="${word}">${word === "prev" ? "Before: " : "Next: "}${escaped(titles.get(other))}</a>`;
+    other === undefined
+      ? "<span></span>"
+      : `<a href="${link(other)}" rel="${word}">${word === "prev" ? "Before: " : "Next: "}${escaped(titles.get(other))}</a>`;
   const menu = MENU.map(
     ([group, pages]) =>
       `<h2>${group}</h2><ul>${pages
-        .map((other) => `<li><a href="${link(other)}"${other === page ? ' aria-current="page"' : ""}>${escaped(SHORT[other] ?? titles.get(other))}</a></li>`)
+        .map(
+          (other) =>
+            `<li><a href="${link(other)}"${other === page ? ' aria-current="page"' : ""}>${escaped(SHORT[other] ?? titles.get(other))}</a></li>`,
+        )
         .join("")}</ul>`,
   ).join("");
   const toc =
     headings.length < 2
       ? ""
       : `<nav aria-label="On this page"><h2>On this page</h2><ul>${headings
-          .map(({ id, text, depth }) => `<li${depth === 3 ? ' class="sub"' : ""}><a href="#${id}">${escaped(text)}</a></li>`)
+          .map(
+            ({ id, text, depth }) =>
+              `<li${depth === 3 ? ' class="sub"' : ""}><a href="#${id}">${escaped(text)}</a></li>`,
+          )
           .join("")}</ul></nav>`;
   return `<!doctype html>
 <html lang="en" data-up="${up}">
@@ -226,10 +267,13 @@ ${html}</div>
 
 /** Throws where a link leads to a heading that its page has not. */
 function checkFragments(pages) {
-  const ids = new Map([...pages].map(([page, { html }]) => [page, new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id))]));
+  const ids = new Map(
+    [...pages].map(([page, { html }]) => [page, new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id))]),
+  );
   for (const [page, { links }] of pages)
     for (const { page: target, fragment } of links)
-      if (fragment !== undefined && !ids.get(target)?.has(fragment)) throw new Error(`${page} links to #${fragment} of ${target}, which is not there`);
+      if (fragment !== undefined && !ids.get(target)?.has(fragment))
+        throw new Error(`${page} links to #${fragment} of ${target}, which is not there`);
 }
 
 /** Builds everything into a folder. */
@@ -268,7 +312,10 @@ export async function buildDocs(folder) {
       emptyOutDir: false,
       target: "es2022",
       reportCompressedSize: false,
-      rolldownOptions: { input: at("scripts/docs/site.js"), output: { format: "iife", entryFileNames: "docs.js", codeSplitting: false } },
+      rolldownOptions: {
+        input: at("scripts/docs/site.js"),
+        output: { format: "iife", entryFileNames: "docs.js", codeSplitting: false },
+      },
     },
   });
   write(LICENCES, noticeOf(modules));

@@ -66,7 +66,13 @@ export function commandsOf({ lang, lines }) {
     while (command.endsWith("\\")) command = `${command.slice(0, -1).trimEnd()} ${lines[++i].trim()}`;
     let end = i + 1;
     while (lang !== "sh" && end < lines.length && !lines[end].startsWith("$ ")) end++;
-    commands.push({ command, line, from: i + 1, end, expected: lang === "sh" ? null : trimmed(lines.slice(i + 1, end)) });
+    commands.push({
+      command,
+      line,
+      from: i + 1,
+      end,
+      expected: lang === "sh" ? null : trimmed(lines.slice(i + 1, end)),
+    });
   }
   return commands;
 }
@@ -132,7 +138,13 @@ export function runPage(page, heard = () => {}) {
   try {
     for (const command of preparationsOf(text)) {
       const ran = folder.run(command);
-      note({ page, line: 0, command, ...ran, problem: ran.status === 0 ? undefined : `ended with status ${ran.status}` });
+      note({
+        page,
+        line: 0,
+        command,
+        ...ran,
+        problem: ran.status === 0 ? undefined : `ended with status ${ran.status}`,
+      });
     }
     for (const block of blocksOf(text)) {
       if (!["sh", "console"].includes(block.lang) || block.notRun !== undefined) continue;
@@ -147,7 +159,16 @@ export function runPage(page, heard = () => {}) {
             : expected === null || isAsExpected(expected, got)
               ? undefined
               : "prints something else";
-        note({ page, line: block.line + line + 1, command, ...ran, expected, got, problem, place: [block.line + from, block.line + end] });
+        note({
+          page,
+          line: block.line + line + 1,
+          command,
+          ...ran,
+          expected,
+          got,
+          problem,
+          place: [block.line + from, block.line + end],
+        });
       }
     }
   } finally {
@@ -159,8 +180,11 @@ export function runPage(page, heard = () => {}) {
 /** Writes what was printed into a page, for commands that print something else and whose block has no "...". */
 function update(page, results) {
   const lines = textOfPage(page).split("\n");
-  const wrong = results.filter(({ problem, expected }) => problem === "prints something else" && !expected.includes("..."));
-  for (const { got, place } of wrong.reverse()) lines.splice(place[0], place[1] - place[0], "", ...got, ...(lines[place[1]]?.startsWith("$ ") ? [""] : []));
+  const wrong = results.filter(
+    ({ problem, expected }) => problem === "prints something else" && !expected.includes("..."),
+  );
+  for (const { got, place } of wrong.reverse())
+    lines.splice(place[0], place[1] - place[0], "", ...got, ...(lines[place[1]]?.startsWith("$ ") ? [""] : []));
   if (wrong.length > 0) writeFileSync(at(page), lines.join("\n"));
 }
 
@@ -174,7 +198,9 @@ if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   for (const page of asked.length > 0 ? asked : runPages()) {
     const results = runPage(page, ({ line, command, seconds, problem, got, out, err }) => {
       count++;
-      console.log(`${problem === undefined ? "ok  " : "FAIL"} ${seconds.toFixed(1).padStart(6)} s  ${page}:${line}  ${command}`);
+      console.log(
+        `${problem === undefined ? "ok  " : "FAIL"} ${seconds.toFixed(1).padStart(6)} s  ${page}:${line}  ${command}`,
+      );
       log += `# ${page}:${line}  ${seconds.toFixed(1)} s\n$ ${command}\n${out}${err}${problem === undefined ? "" : `FAIL: ${problem}\n`}\n`;
       if (problem === undefined) return;
       wrong++;

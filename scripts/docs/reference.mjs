@@ -2,9 +2,9 @@
 //   node scripts/docs/reference.mjs   writes it, from dist/
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { grammar } from "../../dist/cli/program.js";
 import { EXAMPLES, NOTES } from "../../dist/cli/help.js";
-import { ROWS, flagOf, propertyOf } from "../../dist/request/option-table.js";
+import { grammar } from "../../dist/cli/program.js";
+import { flagOf, propertyOf, ROWS } from "../../dist/request/option-table.js";
 import { at } from "../paths.mjs";
 
 const FOLDER = "docs/reference";
@@ -21,10 +21,12 @@ const PARTS = [
 /** What has to be there before the examples of a command run: its files, by the names that they have in help. */
 const SYNTH = "banyan synth dgx-a100:2 --collective allreduce --size 16MiB -o schedule.json --quiet";
 const TREES = "banyan synth dgx-h100:128 --collective allgather --algorithm forestcoll -o trees.json --quiet";
-const SMALL_TREES = "banyan synth dgx-a100:1 --collective allreduce --size 1MiB --algorithm forestcoll -o trees.json --quiet";
+const SMALL_TREES =
+  "banyan synth dgx-a100:1 --collective allreduce --size 1MiB --algorithm forestcoll -o trees.json --quiet";
 const program = (file) =>
   `banyan export dgx-a100:1 --collective allreduce --size 1MiB --algorithm forestcoll --to msccl-xml -o ${file} --quiet`;
-const PLAN = "banyan export dgx-a100:1 --collective allreduce --size 1MiB --algorithm forestcoll --to mscclpp-json -o plan.json --quiet";
+const PLAN =
+  "banyan export dgx-a100:1 --collective allreduce --size 1MiB --algorithm forestcoll --to mscclpp-json -o plan.json --quiet";
 const BIG = "banyan synth mesh:10x10 --collective allgather -o big.bys --quiet";
 const BEFORE = {
   topology: ["cp examples/profile.json ndv2.json"],
@@ -65,10 +67,17 @@ const code = (text) => `\`${text.replaceAll("|", "\\|")}\``;
 
 /** Returns rows as a Markdown table. */
 const table = (heads, rows) =>
-  [`| ${heads.join(" | ")} |`, `|${heads.map(() => "---|").join("")}`, ...rows.map((row) => `| ${row.join(" | ")} |`)].join("\n");
+  [
+    `| ${heads.join(" | ")} |`,
+    `|${heads.map(() => "---|").join("")}`,
+    ...rows.map((row) => `| ${row.join(" | ")} |`),
+  ].join("\n");
 
 /** Returns the option's row of a table: how it is written, what it does. */
-const optionRow = (option) => [code(option.flags), `${cell(option.description)}${option.mandatory ? " (required)" : ""}`];
+const optionRow = (option) => [
+  code(option.flags),
+  `${cell(option.description)}${option.mandatory ? " (required)" : ""}`,
+];
 
 const idOf = (option) => option.attributeName();
 const optionTable = (options) => table(["option", "what it does"], options.map(optionRow));
@@ -78,14 +87,18 @@ function exampleBlocks(lines) {
   const whyNot = (line) => NOT_RUN.find(([pattern]) => pattern.test(line))?.[1];
   const groups = new Map();
   for (const line of lines) groups.set(whyNot(line), [...(groups.get(whyNot(line)) ?? []), line]);
-  return [...groups].map(([why, of]) => `\`\`\`sh${why === undefined ? "" : ` not-run: ${why}`}\n${of.join("\n")}\n\`\`\``).join("\n\n");
+  return [...groups]
+    .map(([why, of]) => `\`\`\`sh${why === undefined ? "" : ` not-run: ${why}`}\n${of.join("\n")}\n\`\`\``)
+    .join("\n\n");
 }
 
 /** Returns the page of a command. */
 function commandPage(command) {
   const name = command.name();
   const partOf = (option) => ROWS[idOf(option)]?.part ?? "command";
-  const own = command.options.filter((option) => !PARTS.some(([part]) => part === partOf(option)) && idOf(option) !== "help");
+  const own = command.options.filter(
+    (option) => !PARTS.some(([part]) => part === partOf(option)) && idOf(option) !== "help",
+  );
   const notes = (NOTES[name] ?? "").split(/\n{2,}/).filter((text) => text.trim() !== "");
   const sections = [
     ...(own.length > 0 ? [["Options", own]] : []),
@@ -113,7 +126,8 @@ function commandPage(command) {
   ].join("\n\n");
 }
 
-const MADE = "<!-- Made by scripts/docs/reference.mjs from the table of options: change src/request/option-table.ts or src/cli/. -->";
+const MADE =
+  "<!-- Made by scripts/docs/reference.mjs from the table of options: change src/request/option-table.ts or src/cli/. -->";
 
 function indexPage(root) {
   return [
@@ -122,7 +136,10 @@ function indexPage(root) {
     `${plain(root.description())}`,
     table(
       ["command", "what it does"],
-      root.commands.map((command) => [`[\`banyan ${command.name()}\`](${command.name()}.md)`, cell(command.description())]),
+      root.commands.map((command) => [
+        `[\`banyan ${command.name()}\`](${command.name()}.md)`,
+        cell(command.description()),
+      ]),
     ),
     `\`banyan COMMAND --help\` prints the same. All options by name: [options](options.md).`,
     "## Options of every command",
@@ -153,7 +170,8 @@ function indexPage(root) {
 function optionsPage(root) {
   const takers = new Map();
   for (const command of root.commands)
-    for (const option of command.options) takers.set(idOf(option), [...(takers.get(idOf(option)) ?? []), command.name()]);
+    for (const option of command.options)
+      takers.set(idOf(option), [...(takers.get(idOf(option)) ?? []), command.name()]);
   const ids = Object.keys(ROWS).sort((a, b) => (longOf(a) < longOf(b) ? -1 : 1));
   return [
     "# Options",
@@ -179,7 +197,9 @@ export function referencePages() {
   const pages = [
     ["README", indexPage(root)],
     ["options", optionsPage(root)],
-    ...root.commands.filter((command) => EXAMPLES[command.name()] !== undefined).map((command) => [command.name(), commandPage(command)]),
+    ...root.commands
+      .filter((command) => EXAMPLES[command.name()] !== undefined)
+      .map((command) => [command.name(), commandPage(command)]),
   ];
   return new Map(pages.map(([name, text]) => [`${FOLDER}/${name}.md`, `${text}\n`]));
 }

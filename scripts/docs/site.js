@@ -53,7 +53,8 @@ function search() {
     mark();
   };
   const mark = () => {
-    for (const [place, item] of [...list.children].entries()) item.setAttribute("aria-selected", String(place === chosen && found.length > 0));
+    for (const [place, item] of [...list.children].entries())
+      item.setAttribute("aria-selected", String(place === chosen && found.length > 0));
     if (found.length > 0) {
       input.setAttribute("aria-activedescendant", `found-${chosen}`);
       list.children[chosen].scrollIntoView({ block: "nearest" });
@@ -103,12 +104,16 @@ function menu() {
   button.addEventListener("click", () => {
     button.setAttribute("aria-expanded", String(area.classList.toggle("open")));
   });
-  area.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  const pages = area.querySelector("nav");
+  const { offsetTop } = area.querySelector("[aria-current]");
+  if (offsetTop > pages.clientHeight) pages.scrollTop = offsetTop - pages.clientHeight / 2;
 }
 
 function scheme() {
   const button = document.querySelector(".scheme");
-  const isDark = () => getComputedStyle(root).colorScheme === "dark" || (root.dataset.scheme === undefined && matchMedia("(prefers-color-scheme: dark)").matches);
+  const isDark = () =>
+    getComputedStyle(root).colorScheme === "dark" ||
+    (root.dataset.scheme === undefined && matchMedia("(prefers-color-scheme: dark)").matches);
   const name = () => {
     button.textContent = isDark() ? "Light" : "Dark";
   };

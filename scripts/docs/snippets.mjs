@@ -54,11 +54,17 @@ export function runSnippets(given) {
     const { diagnostics } = program.emit();
     const errors = [...ts.getPreEmitDiagnostics(program), ...diagnostics].map(({ file, start, messageText }) => {
       const index = files.indexOf(file?.fileName ?? "");
-      const at = index < 0 ? (file?.fileName ?? "") : `${given[index].page}:${given[index].line + 1 + file.getLineAndCharacterOfPosition(start).line}`;
+      const at =
+        index < 0
+          ? (file?.fileName ?? "")
+          : `${given[index].page}:${given[index].line + 1 + file.getLineAndCharacterOfPosition(start).line}`;
       return `${at}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`;
     });
     const runs = given.map(({ page, line, prints }, index) => {
-      const { status, stdout, stderr } = spawnSync(process.execPath, [`snippet${index}.js`], { cwd: folder, encoding: "utf8" });
+      const { status, stdout, stderr } = spawnSync(process.execPath, [`snippet${index}.js`], {
+        cwd: folder,
+        encoding: "utf8",
+      });
       return { page, line, status, out: stdout.trim(), err: stderr, prints };
     });
     return { errors, runs };
