@@ -15,7 +15,7 @@ const STRICT = {
   target: ts.ScriptTarget.ES2022,
   module: ts.ModuleKind.NodeNext,
   moduleResolution: ts.ModuleResolutionKind.NodeNext,
-  skipLibCheck: false,
+  skipLibCheck: true,
   types: ["node"],
 };
 
