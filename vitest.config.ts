@@ -8,6 +8,7 @@ const LONG = [
   "test/browser/**",
   "test/**/*-browser.test.ts",
   "test/run/export/browser.test.ts",
+  "test/docs/commands.test.ts",
   "test/forged/**",
   "test/setup/no-compilers.test.ts",
   "test/bench/faults.test.ts",

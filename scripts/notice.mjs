@@ -1,6 +1,6 @@
-// NOTICE: the licences of everything that the built app holds, from what the bundler really put into it.
-//   node scripts/notice.mjs   writes NOTICE from the app that was built last (dist-web/licences.txt)
-import { copyFileSync, readdirSync, readFileSync } from "node:fs";
+// NOTICE: the licences of everything that the built app and documentation hold, from what the bundler really put into it.
+//   node scripts/notice.mjs   writes NOTICE from the app and the documentation that were built last (their licences.txt)
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { at, paths } from "./paths.mjs";
@@ -84,8 +84,9 @@ export function componentsOf(modules) {
 const HEAD = `Banyan
 Licensed under the Apache License, Version 2.0 (see LICENSE).
 
-The built app (dist-web/ and the page in one file, banyan.html) and the WebAssembly
-modules hold the following software of others, each with its licence.`;
+The built app (dist-web/ and the page in one file, banyan.html), the pages of the
+documentation (dist-docs/) and the WebAssembly modules hold the following software
+of others, each with its licence.`;
 
 /** Returns the text of NOTICE for a bundle of these modules; parts with the same text stand together. */
 export function noticeOf(modules) {
@@ -102,4 +103,11 @@ export function noticeOf(modules) {
     .replace(/[ \t]+$/gm, "")}\n`;
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) copyFileSync(join(paths.web, LICENCES), at("NOTICE"));
+/** Returns the text of NOTICE: what the app and the documentation that were built last say of themselves. */
+export function noticeHere() {
+  const [app, docs] = [paths.web, paths.docs].map((folder) => readFileSync(join(folder, LICENCES), "utf8"));
+  const [, ...sections] = docs.trimEnd().split(/\n\n(?=={80}\n)(?!={80}\n\n)/);
+  return `${[app.trimEnd(), ...sections.filter((section) => !app.includes(section))].join("\n\n")}\n`;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) writeFileSync(at("NOTICE"), noticeHere());

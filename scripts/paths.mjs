@@ -10,6 +10,7 @@ export const paths = {
   wasm: at("wasm/build/banyan.wasm"),
   dist: at("dist"),
   web: at("dist-web"),
+  docs: at("dist-docs"),
   state: at(".setup"),
   yowasp: at(".setup/yowasp"),
   report: at(".setup/test-report.json"),

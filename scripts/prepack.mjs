@@ -3,18 +3,18 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { LICENCES } from "./notice.mjs";
-import { at, paths } from "./paths.mjs";
+import { noticeHere } from "./notice.mjs";
+import { at } from "./paths.mjs";
 import { SBOM, sbomHere } from "./sbom.mjs";
 import { filesBelow } from "./web-sizes.mjs";
 
-for (const step of ["build-ts.mjs", "build-wasm.mjs", "build-web.mjs"]) {
+for (const step of ["build-ts.mjs", "build-wasm.mjs", "build-web.mjs", "build-docs.mjs"]) {
   const { status } = spawnSync(process.execPath, [at("scripts", step)], { stdio: ["ignore", "ignore", "inherit"] });
   if (status !== 0) process.exit(status ?? 1);
 }
 
 const stale = [
-  ["NOTICE", readFileSync(join(paths.web, LICENCES), "utf8"), "npm run notice"],
+  ["NOTICE", noticeHere(), "npm run notice"],
   [SBOM, sbomHere(), "npm run sbom"],
 ].filter(([file, text]) => !existsSync(at(file)) || readFileSync(at(file), "utf8") !== text);
 for (const [file, , command] of stale)

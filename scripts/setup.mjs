@@ -125,6 +125,16 @@ function web() {
   return true;
 }
 
+/** Builds the pages of the documentation, which `serve` shows beside the app. Returns whether anything was built. */
+function docs() {
+  if (readStamp("docs")?.hash === stepHash.docs() && existsSync(paths.docs)) return false;
+  say("building the documentation");
+  const build = script("build-docs.mjs");
+  if (build.status !== 0)
+    say(`the documentation did not build: ${firstError(build)} (all of it: ${keepLog("docs", build)})`);
+  return true;
+}
+
 /** Runs the steps that are due and prints which backend will run. Returns false when nothing can run. */
 export async function setup({ forTests = false, forApp = false, env = process.env } = {}) {
   try {
@@ -147,7 +157,8 @@ function steps(forTests, withApp, env) {
     : { ready: false, why: "not needed", worked: false };
   const compiled = dist();
   const packed = withApp && web();
-  if (!(installed || native.worked || wasm.worked || compiled || packed)) say("everything is up to date");
+  const written = withApp && docs();
+  if (!(installed || native.worked || wasm.worked || compiled || packed || written)) say("everything is up to date");
   if (forTests && !wasm.ready) say(`no WebAssembly module (${wasm.why}): its tests will be skipped`);
   const [whyNotNative, whyNotWasm] = [native.why, wasm.why];
   console.log(backendLine({ nativeReady: native.ready, wasmReady: wasm.ready, whyNotNative, whyNotWasm, env }));

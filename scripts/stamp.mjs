@@ -65,6 +65,23 @@ export const stepHash = {
       "wasm/entry.cpp",
       "scripts/build-wasm.mjs",
     ]),
+  docs: () =>
+    hashOf([
+      "docs",
+      "examples",
+      "FORMATS.md",
+      "ARCHITECTURE.md",
+      "CONTRIBUTING.md",
+      "SECURITY.md",
+      "CHANGELOG.md",
+      "package-lock.json",
+      "LICENSE",
+      "scripts/build-docs.mjs",
+      "scripts/docs",
+      "scripts/licences",
+      "scripts/notice.mjs",
+      "scripts/run-docs.mjs",
+    ]),
   dist: () => hashOf(["src", "tsconfig.json", "package-lock.json", "scripts/build-ts.mjs"]),
   web: () =>
     hashOf(

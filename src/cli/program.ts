@@ -232,7 +232,7 @@ function optionFor(id: OptionId, help: string, isRequired: boolean, command = ""
 }
 
 /** Returns the command line's grammar; `chosen` gets what was read. */
-function grammar(chosen: (command: CommandName, args: string[], options: Options) => void): Command {
+export function grammar(chosen: (command: CommandName, args: string[], options: Options) => void): Command {
   const program = new Command("banyan")
     .description(
       "Synthesizes collective-communication schedules for any network: verified, simulated, compared with a proved bound.",

@@ -1,15 +1,18 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { type IncomingHttpHeaders, request } from "node:http";
+import { createServer, type IncomingHttpHeaders, request, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { encodingFor, isLocalName, segmentsOf } from "../../src/cli/serve/site.ts";
+import { encodingFor, isLocalName, segmentsOf, siteListener } from "../../src/cli/serve/site.ts";
 import { banyan, cliFolder, MAIN } from "../support/cli.ts";
 
 const folder = cliFolder();
 const SCRIPT = `${"export const leaves = 'many';\n".repeat(200)}`;
 const env = (): NodeJS.ProcessEnv => ({ BANYAN_APP: folder.at("app") });
 const running: ChildProcess[] = [];
+const servers: Server[] = [];
 
 beforeAll(() => {
   mkdirSync(folder.at("app/assets"), { recursive: true });
@@ -25,6 +28,7 @@ beforeAll(() => {
 
 afterEach(() => {
   for (const child of running.splice(0)) child.kill("SIGKILL");
+  for (const server of servers.splice(0)) server.close();
 });
 
 interface Served {
@@ -101,6 +105,39 @@ describe("banyan serve", () => {
       expect(policy).toContain(rule);
     expect(policy).not.toMatch(/script-src[^;]*'unsafe-(inline|eval)'|https?:|\*/);
     expect(await end()).toEqual({ code: 0, err: "" });
+  });
+
+  it("shows the documentation at /docs/, where it is built, under the same policy", async () => {
+    mkdirSync(folder.at("pages/guide"), { recursive: true });
+    writeFileSync(folder.at("pages/index.html"), "<!doctype html><title>pages</title>");
+    writeFileSync(folder.at("pages/guide/index.html"), "<!doctype html><title>guide</title>");
+    symlinkSync(folder.at("outside.txt"), folder.at("pages/leads-out.txt"));
+    const site = { folder: folder.at("app"), offered: null, localOnly: true };
+    const open = async (docs: string | null) => {
+      const server = createServer(siteListener({ ...site, docs })).listen(0, "127.0.0.1");
+      servers.push(server);
+      await once(server, "listening");
+      return (server.address() as AddressInfo).port;
+    };
+    const port = await open(folder.at("pages"));
+    const moved = await ask(port, "/docs");
+    expect([moved.status, moved.headers.location]).toEqual([308, "/docs/"]);
+    const texts = await Promise.all(
+      ["/docs/", "/docs/guide/", "/"].map(async (path) => String((await ask(port, path)).body)),
+    );
+    expect(texts.map((text) => /<title>(.*)</.exec(text)?.[1])).toEqual(["pages", "guide", "app"]);
+    expect((await ask(port, "/docs/")).headers["content-security-policy"]).toContain(
+      "script-src 'self' 'wasm-unsafe-eval'",
+    );
+    for (const path of [
+      "/docs/leads-out.txt",
+      "/docs/../outside.txt",
+      "/docs/%2e%2e/app/index.html",
+      "/docs/none.html",
+    ])
+      expect([path, (await ask(port, path)).status]).toEqual([path, 404]);
+    const without = await open(null);
+    expect((await ask(without, "/docs/")).status).toBe(404);
   });
 
   it("gives each file its type, and those with a hash in their name for ever", async () => {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { componentsOf, LICENCES, noticeOf, recorder } from "../../scripts/notice.mjs";
+import { componentsOf, LICENCES, noticeHere, noticeOf, recorder } from "../../scripts/notice.mjs";
 import { at, paths } from "../../scripts/paths.mjs";
 import { sbomHere, sbomOf } from "../../scripts/sbom.mjs";
 import { readStamp, stepHash } from "../../scripts/stamp.mjs";
@@ -14,10 +14,16 @@ const names = (modules: readonly string[]): string[] =>
 
 describe("NOTICE", () => {
   const isBuilt = existsSync(join(paths.web, LICENCES)) && readStamp("web")?.hash === stepHash.web();
-  it.skipIf(!isBuilt)("is what the bundler put into the app that is built from these sources", () => {
-    expect(readFileSync(join(paths.web, LICENCES), "utf8")).toBe(NOTICE);
+  it.skipIf(!isBuilt)("begins with what the bundler put into the app that is built from these sources", () => {
+    const ofApp = readFileSync(join(paths.web, LICENCES), "utf8");
+    expect(NOTICE.startsWith(ofApp.trimEnd())).toBe(true);
     const page = readFileSync(join(paths.web, "banyan.html"), "utf8");
-    expect(page).toContain(`<script type="text/plain" id="banyan-licences">${NOTICE}</script>`);
+    expect(page).toContain(`<script type="text/plain" id="banyan-licences">${ofApp}</script>`);
+  });
+  const hasDocs = existsSync(join(paths.docs, LICENCES)) && readStamp("docs")?.hash === stepHash.docs();
+  it.skipIf(!isBuilt || !hasDocs)("goes on with what is in the documentation besides", () => {
+    expect(noticeHere()).toBe(NOTICE);
+    expect(NOTICE).toMatch(/^minisearch \d/m);
   });
   it("has a package and its whole licence for every module, also scoped and nested ones", () => {
     const modules = [inModules("preact/dist/preact.mjs"), inModules("@preact/signals-core/dist/signals-core.mjs")];

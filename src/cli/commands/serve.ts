@@ -11,7 +11,7 @@ import { type Context, outJson, outLines } from "../context.ts";
 import { openSource, STANDARD_INPUT, statOf } from "../files/input-file.ts";
 import { labelled } from "../reports/text.ts";
 import { listen, type Place } from "../serve/listen.ts";
-import { INSIDE, type OfferedFile, siteListener } from "../serve/site.ts";
+import { DOCS, INSIDE, type OfferedFile, siteListener } from "../serve/site.ts";
 
 const HOST = "127.0.0.1";
 const PORT = 8420;
@@ -23,6 +23,12 @@ function appFolder(env: NodeJS.ProcessEnv): string {
   if (!existsSync(join(folder, "index.html")))
     throw new InputError("serve", "the built app in dist-web/ (`npm run build:web` makes it)");
   return folder;
+}
+
+/** The built documentation, at the package's root; null where it was not built. */
+function docsFolder(): string | null {
+  const folder = fileURLToPath(new URL("../../../dist-docs", import.meta.url));
+  return existsSync(join(folder, "index.html")) ? folder : null;
 }
 
 function placeOf(options: Options): Place {
@@ -57,7 +63,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const place = placeOf(options);
   const [path] = args;
   const offered = path === undefined ? null : offeredFile(path);
-  const server = createServer(siteListener({ folder, offered, localOnly: isLoopback(place.host) }));
+  const docs = docsFolder();
+  const server = createServer(siteListener({ folder, docs, offered, localOnly: isLoopback(place.host) }));
   const port = await listen(server, place);
   // a connection that the system cannot give: the next ones are served
   server.on("error", (error) => context.note(error.message));
@@ -71,8 +78,14 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       address,
       port,
       file: name === null ? null : `${site}${INSIDE}/${name}`,
+      docs: docs === null ? null : `${site}${DOCS}/`,
     });
-  else outLines(context, [`  ${labelled("app", address)}`, `  ${labelled("", "Ctrl-C ends it")}`]);
+  else
+    outLines(context, [
+      `  ${labelled("app", address)}`,
+      ...(docs === null ? [] : [`  ${labelled("docs", `${site}${DOCS}/`)}`]),
+      `  ${labelled("", "Ctrl-C ends it")}`,
+    ]);
   if (!isLoopback(place.host))
     context.note(
       "over http, other machines' browsers give the app neither threads nor use without a network: only localhost has them",

@@ -9,6 +9,8 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 
 /** Where the user's own file is offered. */
 export const INSIDE = "inside";
+/** Where the documentation is. */
+export const DOCS = "docs";
 const NOT_FOUND = "no such file";
 
 /** A file of the user's; read anew for each request. */
@@ -32,6 +34,8 @@ function decoded(path: string): string {
 export interface Site {
   /** The built app. */
   readonly folder: string;
+  /** The built documentation, at /docs/; null where there is none. */
+  readonly docs: string | null;
   readonly offered: OfferedFile | null;
   /** Requests must name this machine as such (by address or as localhost): nobody else is meant to come. */
   readonly localOnly: boolean;
@@ -43,11 +47,16 @@ const refuse = (response: ServerResponse, status: number, why: string, headers: 
 };
 
 /** Returns the listener of a server for the app's files and one file of the user's. Only GET and HEAD are answered. */
-export function siteListener({ folder, offered, localOnly }: Site): RequestListener {
+export function siteListener({ folder, docs, offered, localOnly }: Site): RequestListener {
   const find = folderStore(folder);
+  const findDocs = docs === null ? null : folderStore(docs);
+
+  /** Returns the file of a path, of the documentation where it is below /docs/. */
+  const stored = (segments: readonly string[]): Promise<StoredFile | null> =>
+    findDocs !== null && segments[0] === DOCS ? findDocs(segments.slice(1)) : find(segments);
 
   async function sendStored(request: IncomingMessage, response: ServerResponse, segments: readonly string[]) {
-    const file = await find(segments);
+    const file = await stored(segments);
     if (file === null) return refuse(response, 404, NOT_FOUND);
     const { type, tag, canCompress, plain } = file;
     const encoding = canCompress ? encodingFor(request.headers["accept-encoding"]) : null;
@@ -97,7 +106,11 @@ export function siteListener({ folder, offered, localOnly }: Site): RequestListe
       return refuse(response, 405, "only GET and HEAD", { allow: "GET, HEAD", connection: "close" });
     const path = decoded((request.url ?? "").split(/[?#]/, 1)[0] as string);
     if (offered !== null && path === `/${INSIDE}/${offered.name}`) return sendOffered(request, response, offered);
-    const segments = segmentsOf(path === "/" ? "/index.html" : path);
+    // its pages find each other from their folder
+    if (findDocs !== null && path === `/${DOCS}`)
+      return refuse(response, 308, "the documentation", { location: `/${DOCS}/` });
+    const isFolder = path === "/" || (findDocs !== null && path.startsWith(`/${DOCS}/`) && path.endsWith("/"));
+    const segments = segmentsOf(isFolder ? `${path}index.html` : path);
     if (segments === null) return refuse(response, 404, NOT_FOUND);
     return sendStored(request, response, segments);
   }

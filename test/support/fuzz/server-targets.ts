@@ -134,7 +134,7 @@ export function serverTargets(): FuzzTarget[] {
   const listening = (): ReturnType<typeof siteListener> => {
     const size = () => Buffer.byteLength(OFFERED);
     const offered = { name: "my topo.json", size, open: () => Readable.from([OFFERED]) };
-    listener ??= siteListener({ folder: servedFolder(), offered, localOnly: true });
+    listener ??= siteListener({ folder: servedFolder(), docs: null, offered, localOnly: true });
     return listener;
   };
   return [
