@@ -1,5 +1,5 @@
-import { addRoute, type RouteDraft, withShares } from "../routes/routing.ts";
 import type { RouteSet } from "../routes/routes.ts";
+import { addRoute, type RouteDraft, withShares } from "../routes/routing.ts";
 import { inLinks, isNpu, nodeCount, outLinks, type Topology } from "../topology/topology.ts";
 
 /** The ways that sends may take: routes of the pairs that send. */
@@ -26,7 +26,7 @@ export function waysOf(topology: Topology, source: Int32Array, target: Int32Arra
   const draft: RouteDraft = { source: [], target: [], linkOffset: [0], links: [] };
   const offset = new Int32Array(pairs.length + 1);
   let last = -1;
-  let distance = new Int32Array(0);
+  let distance: Int32Array = new Int32Array(0);
   pairs.forEach((key, pair) => {
     const [from, to] = [Math.floor(key / npuCount), key % npuCount];
     if (from !== last) distance = switchDistances(topology, from);
@@ -101,6 +101,6 @@ export function shortestWalk(topology: Topology, from: number, to: number): numb
   }
   if (before[to] < 0) return null;
   const walk = [to];
-  for (let node = to; node !== from; ) walk.push((node = before[node]));
+  for (let node = before[to]; walk.at(-1) !== from; node = before[node]) walk.push(node);
   return walk.reverse();
 }
