@@ -3,7 +3,7 @@ import { flagOf, type OptionId, type Options, optionsOf, ROWS, TABLE } from "../
 import { refusedCommandLine } from "./failure.ts";
 import { EXAMPLES, NOTES } from "./help.ts";
 import type { CommandName, Failure, Job } from "./protocol.ts";
-import { showsColors } from "./reports/style.ts";
+import { isTerminal, showsColors } from "./reports/style.ts";
 import { version } from "./version.ts";
 
 const TOPO = "preset (mesh:4x4, dgx-a100:2), construction ('L(K(4,4))') or topology file";
@@ -163,7 +163,9 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
       ["collective!", COLLECTIVE],
       ["sizes!", TABLE.sizes.help],
       "algorithms",
+      "with",
       "programs",
+      ["timeLimit", "for each line: what is not done by then is left out; solvers end with the best they have"],
       ...MEMBERS,
       "seed",
       ["trials", "most trials per phase"],
@@ -173,6 +175,7 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
       ["eulerian", "trees where a node has more bandwidth in than out: trim or switches"],
       "format",
       "output",
+      ["details", "also why algorithms were left out"],
       ...NETWORK,
     ],
   },
@@ -308,7 +311,9 @@ export interface Said {
 export function readCommandLine(argv: readonly string[]): Job | Said {
   let job: Job | undefined;
   const program = grammar((command, args, options) => {
-    job = { command, args, options, colors: showsColors(process.stdout, process.env) };
+    const { stdout, env } = process;
+    const terminal = isTerminal(stdout, env) ? { columns: stdout.columns, rows: stdout.rows } : null;
+    job = { command, args, options, colors: showsColors(stdout, env), terminal };
   });
   let [out, err] = ["", ""];
   for (const command of [program, ...program.commands]) {

@@ -65,7 +65,7 @@ export function* sendsCsvParts(schedule: StepSchedule): Generator<string> {
     );
   const { step, source, target, chunk, op } = list;
   const names = npuNames(topology);
-  yield visible(`# ${optionsText(schedule, names)}`) + "\nstep,src,dst,chunk,op\n";
+  yield `${visible(`# ${optionsText(schedule, names)}`)}\nstep,src,dst,chunk,op\n`;
   for (let from = 0; from < step.length; from += BLOCK) {
     let text = "";
     for (let i = from; i < Math.min(step.length, from + BLOCK); i++)
