@@ -66,7 +66,7 @@ function programLine(schedule: AnySchedule): Pick<ComparisonRow, "programUs" | "
 /** Solvers that are given this part of a line's time end by themselves before it is over. */
 const SOLVERS_SHARE = 0.8;
 
-/** Returns what `work` returns within a time. Throws InputError where it was not done by then, as far as the work heeds its signal. */
+/** Returns what `work` returns within a time. Throws InputError where it was not done by then; work that does not heed its signal goes on until it is. */
 async function within<T>(
   limitMs: number | undefined,
   signal: AbortSignal | undefined,
@@ -74,13 +74,15 @@ async function within<T>(
 ): Promise<T> {
   if (limitMs === undefined) return work(signal);
   const over = AbortSignal.timeout(Math.max(1, Math.floor(limitMs)));
+  const begun = performance.now();
   try {
-    return await work(signal === undefined ? over : AbortSignal.any([signal, over]));
+    const result = await work(signal === undefined ? over : AbortSignal.any([signal, over]));
+    if (performance.now() - begun <= limitMs) return result;
   } catch (error) {
     if (!(error instanceof CancelledError) || !over.aborted || signal?.aborted === true) throw error;
-    const limit = formatTime(limitMs * 1000 * PS_PER_US);
-    throw worded(new InputError(optionName("timeLimitMs"), "more time", limit), `not done within ${limit}`);
   }
+  const limit = formatTime(limitMs * 1000 * PS_PER_US);
+  throw worded(new InputError(optionName("timeLimitMs"), "more time", limit), `not done within ${limit}`);
 }
 
 /** Makes the lines of one size and puts them into `lines`; `told` hears of each that begins, is finished, or could not be made. */
