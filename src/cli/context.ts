@@ -1,6 +1,7 @@
 import { jsonText } from "../base/visible.ts";
 import type { Options } from "../request/option-table.ts";
 import type { Progress } from "../request/progress.ts";
+import type { Terminal } from "./protocol.ts";
 import { finished, type Style } from "./reports/style.ts";
 import { fitted } from "./reports/text.ts";
 
@@ -12,10 +13,14 @@ export interface Context {
   /** --quiet: no progress, no notes, and no report where a file was written. */
   readonly quiet: boolean;
   readonly style: Style;
+  /** The size of the terminal that standard output is; null where it is none. */
+  readonly terminal: Terminal | null;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
   /** Writes a file's text to standard output as it is; lines for people go through those below. Returns false once nobody reads it any more. */
   out(text: string): boolean;
+  /** Remembers a text that is written to standard output if the work is interrupted from now on, in place of the one before. */
+  keep(text: string): void;
   /** Writes a line to standard error, unless --quiet. */
   note(line: string): void;
   /** Shows how far the work is, on standard error, unless --quiet. */

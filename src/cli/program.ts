@@ -3,13 +3,14 @@ import { flagOf, type OptionId, type Options, optionsOf, ROWS, TABLE } from "../
 import { refusedCommandLine } from "./failure.ts";
 import { EXAMPLES, NOTES } from "./help.ts";
 import type { CommandName, Failure, Job } from "./protocol.ts";
-import { showsColors } from "./reports/style.ts";
+import { isTerminal, showsColors } from "./reports/style.ts";
 import { version } from "./version.ts";
 
 const TOPO = "preset (mesh:4x4, dgx-a100:2), construction ('L(K(4,4))') or topology file";
 const COLLECTIVE = "allgather, allreduce, ... (`banyan list collectives`)";
 const COLLECTIVE_OR_CUSTOM = `${COLLECTIVE}, or custom:FILE`;
-const FILE = 'schedule file, JSON or .bys, or program: MSCCL XML or MSCCL++ JSON; "-" reads standard input';
+const FILE =
+  'schedule file, JSON or .bys, list of sends as CSV or JSON, or program: MSCCL XML or MSCCL++ JSON; "-" reads standard input';
 
 /** An option of a command: with its help in the table, or with words of the command's own; "!" after its name: it must be given. */
 type Taken = OptionId | readonly [id: OptionId | `${OptionId}!`, help: string];
@@ -24,6 +25,14 @@ interface Usage {
 const GLOBAL: readonly OptionId[] = ["json", "quiet", "backend", "threads", "debug"];
 const NETWORK: readonly OptionId[] = [...optionsOf("network"), ...optionsOf("reading")];
 const MEMBERS: readonly OptionId[] = ["chunks", "root", "group", "outsiders"];
+/** What a list of sends leaves open. */
+const OF_SENDS: readonly Taken[] = [
+  ["collective", "of a list of sends, which does not say it: allgather, allreduce, ..."],
+  ["size", "of a list of sends: nccl-tests size, default 1GiB"],
+  ["chunks", "of a list of sends: chunks per NPU; default: as many as its greatest chunk needs"],
+  "root",
+  "group",
+];
 const MAKING: readonly OptionId[] = optionsOf("making");
 /** What `export` takes of them: neither what only a maker that is named takes, nor what is about the synthesis itself. */
 const MAKING_FOR_EXPORT = MAKING.filter(
@@ -68,7 +77,8 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
     args: [["<FILE>", FILE]],
     summary: "judge a schedule or a program: exit code 1 and every violation where it is wrong",
     options: [
-      ["topology", `refuse a schedule for another network: ${TOPO}`],
+      ["topology", `refuse a schedule for another network; lists of sends: the network: ${TOPO}`],
+      ...OF_SENDS,
       "target",
       "record",
       "recordOf",
@@ -80,12 +90,14 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
     args: [["<FILE>", FILE]],
     summary: "replay a schedule, or run a program, in the congestion-aware network",
     options: [
-      ["topology", `refuse a schedule for another network; programs: where they run: ${TOPO}`],
-      ["size", "programs: nccl-tests size, default 1GiB"],
-      ["group", "programs: the NPUs of ranks 0, 1, 2 ...; default the first ones"],
+      ["topology", `refuse a schedule for another network; programs, lists of sends: where they run: ${TOPO}`],
+      ["collective", "of a list of sends, which does not say it: allgather, allreduce, ..."],
+      ["size", "programs, lists of sends: nccl-tests size, default 1GiB"],
+      ["group", "programs: the NPUs of ranks 0, 1, 2 ...; default the first ones; lists of sends: who takes part"],
+      "root",
       "switching",
       "reference",
-      ["chunks", "trees: pieces of what each carries; default: what is fastest"],
+      ["chunks", "trees: pieces of what each carries; default: what is fastest; lists of sends: chunks per NPU"],
       "trace",
       ...NETWORK,
       "details",
@@ -98,7 +110,10 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
       ["to!", TABLE.to.help],
       ["output!", "the file, or for formats of several files the folder, to write"],
       ["topology", `refuse a schedule for another network: ${TOPO}`],
-      ["collective", "of a network: synthesize this first, with the options of `synth`"],
+      [
+        "collective",
+        "of a network: synthesize this first, with the options of `synth`; of a list of sends: what it makes",
+      ],
       "size",
       "view",
       "dialect",
@@ -116,7 +131,7 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
     ],
   },
   run: {
-    args: [["<FILE>", FILE.replace("schedule file, JSON or .bys, or ", "")]],
+    args: [["<FILE>", FILE.replace(/^.*or program/, "program")]],
     summary: "execute a program on real buffers in this process and check what it computes",
     options: [
       ["dtype", "i32 (default; compared bit for bit) or f32"],
@@ -130,11 +145,15 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
     summary: "say in words what a schedule or program does, what limits it, and whether a runtime would use it",
     options: [
       ...NETWORK,
-      ["size", "would a runtime select it for this size?"],
+      ["collective", "of a list of sends, which does not say it: allgather, allreduce, ..."],
+      ["size", "programs: would a runtime select it for this size? lists of sends: their size"],
+      ["chunks", "of a list of sends: chunks per NPU; default: as many as its greatest chunk needs"],
+      "root",
+      "group",
       "dtype",
       ["target", "msccl, azure, rccl or mscclpp; default: all that read such files"],
       "log",
-      ["topology", `programs: the network to find the limiting link in: ${TOPO}`],
+      ["topology", `programs: the network to find the limiting link in; lists of sends: their network: ${TOPO}`],
     ],
   },
   compare: {
@@ -144,7 +163,9 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
       ["collective!", COLLECTIVE],
       ["sizes!", TABLE.sizes.help],
       "algorithms",
+      "with",
       "programs",
+      ["timeLimit", "for each line: what is not done by then is left out; solvers end with the best they have"],
       ...MEMBERS,
       "seed",
       ["trials", "most trials per phase"],
@@ -154,6 +175,7 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
       ["eulerian", "trees where a node has more bandwidth in than out: trim or switches"],
       "format",
       "output",
+      ["details", "also why algorithms were left out"],
       ...NETWORK,
     ],
   },
@@ -289,7 +311,9 @@ export interface Said {
 export function readCommandLine(argv: readonly string[]): Job | Said {
   let job: Job | undefined;
   const program = grammar((command, args, options) => {
-    job = { command, args, options, colors: showsColors(process.stdout, process.env) };
+    const { stdout, env } = process;
+    const terminal = isTerminal(stdout, env) ? { columns: stdout.columns, rows: stdout.rows } : null;
+    job = { command, args, options, colors: showsColors(stdout, env), terminal };
   });
   let [out, err] = ["", ""];
   for (const command of [program, ...program.commands]) {

@@ -28,6 +28,14 @@ export interface Job {
   readonly options: Options;
   /** Standard output is a terminal that shows colours. */
   readonly colors: boolean;
+  /** The size of the terminal that standard output is; null where it is none. */
+  readonly terminal: Terminal | null;
+}
+
+/** Columns and rows of a terminal. */
+export interface Terminal {
+  readonly columns: number;
+  readonly rows: number;
 }
 
 /** What the working thread is started with. */
@@ -50,6 +58,8 @@ export type Order = { readonly kind: "job"; readonly job: Job } | { readonly kin
 /** From the working thread. */
 export type Message =
   | { readonly kind: "out"; readonly text: string }
+  /** What is to be written if the work is interrupted from now on. */
+  | { readonly kind: "keep"; readonly text: string }
   | { readonly kind: "note"; readonly text: string }
   | { readonly kind: "progress"; readonly progress: Progress }
   /** A file that must not stay behind, until it is settled. */

@@ -2,10 +2,11 @@ import { InputError } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
 import { looksLikeProgram, readProgram } from "../import/programs/program.ts";
 import { isScheduleText } from "../import/schedules/schedule-text.ts";
+import { isSendsText } from "../import/schedules/sends.ts";
 import { algorithmTold } from "../import/text/made-by.ts";
 import { isJoint } from "../model/joint/joint-schedule.ts";
 import type { Topology } from "../model/topology/topology.ts";
-import { MAKING_OPTIONS, refuseOptions, textOf } from "../request/option-table.ts";
+import { MAKING_OPTIONS, optionsOf, refuseOptions, textOf } from "../request/option-table.ts";
 import type { ScheduleSubject, Subject } from "../run/export/subject.ts";
 import { algorithmOfFile } from "../run/report-file.ts";
 import type { Context } from "./context.ts";
@@ -40,8 +41,10 @@ export async function subjectOf(
       refuseNetwork(context, argument);
       return { kind: "program", name: nameOf(argument), program: readProgram(text, nameOf(argument)) };
     }
-    if (text === null || isScheduleText(text)) {
-      refuseMaking(context, argument);
+    const isSends = text !== null && isSendsText(text);
+    if (text === null || isSends || isScheduleText(text)) {
+      if (isSends) refuseOptions(context.options, optionsOf("making"), `a network in place of ${nameOf(argument)}`);
+      else refuseMaking(context, argument);
       const algorithm = algorithmOfFile(algorithmTold(openSource(argument, "the file")));
       const schedule = await anyScheduleOf(context, argument);
       if (isJoint(schedule)) return { kind: "joint", schedule, name: nameOf(argument) };

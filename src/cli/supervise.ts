@@ -109,6 +109,7 @@ class Supervision {
   private display: ProgressDisplay | undefined;
   private writing = 0;
   private wrote = false;
+  private kept: string | null = null;
   private ending: number | undefined;
   private interruption: number | undefined;
 
@@ -165,6 +166,7 @@ class Supervision {
   private fail(failure: Failure): void {
     if (this.ending !== undefined) return;
     this.display?.erase();
+    if (this.interruption !== undefined && this.kept !== null) this.write(this.kept);
     // what has begun to be written is one object already, if not a whole one
     if (this.json && !this.wrote) this.write(failureJson(failure));
     sayFailure(failure, this.debug);
@@ -199,6 +201,9 @@ class Supervision {
       case "out":
         this.display?.erase();
         return this.write(message.text);
+      case "keep":
+        this.kept = message.text;
+        return undefined;
       case "note":
         this.display?.erase();
         return say(message.text);

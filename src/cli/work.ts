@@ -54,7 +54,7 @@ function uninterrupted<T>(work: () => T): T {
   }
 }
 
-function contextOf({ options, colors }: Job): Context {
+function contextOf({ options, colors, terminal }: Job): Context {
   const quiet = options["quiet"] === true;
   const json = options["json"] === true;
   let shown = Number.NEGATIVE_INFINITY;
@@ -71,8 +71,10 @@ function contextOf({ options, colors }: Job): Context {
     json,
     quiet,
     style: styleOf(colors && !json),
+    terminal: json ? null : terminal,
     signal: interruption.signal,
     out,
+    keep: (text) => send({ kind: "keep", text }),
     note: (text) => {
       if (!quiet) send({ kind: "note", text: visible(text) });
     },

@@ -72,7 +72,8 @@ function phasesAsSteps(schedule: PhaseSchedule, place: Place): StepSchedule {
 
 /** Returns the schedule with trees as steps; phases only where steps are asked for. Throws InputError. */
 export function asSteps({ schedule, report }: MadeOrRead, to: string): Schedule {
-  if (isPhaseSchedule(schedule) && to === "steps") return phasesAsSteps(schedule, optionName("to", ` ${to}`));
+  if (isPhaseSchedule(schedule) && (to === "steps" || to === "csv"))
+    return phasesAsSteps(schedule, optionName("to", ` ${to}`));
   const plain = withoutPhases(schedule, optionName("to", ` ${to}`));
   return isTreeFlow(plain) ? treesAsSteps(plain, optionName("to", ` ${to}`), report?.schedule.pieces) : plain;
 }

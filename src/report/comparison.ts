@@ -20,6 +20,8 @@ export interface ComparisonRow {
   readonly programUs?: number | null;
   /** Why there is no program. */
   readonly noProgram?: string;
+  /** No algorithm of ours: a schedule or a program that was given beside them; the algorithm is then the name of its file. */
+  readonly own?: "schedule" | "program";
   /** How, in words, where libraries (NCCL, RCCL, MPI) do it on this network: "natural order, both ways". */
   readonly library?: string;
 }
@@ -46,4 +48,6 @@ export interface Comparison {
   readonly limits: readonly { readonly sizeBytes: number; readonly limit: BoundReport }[];
   /** Algorithms that cannot do what was asked, and why not. */
   readonly leftOut: readonly LeftOut[];
+  /** It was stopped: only the lines that were finished are there. */
+  readonly stopped?: true;
 }

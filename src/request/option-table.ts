@@ -480,10 +480,17 @@ export const TABLE = {
     help: "default: all that make the collective and apply to the network",
     parse: listed("names"),
   },
+  with: {
+    part: "command",
+    value: "<files>",
+    help: "beside the algorithms: schedules, lists of sends (CSV, JSON) and programs (MSCCL XML, MSCCL++ plans) of one's own",
+    repeats: true,
+    parse: listed("files"),
+  },
   format: {
     part: "command",
     value: "<name>",
-    help: "table (default), csv, json, nccl-tests (its columns), nccl-tests-json (its -J), tuner (NCCL's plugin), svg (a plot)",
+    help: "table (default), csv, json, jsonl (a line as each is finished), nccl-tests (its columns), nccl-tests-json (its -J), tuner (NCCL's plugin), svg (a plot)",
   },
   platform: { part: "command", value: "<name>", help: "rows of this platform, of a table of measured points" },
   regimes: {

@@ -1,10 +1,10 @@
-import { InputError } from "../base/errors.ts";
+import { CancelledError, InputError, worded } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
 import type { Engine } from "../engine/types.ts";
 import { goesThroughSwitch } from "../lower/mscclpp/plan.ts";
 import { busFactor } from "../model/collective/collective.ts";
 import { ncclEstimates } from "../model/nccl/model.ts";
-import { formatSize } from "../model/numbers/units.ts";
+import { formatSize, formatTime, PS_PER_US } from "../model/numbers/units.ts";
 import { boxesOf } from "../model/routes/rings.ts";
 import type { AnySchedule } from "../model/steps/schedule.ts";
 import type { Topology } from "../model/topology/topology.ts";
@@ -18,6 +18,7 @@ import { limitWithFlow } from "./all-to-all.ts";
 import { isBetter, usOf } from "./auto/best.ts";
 import { type Algorithm, candidatesFor, isOwnFailure } from "./auto/candidates.ts";
 import { contender } from "./auto/chunk-trials.ts";
+import type { OwnLine } from "./own/own-lines.ts";
 import { fastestProgram } from "./programs/fastest.ts";
 import { programUs } from "./programs/programs.ts";
 import { synthesize } from "./synthesize.ts";
@@ -26,6 +27,10 @@ import { synthesize } from "./synthesize.ts";
 const MOST_SIZES = 256;
 
 export interface CompareOptions extends Omit<SynthesizeOptions, "algorithm" | "sizeBytes" | "timeLimitMs"> {
+  /** How long one line may take; what is not done by then has none, and solvers end before it with the best they have. */
+  readonly timeLimitMs?: number;
+  /** What is set beside the algorithms: schedules and programs of one's own, in this order behind them. */
+  readonly own?: readonly OwnLine[];
   readonly sizesBytes: readonly number[];
   /** Names from the catalogue; without it all that make the collective and apply to the network. */
   readonly algorithms?: readonly string[];
@@ -33,6 +38,8 @@ export interface CompareOptions extends Omit<SynthesizeOptions, "algorithm" | "s
   readonly programs?: boolean;
   /** Told what there is after each size but the last. */
   readonly onSize?: (soFar: Comparison) => void;
+  /** Told of each line as soon as it is finished, and what there is by then; which is the best of its size is not known yet. */
+  readonly onRow?: (row: Omit<ComparisonRow, "best">, soFar: () => Comparison) => void;
   /** Told of each line before it is worked on: the first is 0 of `total`. */
   readonly onLine?: (line: { sizeBytes: number; algorithm: string; done: number; total: number }) => void;
 }
@@ -56,31 +63,68 @@ function programLine(schedule: AnySchedule): Pick<ComparisonRow, "programUs" | "
   }
 }
 
-/** Returns the lines of one size, in the order of the candidates; `failed` is told of those that could not. */
-async function linesOf(
+/** Solvers that are given this part of a line's time end by themselves before it is over. */
+const SOLVERS_SHARE = 0.8;
+
+/** Returns what `work` returns within a time. Throws InputError where it was not done by then; work that does not heed its signal goes on until it is. */
+async function within<T>(
+  limitMs: number | undefined,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal | undefined) => Promise<T>,
+): Promise<T> {
+  if (limitMs === undefined) return work(signal);
+  const over = AbortSignal.timeout(Math.max(1, Math.floor(limitMs)));
+  const begun = performance.now();
+  try {
+    const result = await work(signal === undefined ? over : AbortSignal.any([signal, over]));
+    if (performance.now() - begun <= limitMs) return result;
+  } catch (error) {
+    if (!(error instanceof CancelledError) || !over.aborted || signal?.aborted === true) throw error;
+  }
+  const limit = formatTime(limitMs * 1000 * PS_PER_US);
+  throw worded(new InputError(optionName("timeLimitMs"), "more time", limit), `not done within ${limit}`);
+}
+
+/** Makes the lines of one size and puts them into `lines`; `told` hears of each that begins, is finished, or could not be made. */
+async function makeLines(
   engine: Engine,
   topology: Topology,
   candidates: readonly Algorithm[],
   options: SizedOptions,
+  lines: Map<Algorithm, Line>,
   programs: boolean,
-  told: { begins: (algorithm: string) => void; failed: (algorithm: string, error: Error) => void },
-): Promise<Line[]> {
-  const lines = new Map<Algorithm, Line>();
+  told: {
+    begins: (algorithm: string) => void;
+    finished: (line: Line) => void;
+    failed: (algorithm: string, error: Error) => void;
+  },
+): Promise<void> {
+  const { timeLimitMs, ...rest } = options;
+  const solving = timeLimitMs === undefined ? {} : { timeLimitMs: SOLVERS_SHARE * timeLimitMs };
   const lastOf = ({ traits }: Algorithm): number => traits?.searches ?? 0;
   for (const algorithm of [...candidates].sort((a, b) => lastOf(a) - lastOf(b))) {
     told.begins(algorithm.name);
     try {
-      const make = (asked: SynthesizeOptions) => synthesize(engine, topology, asked, false);
       const rivalUs = Math.min(...[...lines.values()].map(({ report }) => usOf(report)));
-      const { report, schedule } = await contender(algorithm, topology, options, make, rivalUs);
-      lines.set(algorithm, { report, ...(programs ? programLine(schedule) : {}) });
+      const { report, schedule } = await within(timeLimitMs, options.signal, (signal) => {
+        const make = (asked: SynthesizeOptions) => synthesize(engine, topology, asked, false);
+        return contender(algorithm, topology, { ...rest, ...solving, ...(signal && { signal }) }, make, rivalUs);
+      });
+      const line = { report, ...(programs ? programLine(schedule) : {}) };
+      lines.set(algorithm, line);
+      told.finished(line);
     } catch (error) {
       if (!isOwnFailure(error)) throw error;
       told.failed(algorithm.name, error);
     }
   }
-  return candidates.flatMap((algorithm) => lines.get(algorithm) ?? []);
 }
+
+/** Returns the greatest limit that some lines know. */
+const limitOfLines = (lines: readonly Line[], own?: BoundReport): BoundReport =>
+  [...(own === undefined ? [] : [own]), ...lines.map(({ report: { limit } }) => limit)].reduce((a, b) =>
+    b.us > a.us ? b : a,
+  );
 
 /** Returns the greatest limit that is known for a size: an algorithm that knows the network's flow may prove more than the cuts. */
 async function limitOfSize(
@@ -93,33 +137,61 @@ async function limitOfSize(
   const { topology, collective } = problemOf(given, { ...options, chunks });
   const known = await limitWithFlow(engine, topology, collective, options.signal);
   const own = boundReport(topology, collective, known.limit);
-  return lines.map(({ report: { limit } }) => limit).reduce((a, b) => (b.us > a.us ? b : a), own);
+  return limitOfLines(lines, own);
 }
 
-function rowsOf(
-  lines: readonly Line[],
+function rowOf(
+  { report, ...program }: Line,
   limit: BoundReport,
   sizeBytes: number,
   isLibrary: (algorithm: string) => boolean,
+): Omit<ComparisonRow, "best"> {
+  const { us, algbwGBps, busbwGBps } = report.time;
+  return {
+    sizeBytes,
+    algorithm: report.algorithm,
+    us,
+    algbwGBps,
+    busbwGBps,
+    ofLimit: (report.ofLimit ?? 1) * (report.limit.us > 0 ? limit.us / report.limit.us : 1),
+    chunks: report.schedule.pieces ?? report.collective.chunksPerNpu,
+    verified: true,
+    synthesisMs: report.synthesis.ms,
+    ...program,
+    ...(isLibrary(report.algorithm) ? { library: report.synthesis.policy } : {}),
+  };
+}
+
+/** Returns the row of what was given beside the algorithms. */
+function ownRow(own: OwnLine, sizeBytes: number, limit: BoundReport, programs: boolean): Omit<ComparisonRow, "best"> {
+  const line = own.at(sizeBytes);
+  return {
+    sizeBytes,
+    algorithm: own.name,
+    ...line,
+    ofLimit: line.us > 0 ? limit.us / line.us : 1,
+    verified: true,
+    synthesisMs: 0,
+    own: own.kind,
+    ...(programs && own.kind === "program" ? { programUs: line.us } : {}),
+  };
+}
+
+/** Returns the rows of a size, the best of them marked: of lines, else of what was given and is faster than all of them. */
+function marked(
+  lines: readonly Line[],
+  ofLines: readonly Omit<ComparisonRow, "best">[],
+  others: readonly Omit<ComparisonRow, "best">[],
 ): ComparisonRow[] {
-  const best = lines.map(({ report }) => report).reduce((a, b) => (isBetter(b, a) ? b : a));
-  return lines.map(({ report, ...program }) => {
-    const { us, algbwGBps, busbwGBps } = report.time;
-    return {
-      sizeBytes,
-      algorithm: report.algorithm,
-      us,
-      algbwGBps,
-      busbwGBps,
-      ofLimit: (report.ofLimit ?? 1) * (report.limit.us > 0 ? limit.us / report.limit.us : 1),
-      chunks: report.schedule.pieces ?? report.collective.chunksPerNpu,
-      verified: true,
-      synthesisMs: report.synthesis.ms,
-      best: report === best,
-      ...program,
-      ...(isLibrary(report.algorithm) ? { library: report.synthesis.policy } : {}),
-    };
-  });
+  const bestLine = lines.reduce(
+    (best, { report }, i) => (isBetter(report, (lines[best] as Line).report) ? i : best),
+    0,
+  );
+  const best = others.reduce(
+    (least, row) => (row.us < least.us ? row : least),
+    ofLines[bestLine] as (typeof ofLines)[0],
+  );
+  return [...ofLines, ...others].map((row) => ({ ...row, best: row === best }));
 }
 
 /**
@@ -157,7 +229,7 @@ function referenceOf(topology: Topology, { collective, group, sizeBytes }: Sized
  * do what was asked are left out with the reason. Throws as synthesize does where none can.
  */
 export async function compare(engine: Engine, topology: Topology, options: CompareOptions): Promise<Comparison> {
-  const { sizesBytes, algorithms, onLine, onSize, programs = false, ...rest } = options;
+  const { sizesBytes, algorithms, own = [], onLine, onRow, onSize, programs = false, timeLimitMs, ...rest } = options;
   if (!Array.isArray(sizesBytes) || sizesBytes.length === 0)
     throw new InputError(optionName("sizesBytes"), "at least one size, as in [1024, 1048576]", sizesBytes).as(
       "out-of-range",
@@ -167,15 +239,17 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
   const firstSize = sizesBytes[0] as number;
   const { candidates, leftOut } = candidatesFor(topology, { ...rest, sizeBytes: firstSize }, algorithms);
   const isLibrary = librariesOf(topology, candidates);
+  // what is wrong with them is said before the work
+  for (const one of own) one.at(firstSize);
   const rows: ComparisonRow[] = [];
   const references: ReferenceRow[] = [];
   const limits: Comparison["limits"][number][] = [];
   const failures = new Map<string, { readonly error: Error; readonly sizes: number[] }>();
-  const total = sizesBytes.length * candidates.length;
+  const total = sizesBytes.length * (candidates.length + own.length);
   let done = 0;
   let shown: Report["topology"] | null = null;
-  /** Returns what is known by now. */
-  const soFar = (): Comparison => {
+  /** Returns what is known by now; `more`: what there is of a size that is not finished. */
+  const soFar = (more: readonly ComparisonRow[] = [], limit?: Comparison["limits"][number]): Comparison => {
     const failed = [...failures].map(([algorithm, { error, sizes }]) => ({
       algorithm,
       reason: `${sizes.length < sizesBytes.length ? `${sizes.map(formatSize).join(", ")}: ` : ""}${error.message}`,
@@ -184,27 +258,49 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       schema: "banyan/comparison@2",
       topology: shown as Report["topology"],
       collective: typeof rest.collective === "string" ? rest.collective : rest.collective.kind,
-      rows: [...rows],
+      rows: [...rows, ...more],
       references: [...references],
-      limits: [...limits],
+      limits: [...limits, ...(limit === undefined ? [] : [limit])],
       leftOut: [...leftOut, ...failed],
     };
   };
   for (const sizeBytes of sizesBytes) {
     const sized = { ...rest, sizeBytes };
-    const lines = await linesOf(engine, topology, candidates, sized, programs, {
+    const made = new Map<Algorithm, Line>();
+    const others: Omit<ComparisonRow, "best">[] = [];
+    const linesNow = (): Line[] => candidates.flatMap((algorithm) => made.get(algorithm) ?? []);
+    const rowsNow = (limit: BoundReport): ComparisonRow[] => {
+      const lines = linesNow();
+      const ofLines = lines.map((line) => rowOf(line, limit, sizeBytes, isLibrary));
+      return marked(lines, ofLines, others);
+    };
+    const partial = (): Comparison => {
+      const limit = limitOfLines(linesNow());
+      return soFar(rowsNow(limit), { sizeBytes, limit });
+    };
+    const asked = timeLimitMs === undefined ? sized : { ...sized, timeLimitMs };
+    await makeLines(engine, topology, candidates, asked, made, programs, {
       begins: (algorithm) => onLine?.({ sizeBytes, algorithm, done: done++, total }),
+      finished(line) {
+        shown ??= line.report.topology;
+        onRow?.(rowOf(line, line.report.limit, sizeBytes, isLibrary), partial);
+      },
       failed(algorithm, error) {
         const failure = failures.get(algorithm) ?? { error, sizes: [] };
         failures.set(algorithm, failure);
         failure.sizes.push(sizeBytes);
       },
     });
-    const [first] = lines;
-    if (first === undefined) throw failures.values().next().value?.error;
-    shown ??= first.report.topology;
+    const lines = linesNow();
+    if (lines.length === 0) throw failures.values().next().value?.error;
     const limit = await limitOfSize(engine, topology, sized, lines);
-    rows.push(...rowsOf(lines, limit, sizeBytes, isLibrary));
+    for (const one of own) {
+      onLine?.({ sizeBytes, algorithm: one.name, done: done++, total });
+      const row = ownRow(one, sizeBytes, limit, programs);
+      others.push(row);
+      onRow?.(row, partial);
+    }
+    rows.push(...rowsNow(limit));
     const reference = referenceOf(topology, sized);
     if (reference !== null) references.push(reference);
     limits.push({ sizeBytes, limit });

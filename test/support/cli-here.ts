@@ -42,6 +42,8 @@ export async function banyanHere(argv: readonly string[]): Promise<RanHere> {
     json,
     quiet,
     style: styleOf(false),
+    terminal: null,
+    keep: () => undefined,
     signal: new AbortController().signal,
     out: (text: string) => {
       out += text;

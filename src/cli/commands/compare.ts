@@ -1,6 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
-import { jsonText } from "../../base/visible.ts";
+import { jsonText, textWidth, visible } from "../../base/visible.ts";
+import type { Kernels } from "../../engine/contract/kernels.ts";
 import { comparisonSvg } from "../../export/pictures/svg-comparison.ts";
 import { ncclTestsJson, ncclTestsTable } from "../../export/tables/nccl-tests.ts";
 import { tunerCsv } from "../../export/tables/tuner.ts";
@@ -13,27 +14,31 @@ import { comparisonCsv } from "../../report/comparison-csv.ts";
 import { networkText } from "../../report/subject-text.ts";
 import { membershipOf, synthesisOptions } from "../../request/from-texts.ts";
 import { optionValue, placeOf, textOf, wordOf } from "../../request/option-table.ts";
+import { problemOf } from "../../request/problem.ts";
 import { namedCollective } from "../../request/values.ts";
 import { compare } from "../../run/compare.ts";
-import { algorithmNamed } from "../../synthesize/catalog.ts";
-import type { Context } from "../context.ts";
+import { type OwnLine, ownLine } from "../../run/own/own-lines.ts";
+import { ALGORITHMS, algorithmNamed } from "../../synthesize/catalog.ts";
+import { type Context, outRows } from "../context.ts";
 import { withEngine } from "../engine.ts";
+import { nameOf, openSource } from "../files/input-file.ts";
 import { outputFile } from "../files/output-file.ts";
 import { networkOf } from "../network.ts";
 import { gainLines } from "../reports/gain-lines.ts";
 import { finished, type Style } from "../reports/style.ts";
 import { table } from "../reports/table.ts";
-import { fitted, labelled, leftOutLines } from "../reports/text.ts";
+import { aligned, fitted, labelled, leftOutLines } from "../reports/text.ts";
 import { version } from "../version.ts";
 
-const FORMATS = ["table", "csv", "json", "nccl-tests", "nccl-tests-json", "tuner", "svg"] as const;
+const FORMATS = ["table", "csv", "json", "jsonl", "nccl-tests", "nccl-tests-json", "tuner", "svg"] as const;
 
 /** `banyan compare TOPO --collective C --sizes S,...`: a row per size and algorithm. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, signal } = context;
   const format = wordOf(options, "format", FORMATS);
-  if (json && format !== undefined && format !== "json")
-    throw new InputError(optionName("format"), "json, or nothing, beside --json", format);
+  if (json && format !== undefined && format !== "json" && format !== "jsonl")
+    throw new InputError(optionName("format"), "json, jsonl, or nothing, beside --json", format);
+  const written = format ?? (json ? "json" : "table");
   const path = textOf(options, "output");
   const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   const collective = namedCollective(textOf(options, "collective") as string);
@@ -49,9 +54,12 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     ...synthesisOptions(options),
   };
   const topology = await networkOf(args[0] as string, options);
-  const comparison = await withEngine(context, (engine) =>
+  const shows = output === undefined || json;
+  const live = shows ? liveLines(context, written, topology, request.sizesBytes) : null;
+  const comparison = await withEngine(context, async (engine) =>
     compare(engine, topology, {
       ...request,
+      own: await ownLines(context, engine.kernels, topology, collective),
       signal,
       onLine: ({ sizeBytes, algorithm, done, total }) =>
         context.progress({
@@ -60,13 +68,92 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
           total,
           unit: `lines (${algorithm} at ${formatSize(sizeBytes)})`,
         }),
+      onRow: (row, soFar) => {
+        live?.shown(row);
+        const stopped: Comparison = { ...soFar(), stopped: true };
+        context.keep(`${live?.erased() ?? ""}${textIn(context, written, stopped, topology)}`);
+      },
     }),
   );
-  const text = textIn(context, json ? "json" : (format ?? "table"), comparison, topology);
-  output?.write([text]);
-  if (json || output === undefined) context.out(text);
+  const text = textIn(context, written, comparison, topology);
+  output?.write([written === "jsonl" ? `${comparison.rows.map(jsonLine).join("")}${text}` : text]);
+  if (shows) context.out(`${live?.erased() ?? ""}${text}`);
   return 0;
 }
+
+/** Returns the lines of the files of --with. Throws InputError for the first that is of no use here. */
+async function ownLines(
+  context: Context,
+  kernels: Kernels,
+  topology: Topology,
+  collective: NamedCollective,
+): Promise<OwnLine[]> {
+  const { options } = context;
+  const request = { collective, ...membershipOf(options) };
+  const lines: OwnLine[] = [];
+  for (const file of optionValue(options, "with") ?? []) {
+    context.progress({ what: `reading ${file}` });
+    const source = openSource(file, placeOf("with"));
+    const bytes = source.read(0, source.size);
+    const asked = { topology, request, collective: problemOf(topology, { ...request, chunks: 1 }).collective, kernels };
+    lines.push(await ownLine(bytes, nameOf(file), asked));
+  }
+  return lines;
+}
+
+/** A row of JSON lines. */
+const jsonLine = (row: Omit<ComparisonRow, "best">): string =>
+  `${jsonText({ schema: "banyan/comparison-row@1", ...row, best: undefined })}\n`;
+
+/** What is shown of each row as soon as it is finished. */
+interface Live {
+  shown(row: Omit<ComparisonRow, "best">): void;
+  /** Returns what takes the rows that were shown away again, so that the whole table may stand in their place. */
+  erased(): string;
+}
+
+/** Returns what shows rows as they are finished: JSON lines, or a table that grows on a terminal; null for all else. */
+function liveLines(
+  context: Context,
+  written: (typeof FORMATS)[number],
+  topology: Topology,
+  sizes: readonly number[],
+): Live | null {
+  const { terminal, style, quiet } = context;
+  if (written === "jsonl") return { shown: (row) => void context.out(jsonLine(row)), erased: () => "" };
+  if (written !== "table" || terminal === null || quiet) return null;
+  let lines = 0;
+  const put = (cells: readonly string[]): void => {
+    const line = `  ${aligned([cells], LIVE_ALIGN).join("")}`;
+    // a line that wraps, or has left the screen, cannot be taken away again
+    lines += textWidth(line) < terminal.columns ? 1 : terminal.rows;
+    outRows(context, [style.dim(line)]);
+  };
+  const sizeWidth = Math.max(...sizes.map((size) => formatSize(size).length));
+  const names = ALGORITHMS.map(({ name }) => name.length);
+  const widths = [sizeWidth, Math.max(...names), ...LIVE_WIDTHS];
+  const padded = (cells: readonly string[]): string[] =>
+    cells.map((cell, i) => (i < 2 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)));
+  return {
+    shown(row) {
+      if (lines === 0) {
+        outRows(context, ["", `  ${networkTitle(topology)}`]);
+        lines = 2;
+        put(padded(["size", "algorithm", "time", "busbw GB/s", "of limit", "synthesis"]));
+      }
+      const { sizeBytes, algorithm, us, busbwGBps, ofLimit, synthesisMs, own } = row;
+      const synthesis = own === undefined ? timeText(synthesisMs * 1000) : own;
+      put(padded([formatSize(sizeBytes), algorithm, timeText(us), gbps(busbwGBps), percent(ofLimit), synthesis]));
+    },
+    erased: () => (lines === 0 || lines >= terminal.rows ? "" : `\u001b[${lines}A\u001b[J`),
+  };
+}
+
+/** Columns of the table that grows, behind size and algorithm. */
+const LIVE_WIDTHS = [10, 10, 8, 10];
+const LIVE_ALIGN = ["left", "left", "right", "right", "right", "right"] as const;
+
+const networkTitle = ({ name }: Topology): string => `${visible(name)}, lines as they are finished`;
 
 /** Returns a comparison in a format; what that cannot say is noted. */
 function textIn(
@@ -81,6 +168,8 @@ function textIn(
   switch (format) {
     case "json":
       return `${jsonText(comparison, 2)}\n`;
+    case "jsonl":
+      return `${jsonText(comparison)}\n`;
     case "csv":
       return comparisonCsv(rows);
     case "nccl-tests":
@@ -139,7 +228,7 @@ function cellsOf(row: ComparisonRow, isFirst: boolean, { bold }: Style): string[
     gbps(row.algbwGBps),
     gbps(row.busbwGBps),
     percent(row.ofLimit),
-    timeText(row.synthesisMs * 1000),
+    row.own ?? timeText(row.synthesisMs * 1000),
   ];
   return row.best ? line.map((cell) => (cell === "" ? cell : bold(cell))) : line;
 }
@@ -183,7 +272,10 @@ function choiceLines(references: readonly ReferenceRow[]): string[] {
     : [...chosen, "it counts launches and costs of messages, which simulated times do not"];
 }
 
-function report({ topology, collective, rows, references, limits, leftOut }: Comparison, { style }: Context): string[] {
+function report(
+  { topology, collective, rows, references, limits, leftOut, stopped }: Comparison,
+  { style, options }: Context,
+): string[] {
   const hasPrograms = rows.some(({ programUs }) => programUs !== undefined);
   const cells = rows.flatMap((row, i) => {
     const line = cellsOf(row, rows[i - 1]?.sizeBytes !== row.sizeBytes, style);
@@ -202,7 +294,8 @@ function report({ topology, collective, rows, references, limits, leftOut }: Com
     limits.map(({ sizeBytes, limit }) => `${formatSize(sizeBytes)}: ${timeText(limit.us)}, ${limit.because}`),
   );
   const gains = gainLines(rows, style);
-  const verdict = rows.length === 1 ? "the line verified" : `all ${count(rows.length, "line")} verified`;
+  const verified = rows.length === 1 ? "the line verified" : `all ${count(rows.length, "line")} verified`;
+  const verdict = stopped === true ? `${count(rows.length, "line")}, stopped before the rest` : verified;
   const below = (label: string, texts: readonly string[]): string[] =>
     texts.map((text, i) => labelled(i === 0 ? label : "", text));
   return [
@@ -216,6 +309,10 @@ function report({ topology, collective, rows, references, limits, leftOut }: Com
     ...below("limit", [...why]),
     ...below("program", programLines(rows)),
     ...below("NCCL model", choiceLines(references)),
-    ...leftOutLines(leftOut),
+    ...(options["details"] === true ? leftOutLines(leftOut) : leftOutLine(leftOut)),
   ].map((line) => `  ${line}`.trimEnd());
 }
+
+/** Returns how many algorithms were left out. */
+const leftOutLine = (leftOut: Comparison["leftOut"]): string[] =>
+  leftOut.length === 0 ? [] : [labelled("left out", `${count(leftOut.length, "algorithm")} (--details says why)`)];

@@ -16,7 +16,7 @@ import { simulateProgram } from "../../simulate/program/program.ts";
 import { verifyProgram } from "../../verify/program/program.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import { readText } from "../files/input-file.ts";
-import { anyScheduleOf } from "../files/schedule-file.ts";
+import { readScheduleFile } from "../files/schedule-file.ts";
 import { networkOf } from "../network.ts";
 import { type ProgramFile, programFileOf, targetOf } from "../programs/program-file.ts";
 
@@ -120,13 +120,11 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   let selected: readonly unknown[] = [];
   if (found !== null) ({ lines, selected } = await programLines(context, found));
   else {
-    refuseOptions(
-      options,
-      ["size", "dtype", "target", "log"],
-      "a program beside it (MSCCL XML or MSCCL++ JSON)",
-      "not-alone",
-    );
-    lines = scheduleLines(context, file, await anyScheduleOf(context, file));
+    const ofPrograms = "a program beside it (MSCCL XML or MSCCL++ JSON)";
+    refuseOptions(options, ["dtype", "target", "log"], ofPrograms, "not-alone");
+    const { schedule, sends } = await readScheduleFile(context, file, { own: ["size"] });
+    if (sends === null) refuseOptions(options, ["size"], ofPrograms, "not-alone");
+    lines = scheduleLines(context, file, schedule);
   }
   if (json) outJson(context, { schema: "banyan/explanation@1", file, lines, selected });
   else

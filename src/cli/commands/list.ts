@@ -58,6 +58,12 @@ async function formats(): Promise<readonly Row[]> {
     row("schedule", "banyan-schedule", "FILE", "transfers, or trees with their certificate, and the network; JSON"),
     row("schedule", "bys", "FILE", "a large schedule with its network, blocks with checksums"),
     row("schedule", "SCCL algorithm", "FILE", "steps of msccl-tools or TACCL with their network, JSON"),
+    row(
+      "schedule",
+      "list of sends",
+      "FILE --topology --collective --size --chunks",
+      "CSV of step,src,dst,chunk[,op], or JSON; times by replay",
+    ),
     row("program", "MSCCL XML", "FILE", "of any dialect; line by line in what is said of it"),
     row("program", "MSCCL++ plan", "FILE", "JSON of version 0.8 and later"),
     row("log", "NCCL or RCCL log", "explain --log FILE", "which programs were read, and which calls they ran"),

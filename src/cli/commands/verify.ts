@@ -3,10 +3,11 @@ import { optionName } from "../../base/option-names.ts";
 import { type Findings, findingLines, judgeIndependently, NoSchedule } from "../../independent/independent.ts";
 import { kindOf } from "../../kinds/kinds.ts";
 import { NETWORK_OPTIONS, refuseOptions, textOf } from "../../request/option-table.ts";
+import { inRows } from "../../run/own/own-sends.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import { nameOf, readText } from "../files/input-file.ts";
 import { recording } from "../files/record-file.ts";
-import { anyScheduleOf } from "../files/schedule-file.ts";
+import { readScheduleFile } from "../files/schedule-file.ts";
 import { isFolder, verifyProgramFolder } from "../programs/folder.ts";
 import { programFileOf, verifyProgramFile } from "../programs/program-file.ts";
 import { writeVerdict } from "../reports/verdict.ts";
@@ -34,7 +35,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const onClaims = (): void => {
     claims = true;
   };
-  return writeVerdict(context, file, kindOf(await anyScheduleOf(context, file, { onClaims })), record, claims);
+  const { schedule, sends } = await readScheduleFile(context, file, { onClaims });
+  const kind = kindOf(schedule);
+  return writeVerdict(context, file, sends === null ? kind : inRows(kind, sends), record, claims);
 }
 
 /** `banyan verify FILE --independent`: exit code 1 where the schedule or one of its claims is wrong. */

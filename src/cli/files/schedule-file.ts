@@ -2,9 +2,12 @@ import { InputError } from "../../base/errors.ts";
 import { looksLikeBys, readBys } from "../../import/schedules/bys.ts";
 import type { ReadScheduleOptions } from "../../import/schedules/schedule-header.ts";
 import { readScheduleText } from "../../import/schedules/schedule-text.ts";
+import { isSendsText } from "../../import/schedules/sends.ts";
 import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
-import { NETWORK_OPTIONS, refuseOptions, textOf } from "../../request/option-table.ts";
+import { NETWORK_OPTIONS, type OptionId, refuseOptions, textOf } from "../../request/option-table.ts";
+import { type OwnSends, readSends, type SendsAsked } from "../../run/own/own-sends.ts";
+import { collectiveRequest } from "../collective-option.ts";
 import type { Context } from "../context.ts";
 import { networkOf } from "../network.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
@@ -16,22 +19,58 @@ export async function scheduleOf(context: Context, file: string): Promise<AnySch
   throw new InputError(file, "a schedule of one collective", `one of ${schedule.tenants.length} at once`);
 }
 
+/** What a list of sends leaves open, and every other schedule says itself. */
+const OPEN_IN_SENDS: readonly OptionId[] = ["collective", "size", "chunks", "root", "group", "outsiders"];
+
+/** A schedule that was read; `sends`: the list that it was written as, where it was. */
+interface ReadSchedule {
+  readonly schedule: GivenSchedule;
+  readonly sends: OwnSends | null;
+}
+
+interface Heard extends Pick<ReadScheduleOptions, "onClaims"> {
+  /** Options that mean something else to the command: it refuses them itself where they say nothing. */
+  readonly own?: readonly OptionId[];
+}
+
+/** Returns what options say of a list of sends, with the network that is read already or will be. */
+export async function sendsAsked({ options }: Pick<Context, "options">): Promise<SendsAsked> {
+  const wanted = textOf(options, "topology");
+  return {
+    topology: wanted === undefined ? null : await networkOf(wanted, options),
+    collective: (topology) =>
+      textOf(options, "collective") === undefined ? null : collectiveRequest(options, topology),
+  };
+}
+
 /**
- * Returns the schedule of a JSON or .bys file, told by its content, for the network of --topology where that is given; a
- * JSON file may be of trees, of phases, or of several collectives at once. Throws InputError.
+ * Returns the schedule of a JSON, .bys or CSV file, told by its content, for the network of --topology where that is given; a
+ * JSON file may be of trees, of phases, of several collectives at once, or a list of sends, which --collective and its kin
+ * complete. Throws InputError.
  */
-export async function anyScheduleOf(
-  context: Context,
-  file: string,
-  heard: Pick<ReadScheduleOptions, "onClaims"> = {},
-): Promise<GivenSchedule> {
+export async function readScheduleFile(context: Context, file: string, heard: Heard = {}): Promise<ReadSchedule> {
   const { options } = context;
   const wanted = textOf(options, "topology");
-  if (wanted === undefined) refuseOptions(options, NETWORK_OPTIONS, "--topology beside it", "not-alone");
+  const idle = OPEN_IN_SENDS.filter((id) => heard.own?.includes(id) !== true);
   context.progress({ what: `reading ${file}` });
-  const given: ReadScheduleOptions =
-    wanted === undefined ? heard : { ...heard, topology: await networkOf(wanted, options) };
   const source = openSource(file, "the schedule");
-  if (looksLikeBys(headOf(source))) return readBys(source, file, given);
-  return readScheduleText(textFrom(source, file, "the schedule"), nameOf(file), given);
+  const isBys = looksLikeBys(headOf(source));
+  const text = isBys ? null : textFrom(source, file, "the schedule");
+  if (wanted === undefined) refuseOptions(options, NETWORK_OPTIONS, "--topology beside it", "not-alone");
+  if (text !== null && isSendsText(text)) {
+    const sends = readSends(text, nameOf(file), await sendsAsked(context));
+    for (const note of sends.notes) context.note(note);
+    return { schedule: sends.schedule, sends };
+  }
+  refuseOptions(options, idle, `a list of sends, which leaves it open, in place of ${nameOf(file)}`, "not-alone");
+  const given: ReadScheduleOptions = {
+    ...(heard.onClaims === undefined ? {} : { onClaims: heard.onClaims }),
+    ...(wanted === undefined ? {} : { topology: await networkOf(wanted, options) }),
+  };
+  const schedule = text === null ? readBys(source, file, given) : readScheduleText(text, nameOf(file), given);
+  return { schedule: await schedule, sends: null };
 }
+
+/** Returns the schedule alone. Throws as `readScheduleFile`. */
+export const anyScheduleOf = async (context: Context, file: string, heard: Heard = {}): Promise<GivenSchedule> =>
+  (await readScheduleFile(context, file, heard)).schedule;

@@ -1,6 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { looksLikeProgram, readProgram } from "../../import/programs/program.ts";
 import { looksLikeBys } from "../../import/schedules/bys.ts";
+import { isSendsText } from "../../import/schedules/sends.ts";
 import type { Program } from "../../model/program/program.ts";
 import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
 import { count } from "../../report/amounts.ts";
@@ -24,7 +25,7 @@ export interface ProgramFile {
 }
 
 const READABLE =
-  "a schedule (Banyan's JSON or .bys) or a program (MSCCL XML, its first element <algo>, or an MSCCL++ plan in JSON)";
+  "a schedule (Banyan's JSON or .bys, or sends as CSV under the header step,src,dst,chunk,op) or a program (MSCCL XML, its first element <algo>, or an MSCCL++ plan in JSON)";
 
 /** The first so many violations are shown; --json has more. */
 const SHOWN = 20;
@@ -50,7 +51,7 @@ export function programFileOf(context: Context, file: string): ProgramFile | nul
   const text = textUnlessBys(file, "the schedule or program");
   if (text === null) return null;
   if (!looksLikeProgram(text)) {
-    if (/^\ufeff?\s*[{[]/.test(text)) return null;
+    if (/^\ufeff?\s*[{[]/.test(text) || isSendsText(text)) return null;
     throw new InputError(nameOf(file), READABLE, ...(text.trim() === "" ? [] : [text.trimStart().slice(0, 40)]));
   }
   return { file, text, program: readProgram(text, nameOf(file)) };

@@ -4,8 +4,9 @@ import { linkNames, type Topology } from "../../model/topology/topology.ts";
 import { count } from "../../report/amounts.ts";
 import { topologySummary } from "../../report/result.ts";
 import { provedNetworkText, provedText } from "../../report/subject-text.ts";
+import type { RowViolation } from "../../run/own/own-sends.ts";
 import { recordOfJudged } from "../../run/record.ts";
-import { KEPT, type Violation } from "../../verify/violation.ts";
+import { KEPT } from "../../verify/violation.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import type { Recorded, Recording } from "../files/record-file.ts";
 import { version } from "../version.ts";
@@ -15,15 +16,16 @@ const SHOWN = 20;
 
 export { KEPT };
 
-/** A violation; of one of several collectives with the number of the collective. */
-type Found = Violation & { readonly tenant?: number };
+/** A violation; of sends with their row, of one of several collectives with the number of the collective. */
+type Found = RowViolation & { readonly tenant?: number };
 
 /** Returns the violations as --json has them. */
 export function violationJson(topology: Topology, violations: readonly Found[]): readonly unknown[] {
   const links = violations.some(({ link }) => link !== undefined) ? linkNames(topology) : [];
-  return violations.map(({ kind, message, tenant, npu, chunk, link, transfer, timePs }) => ({
+  return violations.map(({ kind, message, row, tenant, npu, chunk, link, transfer, timePs }) => ({
     kind,
     message,
+    ...(row === undefined ? {} : { row }),
     ...(tenant === undefined ? {} : { collective: tenant }),
     ...(npu === undefined ? {} : { npu: topology.nodeNames[npu] }),
     ...(chunk === undefined ? {} : { chunk }),

@@ -283,7 +283,7 @@ function bytesOf(value: unknown, place: string): Rational {
 const KEYS = ["kind", "size", "chunks", "root", "group"] as const;
 
 /** One of several collectives as a file asks for it; whether its NPUs exist is the request's question. */
-interface CollectiveEntry {
+export interface CollectiveEntry {
   readonly collective: NamedCollective | Collective;
   readonly sizeBytes?: number;
   readonly chunks?: number;
@@ -314,12 +314,13 @@ export function readCollectives(text: string, fileName: string, topology: Topolo
   if (list.length > MOST_COLLECTIVES)
     throw new InputError(place, `at most ${MOST_COLLECTIVES} collectives`, list.length).as("out-of-range");
   return {
-    entries: list.map((entry, i) => entryOf(entry, fileName, pathOf(i), topology)),
+    entries: list.map((entry, i) => collectiveEntry(entry, fileName, pathOf(i), topology)),
     placeOf: (i) => (option) => placeIn(fileName, `${pathOf(i)}.${option === "collective" ? "kind" : option}`),
   };
 }
 
-function entryOf(value: unknown, fileName: string, path: string, topology: Topology): CollectiveEntry {
+/** Returns what one entry of such a list asks for. Throws InputError with the place in the file. */
+export function collectiveEntry(value: unknown, fileName: string, path: string, topology: Topology): CollectiveEntry {
   const at = (key: string): string => placeIn(fileName, `${path}.${key}`);
   const fields = asObject<Record<(typeof KEYS)[number] | "format", unknown>>(value, placeIn(fileName, path));
   if (fields.format !== undefined) return { collective: collectiveTable(value, fileName, path, topology) };

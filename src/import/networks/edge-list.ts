@@ -1,15 +1,9 @@
-import { CsvError, parse } from "csv-parse/browser/esm/sync";
 import { InputError } from "../../base/errors.ts";
 import { parseBandwidth, parseTime } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { topologyBuilder } from "../../model/topology/topology-builder.ts";
+import { type CsvRow, csvHeadHas, csvRows } from "../text/csv.ts";
 import { baseName } from "./topology-json.ts";
-
-/** A line of the table: its cells, and its number in the file. */
-interface Row {
-  readonly cells: readonly string[];
-  readonly line: number;
-}
 
 interface Edge {
   readonly from: string;
@@ -53,7 +47,7 @@ const MAX_LINKS = 2 ** 24;
  * Throws InputError that names the line. O(text).
  */
 export function readEdgeList(text: string, fileName: string): Topology {
-  const rows = rowsOf(text, fileName);
+  const rows = csvRows(text, fileName, isHeader);
   const headerAt = rows.findIndex(({ cells }) => isHeader(cells));
   if (headerAt < 0) {
     const expected = "a header such as from,to,bandwidthGBps,latencyUs";
@@ -63,7 +57,7 @@ export function readEdgeList(text: string, fileName: string): Topology {
   }
   const preamble = preambleOf(rows.slice(0, headerAt), fileName);
   const tacos = preamble.npus !== undefined;
-  const header = rows[headerAt] as Row;
+  const header = rows[headerAt] as CsvRow;
   const columns = columnsOf(header.cells, `${fileName} line ${header.line}`, tacos);
   const edges: Edge[] = [];
   const sources = [
@@ -115,41 +109,10 @@ export function readEdgeList(text: string, fileName: string): Topology {
 }
 
 /** Returns true where a line of the text's first 50 is the header of an edge list or the first line of a TACOS file. */
-export function looksLikeEdgeList(text: string): boolean {
-  const lines = text
-    .slice(0, 20_000)
-    .replace(/^\ufeff/, "")
-    .split(/\r\n|\n|\r/, 50);
-  return lines.some((line) => isHeader(line.split(delimiterOf(line))) || /^\s*NPUs Count\s*[,;\t]/i.test(line));
-}
+export const looksLikeEdgeList = (text: string): boolean =>
+  csvHeadHas(text, (cells) => isHeader(cells) || (cells.length > 1 && /^\s*NPUs Count\s*$/i.test(cells[0] as string)));
 
-const delimiterOf = (line: string): string =>
-  [",", "\t", ";"].reduce((best, mark) => (line.split(mark).length > line.split(best).length ? mark : best));
-
-/** Returns the lines of the table, cells trimmed, comments and empty lines left out. */
-function rowsOf(text: string, fileName: string): Row[] {
-  const lines = text.split(/\r\n|\n|\r/, 50);
-  const sample = lines.find((line) => isHeader(line.replace(/^\ufeff/, "").split(delimiterOf(line)))) ?? lines[0] ?? "";
-  try {
-    const parsed = parse(text, {
-      bom: true,
-      trim: true,
-      info: true,
-      comment: "#",
-      comment_no_infix: true,
-      delimiter: delimiterOf(sample),
-      relax_column_count: true,
-      skip_empty_lines: true,
-    }) as unknown as { readonly record: string[]; readonly info: { readonly lines: number } }[];
-    const rows = parsed.map(({ record, info }) => ({ cells: record, line: info.lines }));
-    return rows.filter(({ cells }) => cells.some((cell) => cell !== ""));
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    throw new InputError(fileName, "a CSV table", error.message);
-  }
-}
-
-function preambleOf(rows: readonly Row[], fileName: string): Preamble {
+function preambleOf(rows: readonly CsvRow[], fileName: string): Preamble {
   const kinds = new Map<string, Kind>();
   let npus: number | undefined;
   for (const { cells, line } of rows) {
@@ -169,10 +132,10 @@ function preambleOf(rows: readonly Row[], fileName: string): Preamble {
   return { npus, kinds };
 }
 
-const latencyCell = (row: Row, columns: Columns): string =>
+const latencyCell = (row: CsvRow, columns: Columns): string =>
   columns.latency === undefined ? "" : (row.cells[columns.latency.index] ?? "");
 
-function edgeOf(row: Row, columns: Columns, place: string): Edge {
+function edgeOf(row: CsvRow, columns: Columns, place: string): Edge {
   const { cells } = row;
   const from = cells[columns.from] ?? "";
   const to = cells[columns.to] ?? "";

@@ -3,9 +3,10 @@ import { optionName } from "../../base/option-names.ts";
 import { type Collective, collective, membersOf, type NamedCollective } from "../../model/collective/collective.ts";
 import type { GivenSchedule } from "../../model/joint/joint-schedule.ts";
 import { addTo } from "../../model/numbers/ordering.ts";
-import { type RouteSet, routeTimes } from "../../model/routes/routes.ts";
-import { indexColumn, OP_COPY, type StepSchedule } from "../../model/steps/step-schedule.ts";
-import { outLinks, type Topology, topologyHash } from "../../model/topology/topology.ts";
+import { timedSends } from "../../model/sends/send-list.ts";
+import { waysOf } from "../../model/sends/ways.ts";
+import { OP_COPY, type StepSchedule } from "../../model/steps/step-schedule.ts";
+import { topologyHash } from "../../model/topology/topology.ts";
 import { readMscclTools } from "../networks/msccl-tools.ts";
 import type { TopologyOptions } from "../networks/topology-options.ts";
 import { asInteger, asList, asObject, type JsonFields, parseJson, placeIn } from "../text/json.ts";
@@ -61,7 +62,7 @@ export function looksLikeScclAlgorithm(value: unknown): boolean {
 /**
  * Returns the schedule in an algorithm file of msccl-tools or TACCL, on the file's own network: its sends (address of the
  * chunk, source, destination, further numbers ignored) in the order of its steps, each as early as its data is there, the
- * sends before it on its links are through, and the sends before it from its source began. The collective, which must move
+ * sends before it on its links are through. The collective, which must move
  * chunks without adding, is told by the chunks' places, and has `sizeBytes` (else 1 MiB for each chunk of a rank). Throws
  * InputError with the place. O(sends log sends).
  */
@@ -74,9 +75,25 @@ export function readScclAlgorithm(
   const fields = asObject<Fields>(value, fileName);
   const { task, chunkAt } = collectiveIn(fields, fileName, topology.npuCount, options.sizeBytes);
   const sends = sendsIn(fields, fileName, topology.npuCount, chunkAt);
-  const { routes, routeOf } = routesFor(topology, sends);
-  const { slotPs } = routeTimes(topology, routes, task.chunkBytes);
-  return timed({ topology, collective: task, routes }, sends, routeOf, slotPs);
+  const list = {
+    // a send may pass on what one before it in its step has brought
+    step: Float64Array.from(sends, (_, i) => i),
+    source: Int32Array.from(sends, ({ from }) => from),
+    target: Int32Array.from(sends, ({ to }) => to),
+    chunk: Int32Array.from(sends, ({ chunk }) => chunk),
+    op: new Uint8Array(sends.length).fill(OP_COPY),
+  };
+  const ways = waysOf(topology, list.source, list.target);
+  const placeOf = (send: number): string => (sends[send] as Send).place;
+  const apart = list.source.findIndex((_, i) => ways.offset[ways.pairOf[i]] === ways.offset[ways.pairOf[i] + 1]);
+  if (apart >= 0) {
+    const { place, from, to } = sends[apart] as Send;
+    throw new InputError(place, "ranks with a link or switches between them", `${from} to ${to}`);
+  }
+  const { schedule, early } = timedSends(topology, task, ways, list, placeOf);
+  const [first] = early;
+  if (first === undefined) return schedule;
+  throw new InputError(placeOf(first), "a chunk that its source has by then", sends[first]?.chunk);
 }
 
 /** Returns the collective whose chunks stand where the file's do, and our number of the chunk at each address. */
@@ -147,88 +164,4 @@ function sendsIn(fields: Fields, fileName: string, ranks: number, chunkAt: Reado
   if (sends.length > MAX_SENDS)
     throw new InputError(fileName, `at most ${MAX_SENDS} sends`, sends.length).as("out-of-range");
   return sends;
-}
-
-/** Returns a route for each pair that sends: a link, or two through a switch; and the route of each send. */
-function routesFor(topology: Topology, sends: readonly Send[]): { routes: RouteSet; routeOf: Int32Array } {
-  const known = new Map<number, number>();
-  const pairs: { from: number; to: number; path: number[] }[] = [];
-  const routeOf = Int32Array.from(sends, ({ from, to, place }) => {
-    const key = from * topology.npuCount + to;
-    const route = known.get(key) ?? pairs.length;
-    if (route === pairs.length) {
-      const path = pathBetween(topology, from, to);
-      if (path === null) throw new InputError(place, "ranks with a link or a switch between them", `${from} to ${to}`);
-      known.set(key, route);
-      pairs.push({ from, to, path });
-    }
-    return route;
-  });
-  const links = Int32Array.from(pairs.flatMap(({ path }) => path));
-  let end = 0;
-  const routes: RouteSet = {
-    source: Int32Array.from(pairs, ({ from }) => from),
-    target: Int32Array.from(pairs, ({ to }) => to),
-    linkOffset: Int32Array.from([0, ...pairs.map(({ path }) => (end += path.length))]),
-    links,
-    shareNum: new Float64Array(links.length).fill(1),
-    shareDen: new Float64Array(links.length).fill(1),
-  };
-  return { routes, routeOf };
-}
-
-function pathBetween(topology: Topology, from: number, to: number): number[] | null {
-  const { offset, links } = outLinks(topology);
-  const leaving = (node: number): Int32Array => links.subarray(offset[node], offset[node + 1]);
-  const direct = leaving(from).find((link) => topology.linkTarget[link] === to);
-  if (direct !== undefined) return [direct];
-  for (const up of leaving(from)) {
-    const hub = topology.linkTarget[up];
-    const down = hub < topology.npuCount ? undefined : leaving(hub).find((link) => topology.linkTarget[link] === to);
-    if (down !== undefined) return [up, down];
-  }
-  return null;
-}
-
-/** Returns the sends as a schedule, each as early as it can be after those before it on its links. */
-function timed(
-  header: Pick<StepSchedule, "topology" | "collective" | "routes">,
-  sends: readonly Send[],
-  routeOf: Int32Array,
-  slotPs: Float64Array,
-): StepSchedule {
-  const { topology, collective: task, routes } = header;
-  const free = new Float64Array(topology.linkSource.length);
-  const arrived = new Map<number, number>();
-  const keyOf = (npu: number, chunk: number): number => npu * task.chunkCount + chunk;
-  for (let chunk = 0; chunk < task.chunkCount; chunk++) {
-    for (const npu of membersOf(task, task.pre, chunk)) arrived.set(keyOf(npu, chunk), 0);
-  }
-  const rows = sends.map(({ chunk, from, to, place }, i) => {
-    const route = routeOf[i];
-    const there = arrived.get(keyOf(from, chunk));
-    if (there === undefined) throw new InputError(place, "a chunk that its source has by then", chunk);
-    const path = routes.links.subarray(routes.linkOffset[route], routes.linkOffset[route + 1]);
-    const startPs = path.reduce((latest, link) => Math.max(latest, free[link]), there);
-    const endPs = startPs + slotPs[route];
-    for (const link of path) free[link] = endPs;
-    const known = arrived.get(keyOf(to, chunk));
-    arrived.set(keyOf(to, chunk), known === undefined ? endPs : Math.min(known, endPs));
-    return { chunk, route, startPs, endPs };
-  });
-  rows.sort((a, b) => a.startPs - b.startPs || a.route - b.route || a.chunk - b.chunk);
-  const chunks = indexColumn(rows.length, task.chunkCount);
-  const columns = indexColumn(rows.length, routes.source.length);
-  rows.forEach(({ chunk, route }, i) => {
-    chunks[i] = chunk;
-    columns[i] = route;
-  });
-  return {
-    ...header,
-    chunk: chunks,
-    route: columns,
-    startPs: Float64Array.from(rows, ({ startPs }) => startPs),
-    endPs: Float64Array.from(rows, ({ endPs }) => endPs),
-    op: new Uint8Array(rows.length).fill(OP_COPY),
-  };
 }

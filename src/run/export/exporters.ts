@@ -12,6 +12,7 @@ import { jaxProgram } from "../../export/programs/jax-program.ts";
 import { torchProgram } from "../../export/programs/torch-program.ts";
 import { forestTrees } from "../../export/schedules/forest-trees.ts";
 import { perfettoTrace } from "../../export/schedules/perfetto.ts";
+import { sendsCsvParts } from "../../export/schedules/sends-csv.ts";
 import {
   astraBackendFor,
   astraFiles,
@@ -192,6 +193,17 @@ const SCHEDULE_EXPORTERS: readonly Exporter[] = [
     description: "trees or phases transfer by transfer, JSON",
     lacks: lacksMessages,
     fromSchedule: (world, subject, path) => writeAs(world, subject, path, "steps", "json"),
+  },
+  {
+    name: "csv",
+    extension: ".csv",
+    description: "what is sent in which step, step,src,dst,chunk,op: to be changed, and read again",
+    lacks: lacksMessages,
+    fromSchedule(world, subject, path) {
+      const steps = stepsFor(subject, "csv");
+      const bytes = world.file(path).write(sendsCsvParts(steps));
+      return { bytes, what: count(steps.chunk.length, "send"), facts: { sends: steps.chunk.length } };
+    },
   },
   {
     name: "perfetto",

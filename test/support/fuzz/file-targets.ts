@@ -1,4 +1,5 @@
 import { InputError, unlessRefused } from "../../../src/base/errors.ts";
+import { sendsCsvParts } from "../../../src/export/schedules/sends-csv.ts";
 import { readCollective, readCollectives } from "../../../src/import/collectives/collective.ts";
 import { readNcclLog } from "../../../src/import/logs/nccl-log.ts";
 import { readMeasurements } from "../../../src/import/logs/nccl-tests.ts";
@@ -7,15 +8,19 @@ import { bytesSource, readBysTopology } from "../../../src/import/schedules/bys.
 import { readPhases } from "../../../src/import/schedules/phases-json.ts";
 import { readAnySchedule, readSchedule } from "../../../src/import/schedules/schedule-json.ts";
 import { readScheduleText } from "../../../src/import/schedules/schedule-text.ts";
+import { isSendsText, readSendTable } from "../../../src/import/schedules/sends.ts";
 import { readTreeFlow } from "../../../src/import/schedules/tree-flow-json.ts";
 import { utf8Text } from "../../../src/import/text/utf8.ts";
 import { judgeIndependently, NoSchedule } from "../../../src/independent/independent.ts";
 import { kindOf } from "../../../src/kinds/kinds.ts";
+import type { NamedCollective } from "../../../src/model/collective/collective.ts";
 import type { GivenSchedule } from "../../../src/model/joint/joint-schedule.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import type { SlotSchedule } from "../../../src/model/slots/slot-schedule.ts";
+import { makespanPs } from "../../../src/model/steps/step-schedule.ts";
 import type { TreeFlow } from "../../../src/model/trees/tree-flow.ts";
 import { calibrate } from "../../../src/run/calibrate.ts";
+import { inRows, type OwnSends, readSends } from "../../../src/run/own/own-sends.ts";
 import { compareRecords, readVerificationRecord, recordOf } from "../../../src/run/record.ts";
 import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
 import { joined, resealed } from "../bys-files.ts";
@@ -68,6 +73,34 @@ const MATRICES = [
   "# bytes\n0 4MiB 4096 1\n512K 0 1M 0\n4096 8192 0 5\n1 1 1 0\n",
   "0,1,2,3\n3,0,4,1\n5,6,0,1\n0,0,0,0\n",
 ];
+
+const SENDS = [
+  "# around\nstep,src,dst,chunk,op\n0,0,1,0,copy\n0,1,2,1,copy\n0,2,3,2,copy\n0,3,0,3,copy\n1,1,2,0,copy\n1,2,3,1,copy\n1,3,0,2,copy\n1,0,1,3,copy\n2,2,3,0,copy\n2,3,0,1,copy\n2,0,1,2,copy\n2,1,2,3,copy\n",
+  "round;from;to;chunk\n0;0;1;3.0\n0;2;1;3.0\n1;1;2;1.1\n",
+  '{"format":"banyan-sends","version":1,"topology":"fc:3","collective":{"kind":"alltoall","size":"1KiB","chunks":2},"sends":[{"step":0,"src":0,"dst":1,"chunk":"0:1.1"},{"step":"1","src":1,"dst":2,"chunk":"1.5"}]}',
+  '[{"step":0,"src":"0","dst":1,"chunk":0,"op":"sum"},{"step":1,"src":1,"dst":0,"chunk":0}]',
+];
+
+/** Reads sends as parts of some collectives, judges them, and what is written of them is read as it was. */
+function judgeSends(text: string): void {
+  const read = (list: string, kind: NamedCollective | null, chunks?: number): OwnSends =>
+    readSends(list, "file", {
+      topology: kind === null ? null : RING,
+      collective: () => (kind === null ? null : { collective: kind, sizeBytes: 4096, ...(chunks && { chunks }) }),
+    });
+  unlessRefused(() => read(text, null));
+  for (const kind of ["allgather", "allreduce", "alltoall"] as const) {
+    const sends = unlessRefused(() => read(text, kind));
+    if (sends === null || sends.schedule.chunk.length > 2000) continue;
+    const { violationCount } = inRows(kindOf(sends.schedule), sends).judge({ limit: 5 });
+    if (violationCount > 0) continue;
+    const written = unlessRefused(() => [...sendsCsvParts(sends.schedule)].join(""));
+    if (written === null) continue;
+    const again = read(written, kind, sends.schedule.collective.chunksPerNpu).schedule;
+    if (kindOf(again).judge().violationCount > 0) throw new LawBroken("sends that were written are wrong");
+    if (makespanPs(again) > makespanPs(sends.schedule)) throw new LawBroken("sends that were written take longer");
+  }
+}
 
 const RECORD = recordOf(ringSchedule(), "0.1.0");
 
@@ -145,6 +178,15 @@ export function fileTargets(): FuzzTarget[] {
       name: "schedule-independent",
       seeds: () => textsOf("banyan-schedule", "trees", "phases").map(withClaims),
       check: judgeBoth,
+    },
+    {
+      name: "schedule-sends",
+      seeds: () => SENDS,
+      check(text) {
+        if (!isSendsText(text)) throw new InputError("file", "a list of sends");
+        readSendTable(text, "file");
+        judgeSends(text);
+      },
     },
     scheduleTarget("schedule-sccl", readScheduleText, () => textsOf("SCCL algorithm")),
     {
