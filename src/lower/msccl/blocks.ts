@@ -26,11 +26,11 @@ interface Draft {
  */
 export function blocksOf(parts: Parts, wires: Wires, enough: number): Blocks {
   const { source, target, moves } = parts;
-  const ranks = moves.rankCount;
-  const connectionOf = (hop: number): number => (wires.channel[hop] * ranks + source[hop]) * ranks + target[hop];
-  const sending = new Map<number, Draft>();
-  const receiving = new Map<number, Draft>();
-  const drafts: Draft[][] = Array.from({ length: ranks }, () => []);
+  const connection = connectionsOf(parts, wires);
+  /** [connections] */
+  const sending: (Draft | undefined)[] = [];
+  const receiving: (Draft | undefined)[] = [];
+  const drafts: Draft[][] = Array.from({ length: moves.rankCount }, () => []);
   const draftAt = (rank: number, channel: number): Draft => {
     const draft = { rank, channel, recvPeer: -1, sendPeer: -1 };
     drafts[rank].push(draft);
@@ -41,23 +41,22 @@ export function blocksOf(parts: Parts, wires: Wires, enough: number): Blocks {
     if (on < 0) continue;
     const rank = target[hop];
     const draft =
-      receiving.get(connectionOf(hop)) ?? sending.get(connectionOf(on)) ?? draftAt(rank, wires.channel[hop]);
+      receiving[connection[hop]] ?? sending[connection[on]] ?? draftAt(rank, wires.channel[hop]);
     draft.recvPeer = source[hop];
     draft.sendPeer = target[on];
-    receiving.set(connectionOf(hop), draft);
-    sending.set(connectionOf(on), draft);
+    receiving[connection[hop]] = draft;
+    sending[connection[on]] = draft;
   }
   for (let hop = 0; hop < source.length; hop++) {
-    const connection = connectionOf(hop);
-    if (!sending.has(connection)) {
+    if (sending[connection[hop]] === undefined) {
       const draft = draftAt(source[hop], wires.channel[hop]);
       draft.sendPeer = target[hop];
-      sending.set(connection, draft);
+      sending[connection[hop]] = draft;
     }
-    if (!receiving.has(connection)) {
+    if (receiving[connection[hop]] === undefined) {
       const draft = draftAt(target[hop], wires.channel[hop]);
       draft.recvPeer = source[hop];
-      receiving.set(connection, draft);
+      receiving[connection[hop]] = draft;
     }
   }
   const joined = new Map<Draft, Draft>();
@@ -71,20 +70,27 @@ export function blocksOf(parts: Parts, wires: Wires, enough: number): Blocks {
     const own = draft as Draft;
     return number.get(joined.get(own) ?? own) as number;
   };
-  const sender = new Int32Array(source.length);
-  const receiver = new Int32Array(source.length);
-  for (let hop = 0; hop < source.length; hop++) {
-    sender[hop] = numberOf(sending.get(connectionOf(hop)));
-    receiver[hop] = numberOf(receiving.get(connectionOf(hop)));
-  }
+  const senders = Int32Array.from(sending, numberOf);
+  const receivers = Int32Array.from(receiving, numberOf);
   return {
     rank: blocks.map(({ rank }) => rank),
     channel: blocks.map(({ channel }) => channel),
     recvPeer: blocks.map(({ recvPeer }) => recvPeer),
     sendPeer: blocks.map(({ sendPeer }) => sendPeer),
-    sender,
-    receiver,
+    sender: connection.map((c) => senders[c]),
+    receiver: connection.map((c) => receivers[c]),
   };
+}
+
+/** Returns the connection of each hop: one for each channel and pair of ranks, numbered as hops come to them. */
+function connectionsOf({ source, target, moves: { rankCount } }: Parts, { channel }: Wires): Int32Array {
+  const numbers = new Map<number, number>();
+  return channel.map((c, hop) => {
+    const key = (c * rankCount + source[hop]) * rankCount + target[hop];
+    const number = numbers.get(key) ?? numbers.size;
+    if (number === numbers.size) numbers.set(key, number);
+    return number;
+  });
 }
 
 /** Returns a rank's blocks; while there are too many, one that only sends goes into one of its channel that only receives. */
