@@ -162,21 +162,9 @@ function* wiresOfSteps(
   runtime: MscclRuntime,
   passing: boolean,
 ): Generator<Wires | Excess> {
-  const inTurns: Deal = (spread) => parts.first.map((_, p) => p % spread);
-  const evenly: Deal = (spread) => evenShares(parts, spread);
-  let isUneven = false;
-  for (const deal of [inTurns, evenly]) {
-    if (deal === evenly && !isUneven) return;
-    for (const queued of [false, true])
-      for (const wires of spreadWires(parts, versions, runtime, passing, queued, deal)) {
-        if ("limit" in wires) isUneven = true;
-        yield wires;
-      }
-  }
+  for (const isEven of [false, true])
+    for (const queued of [false, true]) yield* spreadWires(parts, versions, runtime, passing, queued, isEven);
 }
-
-/** Returns which of so many shares each part is of, [parts]. */
-type Deal = (spread: number) => Int32Array;
 
 function* spreadWires(
   parts: Parts,
@@ -184,16 +172,21 @@ function* spreadWires(
   runtime: MscclRuntime,
   passing: boolean,
   queued: boolean,
-  deal: Deal,
+  isEven: boolean,
 ): Generator<Wires | Excess> {
   const { stepsPerBlock, channels } = runtime;
+  const most = Math.floor(channels / parts.instances);
+  const nextSpread = (spread: number): number => {
+    const next = Math.ceil(spread * 1.4);
+    return isEven && spread < most ? Math.min(next, most) : next;
+  };
   const least = Math.ceil(busiestSteps(parts, runtime) / (stepsPerBlock * parts.instances));
-  for (let spread = Math.max(1, least); spread * parts.instances <= channels; spread = Math.ceil(spread * 1.4)) {
+  for (let spread = Math.max(1, least); spread <= most; spread = nextSpread(spread)) {
     const planes = parts.instances * spread;
-    const share = deal(spread);
+    const share = isEven ? evenShares(parts, spread) : parts.first.map((_, p) => p % spread);
     const plane = share.map((own, p) => parts.instance[p] * spread + own);
-    const needed = fewestSteps(parts, plane, planes, runtime);
-    if (needed > stepsPerBlock) {
+    const needed = mostSteps(parts, plane, planes);
+    if (needed > stepsPerBlock * Math.ceil(channels / planes)) {
       yield { limit: "steps per thread block", most: stepsPerBlock, needed, help: "fewer chunks" };
       continue;
     }
@@ -202,14 +195,11 @@ function* spreadWires(
   }
 }
 
-/** Returns the most steps that a receiving block has at least where hops are dealt to planes, each with its share of the channels. O(hops). */
-function fewestSteps({ pair, pairSource, part }: Parts, plane: Int32Array, planes: number, { channels }: MscclRuntime) {
+/** Returns the most hops between two ranks in one plane. O(hops). */
+function mostSteps({ pair, pairSource, part }: Parts, plane: Int32Array, planes: number): number {
   const steps = new Int32Array(pairSource.length * planes);
   for (let hop = 0; hop < pair.length; hop++) steps[pair[hop] * planes + plane[part[hop]]]++;
-  return steps.reduce((most, many, at) => {
-    const blocks = Math.floor((channels - 1 - (at % planes)) / planes) + 1;
-    return Math.max(most, Math.ceil(many / blocks));
-  }, 0);
+  return steps.reduce((most, many) => Math.max(most, many), 0);
 }
 
 /**
