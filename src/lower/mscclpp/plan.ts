@@ -11,7 +11,7 @@ import { cutBlocks, tableOf } from "../custom.ts";
 import type { Moves } from "../moves.ts";
 import type { RunCut } from "../runs.ts";
 import { layoutFor, partOfChunk } from "./custom-layout.ts";
-import { bufferOf, dealt, type Levels, levelsOf, type Problem, place, unitsOf } from "./layout.ts";
+import { bufferOf, dealt, type Levels, levelsOf, type Problem, place, turnsOf, unitsOf } from "./layout.ts";
 import type { PlanOp } from "./operations.ts";
 import { packetOpsOf } from "./packets.ts";
 import { planHeader, planProgram, type SliceOps } from "./plan-program.ts";
@@ -118,7 +118,13 @@ export function planOf(moves: Moves, options: PlanOptions): Program {
   const packets = protocol === "LL";
   if (packets) checkPackets(moves);
   const via: Problem["via"] = (rank, peer) => (nodeOf(rank) === nodeOf(peer) ? "memory" : "port");
-  const base = { moves, layout: layoutFor(moves, inPlace), levels: levelsOf(moves), via };
+  const base = {
+    moves,
+    layout: layoutFor(moves, inPlace),
+    levels: levelsOf(moves),
+    via,
+    turn: turnsOf(moves.rankCount, nodeOf),
+  };
   const opsOf = packets ? packetOpsOf : sliceOpsOf;
   // what is only read is a contribution
   const ways = packets ? PACKET_WAYS : WAYS.filter(({ reads, spread }) => moves.reduces.includes(1) || reads || spread);
