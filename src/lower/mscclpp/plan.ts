@@ -33,6 +33,8 @@ export interface PlanOptions {
   readonly instances?: number;
   /** Whether trees over a switch that duplicates (and sums) become multicasts of that switch (NVLS); default true. */
   readonly throughSwitch?: boolean;
+  /** Whether ranks of one box read contributions from each other's memory rather than write them; default: yes, where that fits. */
+  readonly reads?: boolean;
 }
 
 /** Of custom collectives: enough for links to be in use on all hops of a way. */
@@ -127,7 +129,12 @@ export function planOf(moves: Moves, options: PlanOptions): Program {
   };
   const opsOf = packets ? packetOpsOf : sliceOpsOf;
   // what is only read is a contribution
-  const ways = packets ? PACKET_WAYS : WAYS.filter(({ reads, spread }) => moves.reduces.includes(1) || reads || spread);
+  const asked = options.reads === undefined ? WAYS : WAYS.filter(({ reads }) => reads === options.reads);
+  const ways = packets
+    ? PACKET_WAYS
+    : moves.reduces.includes(1)
+      ? asked
+      : WAYS.filter(({ reads, spread }) => reads || spread);
   const { problem, sliceOfMove, slices, made } = fewestSlices(base, ways, opsOf);
   const wanted = options.instances ?? Math.max(1, Math.floor(USUAL_BLOCKS / slices));
   for (let instances = wanted; ; instances = Math.floor(instances / 2)) {

@@ -1,6 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { SCRATCH } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
+import { leaveOutHandshakes } from "./handshakes.ts";
 import { bufferOf, movesOfSlices, NOWHERE, type PlanState, type Problem, place, planState } from "./layout.ts";
 import {
   addCopy,
@@ -45,6 +46,7 @@ export function sliceOpsOf(
   eachOwnCopy(problem, sliceOfMove, slices, (slice, rank, from, to) => {
     addCopy(rankIn(ranks[slice], rank).first, from, to);
   });
+  if (!problem.spread) leaveOutHandshakes(ranks);
   return { ops: ranks.map(opsOf), scratchChunks: state.scratchChunks };
 }
 
