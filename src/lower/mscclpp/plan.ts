@@ -11,7 +11,7 @@ import { cutBlocks, tableOf } from "../custom.ts";
 import type { Moves } from "../moves.ts";
 import type { RunCut } from "../runs.ts";
 import { layoutFor, partOfChunk } from "./custom-layout.ts";
-import { bufferOf, dealt, type Levels, levelsOf, type Problem, place, unitsOf } from "./layout.ts";
+import { bufferOf, dealt, type Levels, levelsOf, type Problem, place, turnsOf, unitsOf } from "./layout.ts";
 import type { PlanOp } from "./operations.ts";
 import { packetOpsOf } from "./packets.ts";
 import { planHeader, planProgram, type SliceOps } from "./plan-program.ts";
@@ -33,6 +33,8 @@ export interface PlanOptions {
   readonly instances?: number;
   /** Whether trees over a switch that duplicates (and sums) become multicasts of that switch (NVLS); default true. */
   readonly throughSwitch?: boolean;
+  /** Whether ranks of one box read contributions from each other's memory rather than write them; default: yes, where that fits. */
+  readonly reads?: boolean;
 }
 
 /** Of custom collectives: enough for links to be in use on all hops of a way. */
@@ -118,10 +120,21 @@ export function planOf(moves: Moves, options: PlanOptions): Program {
   const packets = protocol === "LL";
   if (packets) checkPackets(moves);
   const via: Problem["via"] = (rank, peer) => (nodeOf(rank) === nodeOf(peer) ? "memory" : "port");
-  const base = { moves, layout: layoutFor(moves, inPlace), levels: levelsOf(moves), via };
+  const base = {
+    moves,
+    layout: layoutFor(moves, inPlace),
+    levels: levelsOf(moves),
+    via,
+    turn: turnsOf(moves.rankCount, nodeOf),
+  };
   const opsOf = packets ? packetOpsOf : sliceOpsOf;
   // what is only read is a contribution
-  const ways = packets ? PACKET_WAYS : WAYS.filter(({ reads, spread }) => moves.reduces.includes(1) || reads || spread);
+  const asked = options.reads === undefined ? WAYS : WAYS.filter(({ reads }) => reads === options.reads);
+  const ways = packets
+    ? PACKET_WAYS
+    : moves.reduces.includes(1)
+      ? asked
+      : WAYS.filter(({ reads, spread }) => reads || spread);
   const { problem, sliceOfMove, slices, made } = fewestSlices(base, ways, opsOf);
   const wanted = options.instances ?? Math.max(1, Math.floor(USUAL_BLOCKS / slices));
   for (let instances = wanted; ; instances = Math.floor(instances / 2)) {
