@@ -1,3 +1,4 @@
+import { PairMap } from "../model/numbers/pairs.ts";
 import { EventQueue } from "../model/replay/message-network.ts";
 import type { Moves } from "./moves.ts";
 
@@ -129,7 +130,7 @@ function inMessages(moves: Moves, joining: Exclude<Joining, "apart">): Moves {
   const comesAt: number[] = [];
   /** [ranks x chunks] arrival of the last message of those that made what is there; -1: it was there at the start. */
   const readyAt = new Int32Array(rankCount * chunkCount).fill(-1);
-  const open = new Map<number, number>();
+  const open = new PairMap();
   for (const event of events) {
     const m = event >> 1;
     const cell = (event % 2 === 1 ? target[m] : source[m]) * chunkCount + chunk[m];
@@ -139,9 +140,9 @@ function inMessages(moves: Moves, joining: Exclude<Joining, "apart">): Moves {
       continue;
     }
     const ready = readyAt.subarray(cell, cell + chunks[m]).reduce((last, at) => Math.max(last, at), -1);
-    const connection = (source[m] * rankCount + target[m]) * 2 + reduces[m];
-    const last = open.get(connection);
-    if (last !== undefined) {
+    const from = source[m] * 2 + reduces[m];
+    const last = open.get(from, target[m]);
+    if (last >= 0) {
       const comes = Math.min(comesAt[last], arrivesAt[m]);
       if (ready < leavesAt[last] && (joining === "ready" || departsAt[m] < comes)) {
         message[m] = last;
@@ -151,7 +152,7 @@ function inMessages(moves: Moves, joining: Exclude<Joining, "apart">): Moves {
     }
     message[m] = leavesAt.push(departsAt[m]) - 1;
     comesAt.push(arrivesAt[m]);
-    open.set(connection, message[m]);
+    open.set(from, target[m], message[m]);
   }
   return { ...moves, message, ...inOrderOf(message, leavesAt, comesAt, chunk) };
 }
@@ -189,28 +190,20 @@ function inOrderOf(
 
 /** Returns the moves with the chunks of every block in the order of their courses. Moves of several chunks stay as they are. */
 function renumbered(moves: Moves): Moves {
-  const { chunk, chunks, source, target, reduces, message, rankCount, chunkCount, chunksPerBlock } = moves;
+  const { chunk, chunks, source, target, reduces, message, chunkCount, chunksPerBlock } = moves;
   if (chunksPerBlock === 1 || chunks.some((many) => many > 1)) return moves;
   // a tree of courses: the child of a node for each message, or way, that comes next
   const node = new Int32Array(chunkCount);
   const parent: number[] = [-1];
-  const nextOf = new Map<number, number>();
-  const ways = new Map<number, number>();
-  const wayOf = (m: number): number => {
-    if (message !== undefined) return message[m];
-    const key = (source[m] * rankCount + target[m]) * 2 + reduces[m];
-    const known = ways.get(key) ?? ways.size;
-    ways.set(key, known);
-    return known;
-  };
-  const width = chunk.length + 1;
+  const nextOf = new PairMap();
+  const ways = new PairMap();
+  const wayOf = (m: number): number => message?.[m] ?? ways.number(source[m] * 2 + reduces[m], target[m]);
   for (const event of eventsInOrder(moves)) {
     if (event % 2 === 1) continue;
     const m = event >> 1;
-    const key = node[chunk[m]] * width + wayOf(m);
-    const known = nextOf.get(key) ?? parent.push(node[chunk[m]]) - 1;
-    nextOf.set(key, known);
-    node[chunk[m]] = known;
+    const next = 1 + nextOf.number(node[chunk[m]], wayOf(m));
+    if (next === parent.length) parent.push(node[chunk[m]]);
+    node[chunk[m]] = next;
   }
   const rank = ranksInTree(parent);
   const order = Int32Array.from({ length: chunkCount }, (_, c) => c);

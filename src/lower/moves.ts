@@ -2,6 +2,7 @@ import { InputError } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
 import type { Collective } from "../model/collective/collective.ts";
 import { orderByTime } from "../model/numbers/ordering.ts";
+import { PairMap } from "../model/numbers/pairs.ts";
 import type { Schedule } from "../model/slots/slot-schedule.ts";
 import { stepsOf, transfersOf } from "../model/steps/schedule.ts";
 import {
@@ -119,9 +120,13 @@ function movesOfTrees(flow: TreeFlow, asLanes: boolean): Moves {
   };
 }
 
+/** Moves between two ranks under way at a time, at most: as many as runtimes have channels between them. */
+const MOST_AT_ONCE = 32;
+
 /**
  * Returns the places of events when every rank sends a chunk on as soon as it may, and every move takes as long: arrivals before
- * departures. Moves are in an order in which they can happen. O(moves log moves) and a table of ranks x chunks.
+ * departures. Where two ranks have more than `MOST_AT_ONCE` moves at a level, one of each pair of ranks takes place after the
+ * other. Moves are in an order in which they can happen. O(moves log moves) and a table of ranks x chunks.
  */
 function byLevels({ source, target, chunk }: MoveLists, ranks: number, chunks: number) {
   const level = new Int32Array(source.length);
@@ -131,6 +136,15 @@ function byLevels({ source, target, chunk }: MoveLists, ranks: number, chunks: n
     const at = target[m] * chunks + chunk[m];
     there[at] = Math.max(there[at], level[m] + 1);
   }
+  const turn = new Int32Array(source.length);
+  const pairs = new PairMap();
+  for (let m = 0; m < source.length; m++) {
+    const before = pairs.get(source[m] * ranks + target[m], level[m]);
+    turn[m] = before + 1;
+    pairs.set(source[m] * ranks + target[m], level[m], turn[m]);
+  }
+  const turns = 1 + turn.reduce((most, t) => Math.max(most, t), 0);
+  if (turns > MOST_AT_ONCE) for (let m = 0; m < level.length; m++) level[m] = level[m] * turns + turn[m];
   const order = Float64Array.from({ length: 2 * source.length }, (_, i) => {
     const m = i >> 1;
     return (2 * level[m] + (i % 2)) * 2 * source.length + m;

@@ -78,6 +78,8 @@ export interface ProgramOptions {
   readonly name?: string;
   /** MSCCL++: let switches that can duplicate and sum messages; default true. */
   readonly throughSwitch?: boolean;
+  /** MSCCL++: whether contributions are read from peers' memory rather than written; see PlanOptions. */
+  readonly reads?: boolean;
   /** Sizes that the runtime may use it for, both included; default: all. */
   readonly minBytes?: number;
   readonly maxBytes?: number;

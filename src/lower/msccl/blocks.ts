@@ -1,3 +1,4 @@
+import { PairMap } from "../../model/numbers/pairs.ts";
 import type { Parts } from "./parts.ts";
 
 /** Thread blocks, those of a rank by channel, then by peers. */
@@ -26,11 +27,11 @@ interface Draft {
  */
 export function blocksOf(parts: Parts, wires: Wires, enough: number): Blocks {
   const { source, target, moves } = parts;
-  const ranks = moves.rankCount;
-  const connectionOf = (hop: number): number => (wires.channel[hop] * ranks + source[hop]) * ranks + target[hop];
-  const sending = new Map<number, Draft>();
-  const receiving = new Map<number, Draft>();
-  const drafts: Draft[][] = Array.from({ length: ranks }, () => []);
+  const connection = connectionsOf(parts, wires);
+  /** [connections] */
+  const sending: (Draft | undefined)[] = [];
+  const receiving: (Draft | undefined)[] = [];
+  const drafts: Draft[][] = Array.from({ length: moves.rankCount }, () => []);
   const draftAt = (rank: number, channel: number): Draft => {
     const draft = { rank, channel, recvPeer: -1, sendPeer: -1 };
     drafts[rank].push(draft);
@@ -40,24 +41,22 @@ export function blocksOf(parts: Parts, wires: Wires, enough: number): Blocks {
     const on = wires.fused[hop];
     if (on < 0) continue;
     const rank = target[hop];
-    const draft =
-      receiving.get(connectionOf(hop)) ?? sending.get(connectionOf(on)) ?? draftAt(rank, wires.channel[hop]);
+    const draft = receiving[connection[hop]] ?? sending[connection[on]] ?? draftAt(rank, wires.channel[hop]);
     draft.recvPeer = source[hop];
     draft.sendPeer = target[on];
-    receiving.set(connectionOf(hop), draft);
-    sending.set(connectionOf(on), draft);
+    receiving[connection[hop]] = draft;
+    sending[connection[on]] = draft;
   }
   for (let hop = 0; hop < source.length; hop++) {
-    const connection = connectionOf(hop);
-    if (!sending.has(connection)) {
+    if (sending[connection[hop]] === undefined) {
       const draft = draftAt(source[hop], wires.channel[hop]);
       draft.sendPeer = target[hop];
-      sending.set(connection, draft);
+      sending[connection[hop]] = draft;
     }
-    if (!receiving.has(connection)) {
+    if (receiving[connection[hop]] === undefined) {
       const draft = draftAt(target[hop], wires.channel[hop]);
       draft.recvPeer = source[hop];
-      receiving.set(connection, draft);
+      receiving[connection[hop]] = draft;
     }
   }
   const joined = new Map<Draft, Draft>();
@@ -71,20 +70,22 @@ export function blocksOf(parts: Parts, wires: Wires, enough: number): Blocks {
     const own = draft as Draft;
     return number.get(joined.get(own) ?? own) as number;
   };
-  const sender = new Int32Array(source.length);
-  const receiver = new Int32Array(source.length);
-  for (let hop = 0; hop < source.length; hop++) {
-    sender[hop] = numberOf(sending.get(connectionOf(hop)));
-    receiver[hop] = numberOf(receiving.get(connectionOf(hop)));
-  }
+  const senders = Int32Array.from(sending, numberOf);
+  const receivers = Int32Array.from(receiving, numberOf);
   return {
     rank: blocks.map(({ rank }) => rank),
     channel: blocks.map(({ channel }) => channel),
     recvPeer: blocks.map(({ recvPeer }) => recvPeer),
     sendPeer: blocks.map(({ sendPeer }) => sendPeer),
-    sender,
-    receiver,
+    sender: connection.map((c) => senders[c]),
+    receiver: connection.map((c) => receivers[c]),
   };
+}
+
+/** Returns the connection of each hop: one for each channel and pair of ranks, numbered as hops come to them. */
+function connectionsOf({ pair }: Parts, { channel }: Wires): Int32Array {
+  const numbers = new PairMap();
+  return channel.map((c, hop) => numbers.number(c, pair[hop]));
 }
 
 /** Returns a rank's blocks; while there are too many, one that only sends goes into one of its channel that only receives. */
@@ -125,56 +126,66 @@ export interface WireLimits {
 }
 
 /**
- * Who uses which connections of which channel. A thread block receives from one peer and sends to one, so on a channel each peer
- * that a rank passes on from is matched with one that it passes on to.
+ * Who uses which pairs of ranks (from, to) of which channel. A thread block receives from one peer and sends to one, so on a channel
+ * each pair through which a rank receives what it passes on is matched with one through which it does.
  */
 export interface Channels {
-  /** Returns how often a connection is in use. */
-  uses(channel: number, from: number, to: number): number;
-  /** Returns whether both ranks have so many peers to spare, or the connection already. */
-  hasRoom(channel: number, from: number, to: number, sends?: number, receives?: number): boolean;
-  use(channel: number, from: number, to: number): void;
-  /** Returns whether a block of the rank could receive from one peer and send to the other. */
-  mayMatch(channel: number, rank: number, from: number, to: number): boolean;
-  match(channel: number, rank: number, from: number, to: number): void;
+  /** Returns how often a pair is in use. */
+  uses(channel: number, pair: number): number;
+  /** Returns whether both ranks have so many peers to spare, or the pair already. */
+  hasRoom(channel: number, pair: number, sends?: number, receives?: number): boolean;
+  use(channel: number, pair: number): void;
+  /** Returns whether a block could receive through one pair and send through the other. */
+  mayMatch(channel: number, from: number, to: number): boolean;
+  match(channel: number, from: number, to: number): void;
 }
 
 /** Returns channels that nobody uses; they take memory when they are. */
-export function freeChannels(ranks: number, { peersPerChannel }: WireLimits): Channels {
-  const tables: { readonly uses: Uint32Array; readonly peers: Uint16Array; readonly matched: Int32Array }[] = [];
+export function freeChannels({ pairSource, pairTarget, moves }: Parts, { peersPerChannel }: WireLimits): Channels {
+  const pairs = pairSource.length;
+  const tables: {
+    readonly uses: Uint32Array;
+    readonly sends: Uint16Array;
+    readonly receives: Uint16Array;
+    readonly next: Int32Array;
+    readonly before: Int32Array;
+  }[] = [];
   const tableOf = (channel: number) => {
     while (tables.length <= channel) {
       tables.push({
-        uses: new Uint32Array(ranks * ranks),
-        peers: new Uint16Array(2 * ranks),
-        matched: new Int32Array(2 * ranks * ranks).fill(-1),
+        uses: new Uint32Array(pairs),
+        sends: new Uint16Array(moves.rankCount),
+        receives: new Uint16Array(moves.rankCount),
+        next: new Int32Array(pairs).fill(-1),
+        before: new Int32Array(pairs).fill(-1),
       });
     }
     return tables[channel];
   };
   return {
-    uses: (channel, from, to) => tableOf(channel).uses[from * ranks + to],
-    hasRoom(channel, from, to, sends = 1, receives = 1) {
-      const { uses, peers } = tableOf(channel);
-      if (uses[from * ranks + to] > 0) return true;
-      return peers[2 * from] + sends <= peersPerChannel && peers[2 * to + 1] + receives <= peersPerChannel;
+    uses: (channel, pair) => tableOf(channel).uses[pair],
+    hasRoom(channel, pair, more = 1, moreReceived = 1) {
+      const { uses, sends, receives } = tableOf(channel);
+      if (uses[pair] > 0) return true;
+      return (
+        sends[pairSource[pair]] + more <= peersPerChannel &&
+        receives[pairTarget[pair]] + moreReceived <= peersPerChannel
+      );
     },
-    use(channel, from, to) {
-      const { uses, peers } = tableOf(channel);
-      if (uses[from * ranks + to]++ > 0) return;
-      peers[2 * from]++;
-      peers[2 * to + 1]++;
+    use(channel, pair) {
+      const { uses, sends, receives } = tableOf(channel);
+      if (uses[pair]++ > 0) return;
+      sends[pairSource[pair]]++;
+      receives[pairTarget[pair]]++;
     },
-    mayMatch(channel, rank, from, to) {
-      const { matched } = tableOf(channel);
-      const there = matched[2 * (rank * ranks + from)];
-      const back = matched[2 * (rank * ranks + to) + 1];
-      return there === to || (there < 0 && back < 0);
+    mayMatch(channel, from, to) {
+      const { next, before } = tableOf(channel);
+      return next[from] === to || (next[from] < 0 && before[to] < 0);
     },
-    match(channel, rank, from, to) {
-      const { matched } = tableOf(channel);
-      matched[2 * (rank * ranks + from)] = to;
-      matched[2 * (rank * ranks + to) + 1] = from;
+    match(channel, from, to) {
+      const { next, before } = tableOf(channel);
+      next[from] = to;
+      before[to] = from;
     },
   };
 }

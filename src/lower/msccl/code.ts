@@ -198,17 +198,41 @@ function accessOrder(numberInRank: readonly number[]): AccessOrder {
   const blockOf = growingInt32();
   const place = growingInt32();
   const length: number[] = [];
-  /** [blocks] and [instructions] place of the last instruction that is known to be over, for each block of the rank. */
-  const known: (readonly number[])[] = [];
-  const knownAt: (readonly number[])[] = [];
+  /** Rows: place of the last instruction that is known to be over, for each block of the rank, as far as there is one; -1: none. */
+  const rows = growingInt32();
+  const rowFrom = growingInt32();
+  rowFrom.push(0);
+  const widthOf = (row: number): number => rowFrom.values[row + 1] - rowFrom.values[row];
+  /** [blocks] and [instructions] row; 0 is empty. */
+  const known: number[] = [];
+  const knownAt = growingInt32();
   const nothing: readonly number[] = [];
+  rowFrom.push(0);
   let now = -1;
   let here = -1;
   const needed: number[] = [];
 
   const knows = (block: number, other: number): boolean => {
     const of = blockOf.values[other];
-    return of === block || ((known[block] ?? nothing)[numberInRank[of]] ?? -1) >= place.values[other];
+    if (of === block) return true;
+    const row = known[block] ?? 0;
+    const column = numberInRank[of];
+    return column < widthOf(row) && rows.values[rowFrom.values[row] + column] >= place.values[other];
+  };
+  /** Returns a row that knows what two know, and that an instruction is over. */
+  const learned = (one: number, two: number, other: number): number => {
+    const column = numberInRank[blockOf.values[other]];
+    const width = Math.max(widthOf(one), widthOf(two), column + 1);
+    const row = rowFrom.length - 1;
+    const from = rows.length;
+    for (let b = 0; b < width; b++) {
+      const mine = b < widthOf(one) ? rows.values[rowFrom.values[one] + b] : -1;
+      const theirs = b < widthOf(two) ? rows.values[rowFrom.values[two] + b] : -1;
+      rows.push(Math.max(mine, theirs));
+    }
+    rows.values[from + column] = place.values[other];
+    rowFrom.push(rows.length);
+    return row;
   };
   const need = (other: number): void => {
     if (other >= 0 && other !== now && !knows(here, other)) needed.push(other);
@@ -239,21 +263,16 @@ function accessOrder(numberInRank: readonly number[]): AccessOrder {
     },
     end() {
       if (needed.length === 0) {
-        knownAt.push(known[here] ?? nothing);
+        knownAt.push(known[here] ?? 0);
         return nothing;
       }
       const waits: number[] = [];
       for (const other of needed.sort((a, b) => b - a)) {
         if (knows(here, other)) continue;
         waits.push(other);
-        const mine = (known[here] ?? nothing).slice();
-        const theirs = knownAt[other];
-        for (let b = 0; b < theirs.length; b++) if ((theirs[b] ?? -1) > (mine[b] ?? -1)) mine[b] = theirs[b];
-        mine[numberInRank[blockOf.values[other]]] = place.values[other];
-        for (let b = 0; b < mine.length; b++) mine[b] ??= -1;
-        known[here] = mine;
+        known[here] = learned(known[here] ?? 0, knownAt.values[other], other);
       }
-      knownAt.push(known[here] ?? nothing);
+      knownAt.push(known[here] ?? 0);
       return waits;
     },
     isOver(cell, block) {

@@ -1,6 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { isJoint } from "../../model/joint/joint-schedule.ts";
+import { PairMap } from "../../model/numbers/pairs.ts";
 import { toNumber } from "../../model/numbers/rational.ts";
 import type { Program } from "../../model/program/program.ts";
 import { MSCCL_RUNTIMES, type MscclRuntime } from "../../model/program/runtimes.ts";
@@ -136,7 +137,7 @@ function codeOfSteps(layout: Layout, runtime: MscclRuntime, passing: boolean): A
   const enough = Math.min(ENOUGH_BLOCKS, runtime.blocksPerGpu) - 1;
   let excess: Excess | null = null;
   for (const wires of wiresOfSteps(layout.parts, layout.versions, runtime, passing)) {
-    const result = attemptWith(layout, wires, runtime, enough);
+    const result = "limit" in wires ? wires : attemptWith(layout, wires, runtime, enough);
     if (isAttempt(result) && result.excess === null) return result;
     excess ??= isAttempt(result) ? result.excess : result;
   }
@@ -151,9 +152,18 @@ function codeOfSteps(layout: Layout, runtime: MscclRuntime, passing: boolean): A
   );
 }
 
-/** Yields wires for steps: as few connections from rank to rank as steps allow, then more, each for a share of the parts. */
-function* wiresOfSteps(parts: Parts, versions: Versions, runtime: MscclRuntime, passing: boolean): Generator<Wires> {
-  for (const queued of [false, true]) yield* spreadWires(parts, versions, runtime, passing, queued);
+/**
+ * Yields wires for steps: as few connections from rank to rank as steps allow, then more, each for a share of the parts; or the limit
+ * that such a share exceeds. Parts are dealt by their numbers, and if that does not do such that all connections have as many.
+ */
+function* wiresOfSteps(
+  parts: Parts,
+  versions: Versions,
+  runtime: MscclRuntime,
+  passing: boolean,
+): Generator<Wires | Excess> {
+  for (const isEven of [false, true])
+    for (const queued of [false, true]) yield* spreadWires(parts, versions, runtime, passing, queued, isEven);
 }
 
 function* spreadWires(
@@ -162,35 +172,79 @@ function* spreadWires(
   runtime: MscclRuntime,
   passing: boolean,
   queued: boolean,
-): Generator<Wires> {
-  const least = Math.ceil(busiestSteps(parts, runtime) / (runtime.stepsPerBlock * parts.instances));
-  for (
-    let spread = Math.max(1, least);
-    spread * parts.instances <= runtime.channels;
-    spread = Math.ceil(spread * 1.4)
-  ) {
-    const wires = stepWires(parts, versions, runtime, spread, passing, queued);
+  isEven: boolean,
+): Generator<Wires | Excess> {
+  const { stepsPerBlock, channels } = runtime;
+  const most = Math.floor(channels / parts.instances);
+  const nextSpread = (spread: number): number => {
+    const next = Math.ceil(spread * 1.4);
+    return isEven && spread < most ? Math.min(next, most) : next;
+  };
+  const least = Math.ceil(busiestSteps(parts, runtime) / (stepsPerBlock * parts.instances));
+  for (let spread = Math.max(1, least); spread <= most; spread = nextSpread(spread)) {
+    const planes = parts.instances * spread;
+    const share = isEven ? evenShares(parts, spread) : parts.first.map((_, p) => p % spread);
+    const plane = share.map((own, p) => parts.instance[p] * spread + own);
+    const needed = mostSteps(parts, plane, planes);
+    if (needed > stepsPerBlock * Math.ceil(channels / planes)) {
+      yield { limit: "steps per thread block", most: stepsPerBlock, needed, help: "fewer chunks" };
+      continue;
+    }
+    const wires = stepWires(parts, versions, runtime, plane, planes, passing, queued);
     if (wires !== null) yield wires;
   }
 }
 
-/** Returns the most steps that one block for each connection would have at least. O(hops). */
-function busiestSteps({ source, target, reduces, moves }: Parts, runtime: MscclRuntime): number {
-  const steps = new Map<number, number>();
-  let most = 0;
-  for (let hop = 0; hop < source.length; hop++) {
-    const connection = source[hop] * moves.rankCount + target[hop];
-    const many = (steps.get(connection) ?? 0) + (reduces[hop] === 1 && !runtime.ops.has("rrc") ? 2 : 1);
-    steps.set(connection, many);
-    if (many > most) most = many;
+/** Returns the most hops between two ranks in one plane. O(hops). */
+function mostSteps({ pair, pairSource, part }: Parts, plane: Int32Array, planes: number): number {
+  const steps = new Int32Array(pairSource.length * planes);
+  for (let hop = 0; hop < pair.length; hop++) steps[pair[hop] * planes + plane[part[hop]]]++;
+  return steps.reduce((most, many) => Math.max(most, many), 0);
+}
+
+/**
+ * Returns the share of each part where parts are dealt in their order, each to the share that has the fewest hops between the two
+ * ranks of the part where it has the most. O(hops x shares).
+ */
+function evenShares({ pair, pairSource, part, first }: Parts, shares: number): Int32Array {
+  const { offset, hops } = hopsOfParts(part, first.length);
+  const load = new Int32Array(pairSource.length * shares);
+  const share = new Int32Array(first.length);
+  for (let p = 0; p < first.length; p++) {
+    let least = Number.POSITIVE_INFINITY;
+    for (let s = 0; s < shares && least > 0; s++) {
+      let most = 0;
+      for (let k = offset[p]; k < offset[p + 1]; k++) most = Math.max(most, load[pair[hops[k]] * shares + s]);
+      if (most < least) [least, share[p]] = [most, s];
+    }
+    for (let k = offset[p]; k < offset[p + 1]; k++) load[pair[hops[k]] * shares + share[p]]++;
   }
-  return most;
+  return share;
+}
+
+/** Returns the hops of each part, in order: those of part p are hops[offset[p]] .. hops[offset[p + 1] - 1]. O(hops). */
+function hopsOfParts(part: Int32Array, parts: number): { readonly offset: Int32Array; readonly hops: Int32Array } {
+  const offset = new Int32Array(parts + 1);
+  for (const p of part) offset[p + 1]++;
+  for (let p = 0; p < parts; p++) offset[p + 1] += offset[p];
+  const hops = new Int32Array(part.length);
+  const next = offset.slice();
+  for (let hop = 0; hop < part.length; hop++) hops[next[part[hop]]++] = hop;
+  return { offset, hops };
+}
+
+/** Returns the most steps that one block for each connection would have at least. O(hops). */
+function busiestSteps({ pair, pairSource, reduces }: Parts, runtime: MscclRuntime): number {
+  const steps = new Int32Array(pairSource.length);
+  const toAdd = runtime.ops.has("rrc") ? 1 : 2;
+  for (let hop = 0; hop < pair.length; hop++) steps[pair[hop]] += reduces[hop] === 1 ? toAdd : 1;
+  return steps.reduce((most, many) => Math.max(most, many), 0);
 }
 
 /**
  * Returns wires for parts that go their own ways, or null where channels are too few. Hops between two ranks share a
  * connection, unless one departs before the one before it has arrived (but they may where they are `queued`: that room suffices is
- * then for the judge to say); those of other instances, and of other residues of parts modulo `spread`, have others.
+ * then for the judge to say); those of other planes, `plane` of each part, have others.
  *
  * An arrival is passed on at once where its block sends to that peer anyway (of those that the rank passes on to from a peer,
  * that to which it does most often), where the hop is the next to that peer, and where the connection is free at that moment.
@@ -200,30 +254,29 @@ function stepWires(
   parts: Parts,
   versions: Versions,
   limits: WireLimits,
-  spread: number,
+  plane: Int32Array,
+  planes: number,
   passing: boolean,
   queued: boolean,
 ): Wires | null {
-  const { source, target, part, events, instance, instances, departsAt, arrivesAt, moves } = parts;
-  const ranks = moves.rankCount;
-  const planes = instances * spread;
-  const planeOf = (hop: number): number => instance[part[hop]] * spread + (part[hop] % spread);
+  const { source, pair, pairSource, part, events, departsAt, arrivesAt } = parts;
+  const planeOf = (hop: number): number => plane[part[hop]];
   const partners = matchPartners(parts, versions);
-  const channels = freeChannels(ranks, limits);
+  const channels = freeChannels(parts, limits);
   const channel = new Int32Array(source.length).fill(-1);
   const fused = new Int32Array(source.length).fill(-1);
   const before = hopsBefore(parts, planes, planeOf);
-  /** Last hop that took a connection: channel, then the two ranks. */
+  /** Last hop that took a connection: channel, then pair. */
   const latest: Int32Array[] = [];
   const isFree = (c: number, hop: number, at: number): boolean => {
-    if (latest[c] === undefined) latest[c] = new Int32Array(ranks * ranks).fill(-1);
-    const other = latest[c][source[hop] * ranks + target[hop]];
-    return (queued || other < 0 || arrivesAt[other] < at) && channels.hasRoom(c, source[hop], target[hop]);
+    if (latest[c] === undefined) latest[c] = new Int32Array(pairSource.length).fill(-1);
+    const other = latest[c][pair[hop]];
+    return (queued || other < 0 || arrivesAt[other] < at) && channels.hasRoom(c, pair[hop]);
   };
   const take = (c: number, hop: number): void => {
     channel[hop] = c;
-    latest[c][source[hop] * ranks + target[hop]] = hop;
-    channels.use(c, source[hop], target[hop]);
+    latest[c][pair[hop]] = hop;
+    channels.use(c, pair[hop]);
   };
 
   for (let at = 0; at < events.length; at++) {
@@ -237,8 +290,7 @@ function stepWires(
       continue;
     }
     const on = passing ? versions.onward[hop] : -1;
-    const rank = target[hop];
-    if (!mayFuse(parts, hop, on) || partners.get(rank * ranks + source[hop]) !== target[on]) continue;
+    if (!mayFuse(parts, hop, on) || partners[pair[hop]] !== pair[on]) continue;
     if (before[on] >= 0 && departsAt[before[on]] > at) continue;
     if (channel[on] >= 0 || !isFree(channel[hop], on, at)) continue;
     take(channel[hop], on);
@@ -248,39 +300,40 @@ function stepWires(
 }
 
 /** Returns the hop that departs before each between the same ranks in the same plane, -1 for none. */
-function hopsBefore(parts: Parts, planes: number, planeOf: (hop: number) => number): Int32Array {
-  const { source, target, events, moves } = parts;
+function hopsBefore({ source, pair, events }: Parts, planes: number, planeOf: (hop: number) => number): Int32Array {
   const before = new Int32Array(source.length).fill(-1);
-  const latest = new Map<number, number>();
+  const latest = new PairMap();
   for (const event of events) {
     if (event % 2 === 1) continue;
     const hop = event >> 1;
-    const key = (source[hop] * moves.rankCount + target[hop]) * planes + planeOf(hop);
-    before[hop] = latest.get(key) ?? -1;
-    latest.set(key, hop);
+    const connection = pair[hop] * planes + planeOf(hop);
+    before[hop] = latest.get(connection, 0);
+    latest.set(connection, 0, hop);
   }
   return before;
 }
 
-/** Returns to which peer a rank passes on most often what comes from a peer (key: rank * ranks + peer), no peer twice. */
-function matchPartners(parts: Parts, versions: Versions): ReadonlyMap<number, number> {
-  const { source, target, moves } = parts;
+/** Returns through which pair a rank passes on most often what comes through each pair, [pairs]; none of two. -1: none. */
+function matchPartners(parts: Parts, versions: Versions): Int32Array {
+  const { source, pair, pairSource, pairTarget, moves } = parts;
   const ranks = moves.rankCount;
-  const often = new Map<number, number>();
+  const ways = new PairMap();
+  const often: { readonly from: number; readonly to: number; many: number }[] = [];
   for (let hop = 0; hop < source.length; hop++) {
     const on = versions.onward[hop];
     if (!mayFuse(parts, hop, on)) continue;
-    const key = (target[hop] * ranks + source[hop]) * ranks + target[on];
-    often.set(key, (often.get(key) ?? 0) + 1);
+    const way = ways.number(pair[hop], pair[on]);
+    if (way === often.length) often.push({ from: pair[hop], to: pair[on], many: 0 });
+    often[way].many++;
   }
-  const partners = new Map<number, number>();
-  const taken = new Set<number>();
-  for (const [key] of [...often].sort((a, b) => b[1] - a[1] || a[0] - b[0])) {
-    const from = Math.floor(key / ranks);
-    const to = Math.floor(from / ranks) * ranks + (key % ranks);
-    if (partners.has(from) || taken.has(to)) continue;
-    partners.set(from, key % ranks);
-    taken.add(to);
+  const inOrder = ({ from, to }: { readonly from: number; readonly to: number }): number =>
+    (pairTarget[from] * ranks + pairSource[from]) * ranks + pairTarget[to];
+  const partners = new Int32Array(pairSource.length).fill(-1);
+  const taken = new Uint8Array(pairSource.length);
+  for (const { from, to } of often.sort((a, b) => b.many - a.many || inOrder(a) - inOrder(b))) {
+    if (partners[from] >= 0 || taken[to] === 1) continue;
+    partners[from] = to;
+    taken[to] = 1;
   }
   return partners;
 }
@@ -378,27 +431,21 @@ function* cutsOf(limits: LaneLimits, runtime: MscclRuntime): Generator<Pick<Pace
  * Messages of one connection are in the order of events. O(hops + hops of leaders x channels).
  */
 function laneWires(parts: Parts, versions: Versions, limits: WireLimits, most: number): Wires | null {
-  const { source, target, part, first, leader, moves } = parts;
-  const channels = freeChannels(moves.rankCount, limits);
+  const { source, target, pair, part, first, leader, moves } = parts;
+  const channels = freeChannels(parts, limits);
   const channel = new Int32Array(source.length);
   const fused = new Int32Array(source.length).fill(-1);
-  const offset = new Int32Array(first.length + 1);
-  for (const p of part) offset[p + 1]++;
-  for (let p = 0; p < first.length; p++) offset[p + 1] += offset[p];
-  const hops = new Int32Array(source.length);
-  const next = offset.slice();
-  for (let hop = 0; hop < source.length; hop++) hops[next[part[hop]]++] = hop;
+  const { offset, hops } = hopsOfParts(part, first.length);
 
   /** Returns how many hops of a part could not be passed on by the block that receives them; -1: the channel is full. */
   const conflicts = (mine: Int32Array, c: number): number => {
     let many = 0;
     sends.fill(0);
     for (const hop of mine) {
-      if (channels.uses(c, source[hop], target[hop]) >= most) return -1;
-      if (!channels.hasRoom(c, source[hop], target[hop], ++sends[source[hop]], ++sends[moves.rankCount + target[hop]]))
-        return -1;
+      if (channels.uses(c, pair[hop]) >= most) return -1;
+      if (!channels.hasRoom(c, pair[hop], ++sends[source[hop]], ++sends[moves.rankCount + target[hop]])) return -1;
       const on = versions.onward[hop];
-      if (mayFuse(parts, hop, on) && !channels.mayMatch(c, target[hop], source[hop], target[on])) many++;
+      if (mayFuse(parts, hop, on) && !channels.mayMatch(c, pair[hop], pair[on])) many++;
     }
     return many;
   };
@@ -426,11 +473,11 @@ function laneWires(parts: Parts, versions: Versions, limits: WireLimits, most: n
     channelCount = Math.max(channelCount, best + 1);
     for (const hop of mine) {
       channel[hop] = best;
-      channels.use(best, source[hop], target[hop]);
+      channels.use(best, pair[hop]);
       const on = versions.onward[hop];
       if (!mayFuse(parts, hop, on)) continue;
-      if (!channels.mayMatch(best, target[hop], source[hop], target[on])) continue;
-      channels.match(best, target[hop], source[hop], target[on]);
+      if (!channels.mayMatch(best, pair[hop], pair[on])) continue;
+      channels.match(best, pair[hop], pair[on]);
       fused[hop] = on;
     }
   }

@@ -83,6 +83,7 @@ export function joinNeighbours(
     ...parts,
     source: Int32Array.from(firstHop, (hop) => source[hop]),
     target: Int32Array.from(firstHop, (hop) => target[hop]),
+    pair: Int32Array.from(firstHop, (hop) => parts.pair[hop]),
     part: Int32Array.from(firstHop, (hop) => part[hop]),
     chunks: Int32Array.from(chunks),
     reduces: Uint8Array.from(firstHop, (hop) => reduces[hop]),

@@ -1,4 +1,5 @@
 import { growingInt32 } from "../../model/numbers/column.ts";
+import { PairMap } from "../../model/numbers/pairs.ts";
 import { blockOfChunk, cutBlocks } from "../custom.ts";
 import { eventsInOrder } from "../messages.ts";
 import type { Moves, UnequalBlocks } from "../moves.ts";
@@ -32,6 +33,10 @@ export interface Parts {
   readonly part: Int32Array;
   readonly chunks: Int32Array;
   readonly reduces: Uint8Array;
+  /** [hops] the pair of ranks; [pairs] its ranks. */
+  readonly pair: Int32Array;
+  readonly pairSource: Int32Array;
+  readonly pairTarget: Int32Array;
   /** [hops + 1] parts of a hop, in order: hopParts[hopFrom[h]] .. hopParts[hopFrom[h + 1] - 1]. */
   readonly hopFrom: Int32Array;
   readonly hopParts: Int32Array;
@@ -106,9 +111,20 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
   events.forEach((event, at) => {
     (event % 2 === 0 ? departsAt : arrivesAt)[event >> 1] = at;
   });
+  const pairs = new PairMap();
+  const pairOfMove = source.map((rank, m) => pairs.number(rank, moves.target[m]));
+  const pairSource = new Int32Array(pairs.size);
+  const pairTarget = new Int32Array(pairs.size);
+  pairOfMove.forEach((pair, m) => {
+    pairSource[pair] = source[m];
+    pairTarget[pair] = moves.target[m];
+  });
   return {
     moves,
     laned,
+    pair: moveOfHop.map((m) => pairOfMove[m]),
+    pairSource,
+    pairTarget,
     sumsLast,
     chunksPerBlock: perBlock * cuts,
     ...(moves.blocks === undefined ? {} : { blocks: cutBlocks(moves.blocks, cuts, coarser) }),

@@ -218,12 +218,35 @@ export function movesOfSlices(sliceOfMove: Int32Array, slices: number): number[]
   return lists;
 }
 
+/**
+ * Returns the turns of peers: by how far they are from a rank's place in its box, and then by how far their box is. Ranks that all
+ * began with the same peer would wait for its link. O(ranks).
+ */
+export function turnsOf(rankCount: number, boxOf: (rank: number) => unknown): Problem["turn"] {
+  const sizes = new Map<unknown, number>();
+  const place = new Int32Array(rankCount);
+  const box = new Int32Array(rankCount);
+  const numbers = new Map<unknown, number>();
+  for (let rank = 0; rank < rankCount; rank++) {
+    const own = boxOf(rank);
+    place[rank] = sizes.get(own) ?? 0;
+    sizes.set(own, place[rank] + 1);
+    box[rank] = numbers.get(own) ?? numbers.size;
+    numbers.set(own, box[rank]);
+  }
+  const most = Math.max(1, ...sizes.values());
+  const far = (from: number, to: number, count: number): number => (to - from + count) % count;
+  return (rank, peer) => far(place[rank], place[peer], most) * numbers.size + far(box[rank], box[peer], numbers.size);
+}
+
 /** What is to be made a plan, and how. */
 export interface Problem {
   readonly moves: Moves;
   readonly layout: Layout;
   readonly levels: Levels;
   readonly via: (rank: number, peer: number) => PeerVia;
+  /** Returns which turn a peer has among those that a rank sends to: no two ranks of a box send to one peer in the same turn. */
+  readonly turn: (rank: number, peer: number) => number;
   /** Ranks read contributions from memory in their reach; else all are written into scratch. */
   readonly reads: boolean;
   /** Ranks with too many peers for one thread block are spread over several. */

@@ -251,8 +251,8 @@ export interface RankPhases {
   /** What may move to its place only at the end, because the place was in use. */
   readonly last: Copy[];
   /** Peers that write into its memory, and those into whose memory it writes. */
-  readonly writers: Channel[];
-  readonly written: Channel[];
+  writers: Channel[];
+  written: Channel[];
   /** Peers that it tells at the end that it has read what it reads of them, and those that tell it. */
   readonly readFrom: Channel[];
   readonly readers: Channel[];

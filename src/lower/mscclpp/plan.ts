@@ -11,7 +11,8 @@ import { cutBlocks, tableOf } from "../custom.ts";
 import type { Moves } from "../moves.ts";
 import type { RunCut } from "../runs.ts";
 import { layoutFor, partOfChunk } from "./custom-layout.ts";
-import { bufferOf, dealt, type Levels, levelsOf, type Problem, place, unitsOf } from "./layout.ts";
+import { bufferOf, dealt, type Levels, levelsOf, type Problem, place, turnsOf, unitsOf } from "./layout.ts";
+import { leastOperationsOf } from "./least-operations.ts";
 import type { PlanOp } from "./operations.ts";
 import { packetOpsOf } from "./packets.ts";
 import { planHeader, planProgram, type SliceOps } from "./plan-program.ts";
@@ -33,6 +34,8 @@ export interface PlanOptions {
   readonly instances?: number;
   /** Whether trees over a switch that duplicates (and sums) become multicasts of that switch (NVLS); default true. */
   readonly throughSwitch?: boolean;
+  /** Whether ranks of one box read contributions from each other's memory rather than write them; default: yes, where that fits. */
+  readonly reads?: boolean;
 }
 
 /** Of custom collectives: enough for links to be in use on all hops of a way. */
@@ -118,10 +121,21 @@ export function planOf(moves: Moves, options: PlanOptions): Program {
   const packets = protocol === "LL";
   if (packets) checkPackets(moves);
   const via: Problem["via"] = (rank, peer) => (nodeOf(rank) === nodeOf(peer) ? "memory" : "port");
-  const base = { moves, layout: layoutFor(moves, inPlace), levels: levelsOf(moves), via };
+  const base = {
+    moves,
+    layout: layoutFor(moves, inPlace),
+    levels: levelsOf(moves),
+    via,
+    turn: turnsOf(moves.rankCount, nodeOf),
+  };
   const opsOf = packets ? packetOpsOf : sliceOpsOf;
   // what is only read is a contribution
-  const ways = packets ? PACKET_WAYS : WAYS.filter(({ reads, spread }) => moves.reduces.includes(1) || reads || spread);
+  const asked = options.reads === undefined ? WAYS : WAYS.filter(({ reads }) => reads === options.reads);
+  const ways = packets
+    ? PACKET_WAYS
+    : moves.reduces.includes(1)
+      ? asked
+      : WAYS.filter(({ reads, spread }) => reads || spread);
   const { problem, sliceOfMove, slices, made } = fewestSlices(base, ways, opsOf);
   const wanted = options.instances ?? Math.max(1, Math.floor(USUAL_BLOCKS / slices));
   for (let instances = wanted; ; instances = Math.floor(instances / 2)) {
@@ -177,6 +191,10 @@ function mostBytesOf({ scratchChunks, loopChunks }: Pick<Program, "scratchChunks
 
 const ratio = ({ need, limit }: Excess): number => need / limit;
 
+/** Of so many moves no plan is made that is known not to fit, and the most slices are made only where no fewer do. */
+const MANY_MOVES = 2e5;
+const OPERATIONS = { what: "operations in a thread block", limit: MSCCLPP_RUNTIME.opsPerBlock } as const;
+
 /** What needs more times what there is than this is not looked at any closer. */
 const FAR_TOO_MUCH = 2;
 
@@ -185,10 +203,10 @@ const FAR_TOO_MUCH = 2;
  * which the most slices do. Throws InputError where there is none.
  */
 function fewestSlices(base: Omit<Problem, "reads" | "spread">, ways: readonly Way[], opsOf: OpsOf): Deal {
-  const found = dealIn(ways, base, opsOf, isFarTooMuch, []);
+  const found = dealIn(ways, base, opsOf, isFarTooMuch, [], false);
   if (found !== null) return found;
   const excesses: Excess[] = [];
-  dealIn(ways, base, opsOf, () => false, excesses);
+  dealIn(ways, base, opsOf, () => false, excesses, true);
   throw excessError(excesses.reduce((least, other) => (ratio(other) < ratio(least) ? other : least)));
 
   function isFarTooMuch(first: SliceOps): boolean {
@@ -207,15 +225,30 @@ function dealIn(
   opsOf: OpsOf,
   isFarTooMuch: (first: SliceOps) => boolean,
   excesses: Excess[],
+  explains: boolean,
 ): Deal | null {
   for (const { coarse, ...way } of ways) {
     const problem = { ...base, ...way };
     const units = unitsOf(problem.moves, problem.layout, coarse);
+    const isLarge = problem.moves.source.length > MANY_MOVES;
+    const leastOperations = opsOf === sliceOpsOf && (isLarge || !explains) ? leastOperationsOf(problem) : null;
+    /** Returns an excess that is there whatever is made of a deal; null: none is known. */
+    const certainExcess = (sliceOfMove: Int32Array, slices: number): Excess | null => {
+      const { need = 0, rank = 0 } = leastOperations?.(sliceOfMove, slices) ?? {};
+      const excess = { ...OPERATIONS, need, rank };
+      return ratio(excess) > (isLarge ? 1 : FAR_TOO_MUCH) ? excess : null;
+    };
     /** Returns a deal that keeps the limits, or else how many times too much the better one needs (Infinity: far too much). */
     const fitting = (slices: number): Deal | number => {
       let least = Number.POSITIVE_INFINITY;
       for (const inTurns of [true, false]) {
         const sliceOfMove = dealt(units, slices, inTurns);
+        const certain = certainExcess(sliceOfMove, slices);
+        if (certain !== null) {
+          excesses.push(certain);
+          least = Math.min(least, ratio(certain));
+          continue;
+        }
         const made = opsOf(problem, sliceOfMove, slices, isFarTooMuch);
         if (made === null) continue;
         const excess = excessOf(made.ops, problem.moves.rankCount);
@@ -226,14 +259,15 @@ function dealIn(
       return least;
     };
     const most = Math.min(Math.max(1, units.count), MSCCLPP_RUNTIME.blocksPerGpu);
-    const last = fitting(most);
+    const last = isLarge ? null : fitting(most);
     if (typeof last === "number") continue;
     for (let slices = 1; slices < most; ) {
       const deal = fitting(slices);
       if (typeof deal !== "number") return deal;
       slices += deal > FAR_TOO_MUCH ? slices : Math.max(1, Math.floor(slices / 4));
     }
-    return last;
+    const whole = last ?? fitting(most);
+    if (typeof whole !== "number") return whole;
   }
   return null;
 }
@@ -306,7 +340,7 @@ function excessOf(slices: readonly SliceOps[], rankCount: number): Excess | null
       blocks[rank] += own.length;
       if (own.length > 1) barriers[rank]++;
       for (const ops of own) {
-        check("operations in a thread block", opsPerBlock, ops.length, rank);
+        check(OPERATIONS.what, opsPerBlock, ops.length, rank);
         for (const via of ["memory", "port"] as const) {
           check(`${via} channels in a thread block`, channelsPerBlock, peersOf(ops, via), rank);
           check(`remote buffers by ${via} in a thread block`, channelsPerBlock, remotesOf(ops, via), rank);

@@ -1,6 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { SCRATCH } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
+import { leaveOutHandshakes } from "./handshakes.ts";
 import { bufferOf, movesOfSlices, NOWHERE, type PlanState, type Problem, place, planState } from "./layout.ts";
 import {
   addCopy,
@@ -45,6 +46,7 @@ export function sliceOpsOf(
   eachOwnCopy(problem, sliceOfMove, slices, (slice, rank, from, to) => {
     addCopy(rankIn(ranks[slice], rank).first, from, to);
   });
+  if (!problem.spread) leaveOutHandshakes(ranks);
   return { ops: ranks.map(opsOf), scratchChunks: state.scratchChunks };
 }
 
@@ -157,16 +159,18 @@ function phasesOf(state: PlanState, moves: readonly number[]): Map<number, RankP
 }
 
 /**
- * Calls with the moves that are sent, and then with those that are received, at each level; each list by targets and chunks.
- * O(moves log moves).
+ * Calls with the moves that are sent, and then with those that are received, at each level: the former in the turns of their
+ * targets, the latter by targets, each then by chunks. O(moves log moves).
  */
 export function byLevel(
-  { levels: { sent, received }, moves: { target, chunk } }: Problem,
+  { levels: { sent, received }, moves: { source, target, chunk }, turn }: Problem,
   moves: readonly number[],
   use: { readonly send: (level: readonly number[]) => void; readonly receive: (level: readonly number[]) => void },
 ): void {
   const byTarget = [...moves].sort((a, b) => target[a] - target[b] || chunk[a] - chunk[b] || a - b);
-  const departures = byTarget.slice().sort((a, b) => sent[a] - sent[b]);
+  const turns = new Map(moves.map((move) => [move, turn(source[move], target[move])]));
+  const turnOf = (move: number): number => turns.get(move) as number;
+  const departures = byTarget.slice().sort((a, b) => sent[a] - sent[b] || turnOf(a) - turnOf(b));
   const arrivals = byTarget.slice().sort((a, b) => received[a] - received[b]);
   let [d, a] = [0, 0];
   while (a < arrivals.length) {

@@ -14,9 +14,13 @@ import { callOf, judged, lowered, loweredOf, type MadeProgram, type Making, prog
 /** Parts of each tree's data, and of runs of tables, that are tried: few for small sizes, more to fill pipelines. */
 const PARTS_TRIED = [6, 1, 16, 3];
 const INSTANCES_TRIED = [2, 4, 8];
+const PLAN_INSTANCES_TRIED = [1, ...INSTANCES_TRIED];
 
 type Choice = Partial<
-  Pick<ProgramOptions, "lanes" | "joining" | "passing" | "order" | "parts" | "protocol" | "instances">
+  Pick<
+    ProgramOptions,
+    "lanes" | "joining" | "passing" | "order" | "parts" | "protocol" | "instances" | "reads" | "throughSwitch"
+  >
 >;
 
 /** Returns how trees and runs are cut, and how steps are ordered and put together; what is usual first. */
@@ -36,17 +40,30 @@ function shapesOf(given: GivenSchedule, { parts, joining, passing }: ProgramOpti
   return [...(usual === undefined ? [] : [usual]), ...steps.map((step) => ({ ...step, lanes: false })), ...others];
 }
 
-/** Returns how a schedule becomes an MSCCL++ plan: with both protocols and different numbers of instances, unless they are said. */
-function planTargets(given: GivenSchedule, target: ProgramOptions): ProgramOptions[] {
+/** Returns how a schedule becomes an MSCCL++ plan: through switches or not, with reads or writes; what is usual first. */
+function planShapesOf(given: GivenSchedule, target: ProgramOptions): Choice[] {
   const schedule = loweredOf(given);
   const isTable = isJoint(schedule) || becomesCustom(schedule);
   const bySwitch = !isTable && target.throughSwitch !== false && isTreeFlow(schedule) && goesThroughSwitch(schedule);
-  const inPackets = !isTable && !bySwitch && target.protocol === undefined && takesPackets(schedule.collective.kind);
-  const protocols = inPackets ? (["Simple", "LL"] as const) : [target.protocol ?? "Simple"];
-  const instances = target.instances === undefined ? [undefined, 1, ...INSTANCES_TRIED] : [target.instances];
-  return instances.flatMap((count) =>
-    protocols.map((protocol) => ({ ...target, protocol, ...(count === undefined ? {} : { instances: count }) })),
-  );
+  const sums = isTable || schedule.collective.reduces;
+  const reading = sums && target.reads === undefined ? [true, false] : [target.reads];
+  const plain = reading.map((reads) => (reads === undefined ? {} : { reads }));
+  if (!bySwitch) return plain;
+  return [{}, ...(target.throughSwitch === undefined ? plain.map((how) => ({ ...how, throughSwitch: false })) : [])];
+}
+
+/** Returns the protocols in which a plan of a shape is tried. */
+function planProtocolsOf(
+  given: GivenSchedule,
+  { protocol, throughSwitch, reads }: ProgramOptions,
+): Program["protocol"][] {
+  if (protocol !== undefined) return [protocol];
+  const schedule = loweredOf(given);
+  const isTable = isJoint(schedule) || becomesCustom(schedule);
+  const bySwitch = !isTable && throughSwitch !== false && isTreeFlow(schedule) && goesThroughSwitch(schedule);
+  const inPackets = !isTable && !bySwitch && takesPackets(schedule.collective.kind);
+  // nobody reads packets elsewhere
+  return inPackets && reads !== false ? ["Simple", "LL"] : ["Simple"];
 }
 
 /** Times that differ by no more than this share are alike. */
@@ -117,10 +134,21 @@ export function fastestProgram(
       return null;
     }
   };
-  const bestOf = (): Candidate | undefined => bestOfThese(found, schedule);
+  const bestOf = (which: (one: Candidate) => boolean = () => true): Candidate | undefined =>
+    bestOfThese(found.filter(which), schedule);
+  const tryPlan = (options: ProgramOptions): Program | null => tryOne(options, () => lowered(schedule, options));
   const { runtime } = target;
-  if (runtime === "mscclpp") for (const one of planTargets(schedule, target)) tryOne(one, () => lowered(schedule, one));
-  else {
+  if (runtime === "mscclpp") {
+    for (const shape of planShapesOf(schedule, target)) {
+      const how = { ...target, ...shape };
+      for (const protocol of planProtocolsOf(schedule, how)) tryPlan({ ...how, protocol });
+    }
+    if (target.instances === undefined)
+      for (const protocol of ["Simple", "LL"] as const) {
+        const best = bestOf((one) => one.options.protocol === protocol);
+        if (best !== undefined) for (const instances of PLAN_INSTANCES_TRIED) tryPlan({ ...best.options, instances });
+      }
+  } else {
     // LL128 takes as little time as LL where messages are small, and is not far behind Simple where they are not
     const protocols = ["Simple", runtime === "rccl" ? "LL" : "LL128"] as const;
     const [usual, ...others] = target.protocol === undefined ? protocols : [target.protocol];

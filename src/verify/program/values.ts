@@ -1,3 +1,4 @@
+import { addTo } from "../../model/numbers/ordering.ts";
 import { INPUT, OUTPUT, type Program, SCRATCH, VIA } from "../../model/program/program.ts";
 import { holdersOf, type ProgramTable } from "../../model/program/table.ts";
 import { cellOf, isIdentity, type ProgramMemory } from "./memory.ts";
@@ -61,10 +62,43 @@ function machineOf(program: Program, wiring: Wiring, memory: ProgramMemory, foun
     /** [cells] 1: holds packets; none where no instruction knows packets. */
     asPacket: new Uint8Array(program.operandPacket.includes(1) ? memory.cells : 0),
     spoilt: new Map<number, { kind: "twice" | "mixed" | "unwritten"; words: string }>(),
-    /** By instruction that sends: a value and its ranks for each chunk. */
-    messages: new Map<number, Int32Array>(),
+    messages: messagesUnderWay(words, program.op.length),
     /** The ranks of what is gathered for a chunk. */
     sum: new Int32Array(words),
+  };
+}
+
+/** Messages that were sent and not received: a value and its ranks for each chunk. Places that were given back are used again. */
+function messagesUnderWay(words: number, instructions: number) {
+  const stride = 1 + words;
+  /** [instructions] where the message that it sends begins, -1: nowhere. */
+  const at = new Int32Array(instructions).fill(-1);
+  const free = new Map<number, number[]>();
+  let data = new Int32Array(1024 * stride);
+  let used = 0;
+  return {
+    stride,
+    /** Another array after some calls of `send`. */
+    data: () => data,
+    /** Returns where the message of an instruction begins, -1: it is not under way. */
+    of: (instruction: number): number => (instruction < 0 ? -1 : at[instruction]),
+    send(instruction: number, chunks: number): number {
+      const again = free.get(chunks)?.pop();
+      if (again === undefined) {
+        while (used + chunks * stride > data.length) {
+          const more = new Int32Array(2 * data.length);
+          more.set(data);
+          data = more;
+        }
+        at[instruction] = used;
+        used += chunks * stride;
+      } else at[instruction] = again;
+      return at[instruction];
+    },
+    take(instruction: number, chunks: number): void {
+      addTo(free, chunks, at[instruction]);
+      at[instruction] = -1;
+    },
   };
 }
 
@@ -76,12 +110,14 @@ function carryOut(machine: Machine, i: number): void {
   const middle = first + sourceCount[i];
   const last = operandOffset[i + 1];
   const packets = asPacket.length > 0 && movesPackets(program, i);
-  const message = receives[i] === 1 ? messages.get(wiring.sendOf[i]) : undefined;
-  const stride = 1 + words;
-  const sent = sends[i] === 1 ? new Int32Array(chunks[i] * stride) : null;
+  const { stride } = messages;
+  const message = receives[i] === 1 ? messages.of(wiring.sendOf[i]) : -1;
+  const sent = sends[i] === 1 ? messages.send(i, chunks[i]) : -1;
+  const data = messages.data();
   for (let k = 0; k < chunks[i]; k++) {
     let value = UNWRITTEN;
-    if (message !== undefined) value = add(machine, i, value, message[k * stride], message, k * stride + 1);
+    const part = message + k * stride;
+    if (message >= 0) value = add(machine, i, value, data[part], data, part + 1);
     for (let operand = first; operand < middle; operand++) {
       const cell = cellOf(program, memory, operand) + k;
       const wrongKind =
@@ -96,13 +132,12 @@ function carryOut(machine: Machine, i: number): void {
       writer[cell] = i;
       if (asPacket.length > 0) asPacket[cell] = operandPacket[operand];
     }
-    if (sent !== null) {
-      sent[k * stride] = value;
-      sent.set(sum, k * stride + 1);
+    if (sent >= 0) {
+      data[sent + k * stride] = value;
+      data.set(sum, sent + k * stride + 1);
     }
   }
-  if (sent !== null) messages.set(i, sent);
-  if (message !== undefined) messages.delete(wiring.sendOf[i]);
+  if (message >= 0) messages.take(wiring.sendOf[i], chunks[wiring.sendOf[i]]);
 }
 
 /** A proxy moves packets as they lie: their flags are not looked at, but they must be there (mscclpp's handlePutPackets). */

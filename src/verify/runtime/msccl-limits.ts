@@ -577,6 +577,7 @@ function reportText(
   const seen = new Set<string>();
   let linesBefore = 0;
   let algo: ReadonlyMap<string, string> | null = null;
+  const plainLines = plainLinesOf(runtime);
   for (const text of parts) {
     const lineWithin = lineCounter(text);
     const lineAt = (at: number): number => linesBefore + lineWithin(at);
@@ -588,6 +589,11 @@ function reportText(
       report[warns ? "warning" : "error"](kind, sentence, { line });
     };
     for (let at = 0; at < text.length; ) {
+      plainLines.lastIndex = at;
+      if (plainLines.test(text)) {
+        at = plainLines.lastIndex;
+        continue;
+      }
       const character = text.charAt(at);
       if (character === " " || character === "\n" || character === "\r") {
         at++;
@@ -625,6 +631,19 @@ function reportText(
 type First = (kind: string, at: number, what: string, warns?: boolean) => void;
 
 const [SPACE, QUOTE, AMPERSAND, EQUALS, SLASH, CLOSE] = Array.from(' "&=/>', (character) => character.charCodeAt(0));
+
+/** Tags that are matched at once. */
+const PLAIN_RUN = 64;
+
+/** Returns what matches a run of tags of which nothing need be said: closing ones, and those with just what is looked up, in order. */
+function plainLinesOf({ attributesPerNode, charactersPerValue }: MscclRuntime): RegExp {
+  const value = `[^"&]{0,${Math.floor(charactersPerValue / 3)}}`;
+  const opening = [...LOOKED_UP]
+    .filter(([, names]) => names.length <= attributesPerNode)
+    .map(([tag, names]) => `${tag}${names.map((name) => ` ${name}="${value}"`).join("")}/?`);
+  const closing = [...LOOKED_UP.keys()].map((tag) => `/${tag}`);
+  return new RegExp(`(?:[ \\n\\r]*<(?:${[...opening, ...closing].join("|")})>){1,${PLAIN_RUN}}`, "y");
+}
 
 /**
  * Returns where an opening tag ends of which nothing need be said, -1 where it has to be read: one that is looked up, with one space
