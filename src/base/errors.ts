@@ -114,7 +114,7 @@ export class InputError extends Error {
   #say(sentence: string): this {
     const before = this.message;
     this.message = sentence;
-    if (sentence !== before) this.stack = this.stack?.replace(before, () => sentence);
+    if (sentence !== before && this.stack !== undefined) this.stack = this.stack.replace(before, () => sentence);
     return this;
   }
 }

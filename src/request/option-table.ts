@@ -82,11 +82,7 @@ const listed =
   (what: string) =>
   (text: string, place: Place): string[] =>
     listOf(text, place, what);
-const milliseconds = (text: string, place: Place): number => parseTime(text, place) / PS_PER_US / 1000;
-/** Returns the protocol of a name in any case. */
-const PROTOCOLS = ["Simple", "LL", "LL128"] as const;
-const protocol = (text: string, place: Place): (typeof PROTOCOLS)[number] =>
-  PROTOCOLS.find((known) => known.toLowerCase() === text.toLowerCase()) ?? oneOf(text, PROTOCOLS, place);
+const milliseconds = (text: string, place: Place): number => parseTime(text, place, "s") / PS_PER_US / 1000;
 
 const EULERIAN = ["trim", "switches"] as const;
 const SWITCHING = ["cut-through", "store-and-forward"] as const;
@@ -340,7 +336,7 @@ export const TABLE = {
     part: "program",
     value: "<name>",
     help: "programs: Simple, LL or LL128; default: the fastest in the simulation of programs",
-    parse: protocol,
+    parse: among("Simple", "LL", "LL128"),
     field: {
       label: "Protocol",
       choices: [
