@@ -18,6 +18,8 @@ export const COMMANDS = {
   search: () => import("./commands/search.ts"),
   serve: () => import("./commands/serve.ts"),
   list: () => import("./commands/list.ts"),
+  help: () => import("./commands/help.ts"),
+  completion: () => import("./commands/completion.ts"),
 };
 export type CommandName = keyof typeof COMMANDS;
 

@@ -43,7 +43,8 @@ function required(options: Options, name: "nodes" | "degree", most: number): num
   const text = textOf(options, name);
   const place = placeOf(name);
   const value = text === undefined ? undefined : wholeNumber(text, place, name === "nodes" ? 2 : 1);
-  if (value === undefined) throw new InputError(place, name === "nodes" ? "the number of nodes" : "the number of ports of a node");
+  if (value === undefined)
+    throw new InputError(place, name === "nodes" ? "the number of nodes" : "the number of ports of a node");
   if (value > most) throw new InputError(place, `at most ${most}`, text).as("out-of-range");
   return value;
 }

@@ -41,14 +41,15 @@ export interface OptionRow {
   readonly property?: string;
   /** On the command line without its dashes; without it the row's name in small letters. */
   readonly flag?: string;
-  /** One letter for it. */
+  /** One letter for it; `isCalledShort`: errors and hints call it by that. */
   readonly short?: string;
+  readonly isCalledShort?: true;
   /** Given several times, the values are joined by commas. */
   readonly repeats?: true;
   /** What an option without a value sets; true without it. */
   readonly sets?: boolean;
   /** Returns the value of a text; without it the text. Throws InputError for `place`. */
-  readonly parse?: (text: string, place: Place) => unknown;
+  readonly parse?: ((text: string, place: Place) => unknown) & { readonly words?: readonly string[] };
   /** Throws InputError for a value of the API that is none. */
   readonly check?: (value: never, place: Place) => void;
   readonly field?: Field;
@@ -69,10 +70,8 @@ const whole =
     wholeNumber(text, place, low);
 const wholeOrAuto = (text: string, place: Place): number | "auto" =>
   text === BY_TRIAL ? BY_TRIAL : wholeNumber(text, place, 1);
-const among =
-  <Word extends string>(...words: readonly Word[]) =>
-  (text: string, place: Place): Word =>
-    oneOf(text, words, place);
+const among = <Word extends string>(...words: readonly Word[]) =>
+  Object.assign((text: string, place: Place): Word => oneOf(text, words, place), { words });
 const isOneOf =
   (words: readonly unknown[], expected: string) =>
   (value: unknown, place: Place): void => {
@@ -104,6 +103,7 @@ export const TABLE = {
   },
   nodes: {
     part: "reading",
+    short: "n",
     value: "<n>",
     help: "number of boxes of a TACCL topology or of an nvidia-smi matrix",
     parse: whole(1),
@@ -126,6 +126,7 @@ export const TABLE = {
   // what of a network is taken
   without: {
     part: "network",
+    short: "w",
     value: "<ids>",
     help: "leave out NPUs, switches and links: 7,sw0,3>4,5-6",
     repeats: true,
@@ -141,12 +142,14 @@ export const TABLE = {
   // what is communicated, and how a schedule of it is made
   collective: {
     part: "collective",
+    short: "c",
     value: "<name>",
     help: "allgather, allreduce, ... (`banyan list collectives`)",
     parse: (text: string, place: Place) => namedCollective(text, place),
   },
   size: {
     part: "collective",
+    short: "s",
     property: "sizeBytes",
     value: "<size>",
     help: "nccl-tests size: 1GiB, 64MB, 4096; default 1GiB",
@@ -154,6 +157,7 @@ export const TABLE = {
   },
   algorithm: {
     part: "making",
+    short: "a",
     value: "<name>",
     help: "tacos (default), forestcoll, themis, ring, ... (`banyan list algorithms`), or auto: the fastest of those that apply",
   },
@@ -166,12 +170,14 @@ export const TABLE = {
   },
   root: {
     part: "collective",
+    short: "r",
     value: "<npu>",
     help: "root of broadcast, reduce, gather and scatter, default the first of the group",
     field: { label: "Root", placeholder: "usual: {first}" },
   },
   group: {
     part: "collective",
+    short: "g",
     value: "<ids>",
     help: "only these NPUs take part, in this order; several groups: a,b;c,d",
     field: {
@@ -233,6 +239,7 @@ export const TABLE = {
   },
   k: {
     part: "making",
+    short: "k",
     own: "handed on",
     value: "<n>",
     help: "trees: copies per root; default: as many as the optimum needs; auto: what is fastest at this size",
@@ -399,7 +406,7 @@ export const TABLE = {
   view: { part: "program", value: "<name>", help: "svg: topology, trees, links (how busy) or time" },
   // what single commands do
   json: { part: "command", help: "print one JSON object on standard output" },
-  quiet: { part: "command", help: "no progress, no notes, and no report where a file is written" },
+  quiet: { part: "command", short: "q", help: "no progress, no notes, and no report where a file is written" },
   backend: {
     part: "command",
     value: "<name>",
@@ -411,12 +418,13 @@ export const TABLE = {
     help: "worker threads for large work, default: every core; results do not depend on it",
     parse: whole(0),
   },
+  man: { part: "command", help: "the manual page: `banyan help --man | man -l -`" },
   debug: { part: "command", help: "show where an error came from" },
   details: {
     part: "command",
     help: "also figures of the papers' models: planned times (link-busy), their bound, TACOS's ideal",
   },
-  output: { part: "command", short: "o", value: "<file>", help: "write it to a file" },
+  output: { part: "command", short: "o", isCalledShort: true, value: "<file>", help: "write it to a file" },
   collectives: {
     part: "command",
     value: "<file>",
@@ -449,6 +457,7 @@ export const TABLE = {
   trace: { part: "command", value: "<file>", help: "write a Chrome/Perfetto trace (ui.perfetto.dev)" },
   to: {
     part: "command",
+    short: "t",
     value: "<format>",
     help: "json, bys, msccl-xml, mscclpp-json, html, report, svg, ...: `banyan list formats`",
   },
@@ -478,6 +487,7 @@ export const TABLE = {
   },
   format: {
     part: "command",
+    short: "f",
     value: "<name>",
     help: "table (default), csv, json, nccl-tests (its columns), nccl-tests-json (its -J), tuner (NCCL's plugin), svg (a plot)",
   },
@@ -490,6 +500,7 @@ export const TABLE = {
   },
   degree: {
     part: "command",
+    short: "d",
     value: "<d>",
     help: "links that leave each node, and as many enter it, 1 to 128",
     parse: whole(1),
@@ -578,8 +589,8 @@ export const propertyOf = (id: OptionId): string => ROWS[id].property ?? id;
 
 /** Returns an option as the command line writes it: "--time-limit". */
 export function flagOf(id: string): string {
-  const { flag, short } = ROWS[id as OptionId] ?? {};
-  if (short !== undefined) return `-${short}`;
+  const { flag, short, isCalledShort } = ROWS[id as OptionId] ?? {};
+  if (isCalledShort) return `-${short}`;
   return `--${flag ?? id.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 

@@ -103,7 +103,7 @@ export function algorithmNamed(
 }
 
 /** Returns the name of an algorithm, or "auto"; throws InputError. */
-export const algorithmOrAuto = (name: string): string => (spelt(name, [AUTO]) ?? algorithmNamed(name, [AUTO]).name);
+export const algorithmOrAuto = (name: string): string => spelt(name, [AUTO]) ?? algorithmNamed(name, [AUTO]).name;
 
 /** Throws InputError for a policy that the algorithm does not have. */
 export function checkPolicy(
@@ -112,7 +112,9 @@ export function checkPolicy(
 ): void {
   if (policy === undefined || policies.includes(policy)) return;
   if (policies.length > 0) throw unknownName(optionName("policy"), policy, policies);
-  throw new InputError(optionName("policy"), `nothing beside ${name}, which has no policies,`, policy).as("unknown-name");
+  throw new InputError(optionName("policy"), `nothing beside ${name}, which has no policies,`, policy).as(
+    "unknown-name",
+  );
 }
 
 /** Returns the synthesizer of step schedules of that name; throws InputError. */

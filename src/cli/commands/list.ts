@@ -100,6 +100,9 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
   backends: { columns: ["name", "loads", "note"], rows: backends },
 };
 
+/** What can be listed. */
+export const LISTED: readonly string[] = Object.keys(LISTINGS);
+
 /** Returns which backends load here, and why not the others. */
 async function backends(): Promise<readonly Row[]> {
   const rows: Row[] = [];
@@ -118,7 +121,7 @@ async function backends(): Promise<readonly Row[]> {
 
 /** `banyan list WHAT`. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
-  const what = oneOf(args[0] as string, Object.keys(LISTINGS), "what to list");
+  const what = oneOf(args[0] as string, LISTED, "what to list");
   const all = LISTINGS[what] as Listing;
   const network = textOf(context.options, "topology");
   if (network === undefined) refuseOptions(context.options, ["collective"], "--topology beside it", "not-alone");

@@ -87,7 +87,9 @@ export function parseBandwidth(text: string, place: Place = "bandwidth"): number
   const scale = parts === null ? null : rateOf(parts.unit);
   if (parts === null || scale === null) {
     const [refusal, meant] = [new InputError(place, expected, text), ratesMeant(text)];
-    throw meant === "" ? refusal : refusal.saying(`${place} is ${shown(text)}, which has no unit that is clear${meant}`);
+    throw meant === ""
+      ? refusal
+      : refusal.saying(`${place} is ${shown(text)}, which has no unit that is clear${meant}`);
   }
   const perSecond = wholeNumber(
     rational(parts.value.num * scale.num, parts.value.den * scale.den),
@@ -101,13 +103,16 @@ export function parseBandwidth(text: string, place: Place = "bandwidth"): number
 
 /** Returns whole picoseconds for "0.5us", "700ns", "2 ms"; zero is allowed. `usual`: the unit of a bare number. Throws InputError. */
 export function parseTime(text: string, place: Place = "latency", usual?: "s"): number {
-  const expected = usual === undefined ? 'a time such as "0.5us" or "700ns"' : 'a time such as "5s", "500ms" or "5" (seconds)';
+  const expected =
+    usual === undefined ? 'a time such as "0.5us" or "700ns"' : 'a time such as "5s", "500ms" or "5" (seconds)';
   const parts = split(text);
   const scale = parts === null ? undefined : TIME_UNITS_PS.get(parts.unit || (usual ?? ""));
   if (parts === null || scale === undefined) {
     const refusal = new InputError(place, expected, text);
     const isBare = parts !== null && parts.unit === "";
-    throw isBare ? refusal.saying(`${place} is ${text.trim()} without a unit; did you mean ${text.trim()}us?`) : refusal;
+    throw isBare
+      ? refusal.saying(`${place} is ${text.trim()} without a unit; did you mean ${text.trim()}us?`)
+      : refusal;
   }
   return wholeNumber(rational(parts.value.num * scale, parts.value.den), place, expected, text);
 }
