@@ -4,6 +4,8 @@
 export interface Values {
   readonly words: readonly string[];
   readonly files: boolean;
+  /** Several may be joined by commas. */
+  readonly list?: boolean;
 }
 
 export interface Completed {
@@ -106,15 +108,12 @@ const mergedValues = (args: readonly Values[]): Values => ({
 const zshText = (text: string): string => text.replaceAll(/[[\]:\\]/g, "\\$&");
 
 /** Returns the action of zsh's _arguments for values. */
-function zshAction({ words, files }: Values): string {
-  const names = `_values -s , value ${words.map((word) => quoted(zshText(word))).join(" ")}`;
+function zshAction({ words, files, list }: Values): string {
   if (words.length === 0) return files ? "_files" : " ";
+  if (list === true) return `_values -s , value ${words.map(zshText).join(" ")}`;
   // -Q: a colon stays as it is
-  return files
-    ? `{compadd -Q -S "" -- ${words.join(" ")}; _files}`
-    : words.length > 1 && !words.some((w) => w.endsWith(":"))
-      ? `{${names}}`
-      : `{compadd -Q -- ${words.join(" ")}}`;
+  if (files) return `{ compadd -Q -S "" -- ${words.join(" ")}; _files }`;
+  return words.some((word) => word.includes(":")) ? `{ compadd -Q -- ${words.join(" ")} }` : `(${words.join(" ")})`;
 }
 
 /** Returns the script for zsh. */

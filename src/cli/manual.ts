@@ -1,16 +1,23 @@
 import { EXAMPLES, NOTES } from "./help.ts";
 import { DESCRIPTION, type OptionUsage, optionsOfCommand, USAGES, writtenOption } from "./program.ts";
 import type { CommandName } from "./protocol.ts";
+import { wrapped } from "./reports/text.ts";
 import { version } from "./version.ts";
 
-/** Returns a text as roff: no line of it is a request, dashes stay dashes. */
-const roff = (text: string): string =>
+/** Columns of a line of source: longer ones are no mistake, but hard to read. */
+const WIDTH = 72;
+
+/** Returns a line as roff: it is no request, dashes stay dashes. */
+const escapes = (text: string): string =>
   text
     .replaceAll("\\", "\\e")
     .replaceAll("-", "\\-")
-    .replace(/^([.'])/gm, "\\&$1");
+    .replace(/^([.'])/, "\\&$1");
 
-const bold = (text: string): string => `\\fB${roff(text)}\\fR`;
+/** Returns a text as lines of roff. */
+const roff = (text: string): string => wrapped(text.replaceAll("\n", " "), WIDTH).map(escapes).join("\n");
+
+const bold = (text: string): string => `\\fB${escapes(text)}\\fR`;
 
 /** Returns a written option with its flags bold and its value italic. */
 const optionLine = (option: OptionUsage): string =>
@@ -27,7 +34,7 @@ const optionLines = (options: readonly OptionUsage[]): string[] =>
   ]);
 
 /** Returns a line of literal text that keeps its spaces. */
-const literal = (lines: readonly string[]): string[] => [".nf", ...lines.map(roff), ".fi"];
+const literal = (lines: readonly string[]): string[] => [".nf", ...lines.map(escapes), ".fi"];
 
 function commandLines(name: CommandName): string[] {
   const { args, summary } = USAGES[name];

@@ -132,6 +132,13 @@ export const TABLE = {
     repeats: true,
     parse: listed("names of NPUs, switches and links"),
   },
+  withoutEach: {
+    part: "command",
+    value: "<ids>",
+    help: "what would each of these failures do, alone? NPUs, switches and links as for --without, or all links, switches or npus; ranked by harm",
+    repeats: true,
+    parse: listed("names of NPUs, switches and links"),
+  },
   degrade: {
     part: "network",
     value: "<factors>",
@@ -306,7 +313,7 @@ export const TABLE = {
     part: "making",
     own: "named only",
     value: "<file>",
-    help: "trees: keep those of this file, made before something failed, that did not use it",
+    help: "a schedule made before something failed: says was, now and kept; trees that did not use what failed are kept; collective, size and algorithm are those of the file unless given",
   },
   simulate: { part: "making", help: "simulate also above 1e8 transfers" },
   switching: {

@@ -27,7 +27,7 @@ const only = (words: readonly string[]): Values => ({ words, files: false });
 const VALUES: Readonly<Record<string, Values>> = {
   collective: only([...COLLECTIVE_KINDS, "custom:"]),
   algorithm: only([...ALGORITHMS.map(({ name }) => name), AUTO]),
-  algorithms: only(ALGORITHMS.map(({ name }) => name)),
+  algorithms: { ...only(ALGORITHMS.map(({ name }) => name)), list: true },
   to: only(EXPORTERS.map(({ name }) => name)),
   gpu: only([...GPU_MODELS.keys()]),
   backend: only(["native", "wasm", "js"]),
