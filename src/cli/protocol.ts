@@ -23,6 +23,10 @@ export const COMMANDS = {
 };
 export type CommandName = keyof typeof COMMANDS;
 
+/** Returns the command that a command line names; null where it names none. */
+export const verbIn = (argv: readonly string[]): CommandName | null =>
+  argv.find((arg): arg is CommandName => Object.hasOwn(COMMANDS, arg)) ?? null;
+
 /** One command line, taken apart. */
 export interface Job {
   readonly command: CommandName;

@@ -70,7 +70,17 @@ function lostOf(before: Topology, after: Topology): string[] {
     const [from, to] = [nodeNames[linkSource[link] as number], nodeNames[linkTarget[link] as number]];
     return nodes.has(from as string) && nodes.has(to as string) && !links.has(name);
   });
-  return [...gone, ...apart];
+  const both = (name: string): string => name.replace(/^(.+)>([^#]+)(.*)$/, "$2>$1$3");
+  const all = new Set(apart);
+  return [
+    ...gone,
+    // both ways of a cable as one
+    ...apart.flatMap((name, i) => {
+      const other = both(name);
+      if (!all.has(other)) return [name];
+      return apart.indexOf(other) < i ? [] : [name.replace(">", "-")];
+    }),
+  ];
 }
 
 /** Returns how much of an old schedule is in a new one. */

@@ -16,7 +16,7 @@ import { optionValue, placeOf, textOf, wordOf } from "../../request/option-table
 import { namedCollective } from "../../request/values.ts";
 import { compare } from "../../run/compare.ts";
 import { algorithmNamed } from "../../synthesize/catalog.ts";
-import type { Context } from "../context.ts";
+import { type Context, outJson } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { outputFile } from "../files/output-file.ts";
 import { networkOf } from "../network.ts";
@@ -64,7 +64,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   );
   const text = textIn(context, json ? "json" : (format ?? "table"), comparison, topology);
   output?.write([text]);
-  if (json || output === undefined) context.out(text);
+  if (json) outJson(context, comparison);
+  else if (output === undefined) context.out(text);
   return 0;
 }
 

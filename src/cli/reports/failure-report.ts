@@ -74,7 +74,7 @@ export function rankingLines({ whole, rows }: FailureRanking, style: Style): str
       without,
       ...(hasTimes ? [orDash(us ?? null, timeText)] : []),
       limit === null ? style.bad("none") : timeText(limit.us),
-      limit === null ? "" : harm === 1 ? "no harm" : changeText(harm),
+      limit === null ? "" : harm !== null && harm <= 1 ? "no harm" : changeText(harm),
       because,
     ]),
   ];
