@@ -330,7 +330,9 @@ function oneLine(message: string, program: Command, argv: readonly string[]): st
     )
     .replace(/'([^']{80})[^']*'/g, "'$1...'")
     .replace(/\.$/, "");
-  return `${text}${hintFor(text, command?.name())}; see \`banyan ${command === undefined ? "" : `${command.name()} `}--help\``;
+  const hint = hintFor(text, command?.name());
+  if (hint.endsWith("?")) return `${text}${hint}`;
+  return `${text}${hint}; see \`banyan ${command === undefined ? "" : `${command.name()} `}--help\``;
 }
 
 /** What to say where a command line asks for no work: help, the version, or (`failure`) a mistake. */

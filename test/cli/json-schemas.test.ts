@@ -15,13 +15,12 @@ const schemaOf = (name: string) => JSON.parse(readFileSync(join(FOLDER, `${name}
 const ajv = new Ajv({ strict: true, allErrors: true, allowUnionTypes: true });
 ajv.addSchema(schemaOf("error"));
 
-const NCCL_TESTS = `#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
-#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
-# nccl-tests version 2.13.8
+const NCCL_TESTS = `# nccl-tests version 2.13.8
 # Collective test starting: all_reduce_perf
-#  Rank  0 Group  0 Pid      1 on node0 device  0 [0x00] A
-#  Rank  1 Group  0 Pid      2 on node0 device  1 [0x00] A
-     1048576        262144     float     sum      -1    40.00   26.21   26.21      0    40.00   26.21   26.21      0
+${Array.from({ length: 8 }, (_, i) => `#  Rank  ${i} Group  0 Pid  ${i + 1} on node0 device  ${i} [0x0${i}] A`).join("\n")}
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+     1048576        262144     float     sum      -1    40.00   26.21   45.87      0    40.00   26.21   45.87      0
+    67108864      16777216     float     sum      -1   520.00  129.06  225.85      0   520.00  129.06  225.85      0
 `;
 
 /** Command lines that prepare files, and by verb those whose output is validated. */
@@ -123,7 +122,10 @@ describe("what --json prints is what its schema says", () => {
     here.put("wrong.json", {
       ...steps,
       transfers: Object.fromEntries(
-        Object.entries(steps.transfers as Record<string, unknown[]>).map(([key, column]) => [key, Array.isArray(column) ? column.slice(0, -1) : column]),
+        Object.entries(steps.transfers as Record<string, unknown[]>).map(([key, column]) => [
+          key,
+          Array.isArray(column) ? column.slice(0, -1) : column,
+        ]),
       ),
     });
     here.put("folder/p.xml", readFileSync(here.at("p.xml"), "utf8"));

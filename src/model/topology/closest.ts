@@ -40,6 +40,7 @@ export function spelt<Name extends string>(word: string, names: Iterable<Name>):
  * For "did you mean".
  */
 export function closest(word: string, candidates: Iterable<string>): string | null {
+  if (word.length < 2) return null;
   const lower = word.toLowerCase();
   let limit = Math.max(1, Math.floor(word.length / 3)) + 1;
   let best: string | null = null;
@@ -53,10 +54,11 @@ export function closest(word: string, candidates: Iterable<string>): string | nu
   return best ?? (lower.length < LEAST_STEM ? null : partOf(lower, [...candidates]));
 }
 
-/** Returns the first candidate that begins with a word, or else has it after a dash. */
+/** Returns the first candidate that begins with a word, or else has it after a dash, or else that the word begins with. */
 const partOf = (word: string, candidates: readonly string[]): string | null =>
   candidates.find((name) => name.toLowerCase().startsWith(word)) ??
   candidates.find((name) => name.toLowerCase().split(/[-_:]/).includes(word)) ??
+  candidates.find((name) => name.length > LEAST_STEM && word.startsWith(name.toLowerCase())) ??
   null;
 
 /** Returns `, did you mean "x"?` in brackets for an error sentence, or nothing when no candidate is close. */
