@@ -1,4 +1,5 @@
 import type { Place } from "./option-names.ts";
+import { refusalSentence } from "./refusal.ts";
 import { visible } from "./visible.ts";
 
 /** Returns a sentence with its longest numbers cut: nobody reads 190 digits. */
@@ -55,7 +56,14 @@ export type Mistake =
   /** Anything else that is not what is expected there. */
   | "unexpected";
 
-/** The caller's fault. One sentence: "expected X for PLACE but received VALUE". Exit code 2. */
+/** Returns the sentence of a mistake, no longer than anybody reads. */
+function sentenceOf(place: Place, expected: string, value: string | null, alone: boolean): string {
+  const parts = { place: cutTo(LONGEST_PLACE, `${place}`), expected: cutTo(LONGEST_EXPECTATION, expected) };
+  const isOption = typeof place !== "string";
+  return visible(withShortNumbers(refusalSentence({ ...parts, isOption, shown: value, alone })));
+}
+
+/** The caller's fault. One sentence, first what is wrong: "PLACE is VALUE; it must be X". Exit code 2. */
 export class InputError extends Error {
   readonly exitCode: number = 2;
   /** What kind of mistake it is; `code` is what Node calls errors of the system by. */
@@ -68,6 +76,10 @@ export class InputError extends Error {
   readonly expected: string;
   /** The offending value; undefined where it is missing. */
   readonly received: unknown;
+  readonly #place: Place;
+  /** The value in the sentence; null where it is missing. */
+  readonly #shown: string | null;
+  #isWorded = false;
 
   /**
    * @param place where it is wrong: an option, a JSON path, a file with its line
@@ -75,20 +87,34 @@ export class InputError extends Error {
    * @param received the offending value, or nothing when it is missing
    */
   constructor(place: Place, expected: string, ...received: [unknown?]) {
-    const what = received.length === 0 ? "nothing" : shown(received[0]);
-    const expectation = `expected ${cutTo(LONGEST_EXPECTATION, expected)} for ${cutTo(LONGEST_PLACE, `${place}`)}`;
-    super(visible(withShortNumbers(`${expectation} but received ${what}`)));
+    super(sentenceOf(place, expected, received.length === 0 ? null : shown(received[0]), false));
     this.name = "InputError";
     this.mistake = received.length === 0 ? "missing" : "unexpected";
     this.option = typeof place === "string" ? null : place.option;
     this.place = `${place}`;
     this.expected = expected;
     this.received = received[0];
+    this.#place = place;
+    this.#shown = received.length === 0 ? null : shown(received[0]);
   }
 
   /** Returns the error as a mistake of that kind. */
   as(mistake: Mistake): this {
     this.mistake = mistake;
+    if (mistake !== "not-alone" || this.#isWorded) return this;
+    return this.#say(sentenceOf(this.#place, this.expected, this.#shown, true));
+  }
+
+  /** Returns the error with a sentence of its own, which begins with what is wrong. */
+  saying(sentence: string): this {
+    this.#isWorded = true;
+    return this.#say(visible(withShortNumbers(sentence)));
+  }
+
+  #say(sentence: string): this {
+    const before = this.message;
+    this.message = sentence;
+    if (sentence !== before && this.stack !== undefined) this.stack = this.stack.replace(before, () => sentence);
     return this;
   }
 }
@@ -111,8 +137,7 @@ export function unlessRefused<T>(made: () => T): T | null {
 export class DamagedFileError extends InputError {
   constructor(what: string, why: string) {
     super(what, "undamaged bytes", why);
-    this.message = visible(`${what} is damaged: ${why}`);
-    this.mistake = "damaged";
+    this.as("damaged").saying(`${what} is damaged: ${why}`);
     this.name = "DamagedFileError";
   }
 }

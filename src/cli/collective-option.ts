@@ -12,7 +12,7 @@ const CUSTOM = "custom:";
 /** Returns the collective that the options ask for; a custom one is read from its file. Throws InputError. */
 export function collectiveRequest(options: Options, topology: Topology): CollectiveOptions {
   const name = textOf(options, "collective") as string;
-  if (!name.startsWith(CUSTOM)) return namedRequest(name, options, ", custom:FILE");
+  if (!name.startsWith(CUSTOM)) return namedRequest(name, options, ["custom:FILE"]);
   const file = name.slice(CUSTOM.length);
   if (file === "") throw new InputError(optionName("collective"), "custom:FILE", name);
   const text = readText(file, optionName("collective"));

@@ -1,12 +1,13 @@
 import { jsonText } from "../base/visible.ts";
 import type { Options } from "../request/option-table.ts";
 import type { Progress } from "../request/progress.ts";
-import type { Terminal } from "./protocol.ts";
+import type { CommandName, Terminal } from "./protocol.ts";
 import { finished, type Style } from "./reports/style.ts";
 import { fitted } from "./reports/text.ts";
 
 /** What a command has of the world. */
 export interface Context {
+  readonly verb: CommandName;
   readonly options: Options;
   /** --json: one JSON object on standard output. */
   readonly json: boolean;
@@ -23,6 +24,8 @@ export interface Context {
   keep(text: string): void;
   /** Writes a line to standard error, unless --quiet. */
   note(line: string): void;
+  /** The lines that were noted so far, with --quiet too: --json has them. */
+  readonly warnings: readonly string[];
   /** Shows how far the work is, on standard error, unless --quiet. */
   progress(progress: Progress): void;
   /** Returns what work returns that must not be cut in two. Throws CancelledError, without it, after an interruption. */
@@ -42,5 +45,37 @@ export const outRows = (context: Context, lines: readonly string[]): boolean =>
 export const outLines = (context: Context, lines: readonly string[]): boolean =>
   context.out(`${lines.map(finished).flatMap(fitted).join("\n")}\n`);
 
-/** Writes a value as the one JSON object of --json. */
-export const outJson = (context: Context, value: unknown): boolean => context.out(`${jsonText(value, 2)}\n`);
+/** What every object of --json has, errors too; `ok`: the exit status is 0. */
+export interface Envelope {
+  /** What the rest is: "banyan/result@2". */
+  readonly schema: string;
+  /** Null where the command line names none. */
+  readonly verb: string | null;
+  readonly ok: boolean;
+  readonly warnings: readonly string[];
+}
+
+/** Returns the envelope of a command's answer. */
+export const envelopeOf = ({ verb, warnings }: Context, schema: string, ok = true): Envelope => ({
+  schema,
+  verb,
+  ok,
+  warnings,
+});
+
+/** Returns an answer as a JSON object: with --json its schema's fields beside those of the envelope; `ok`: the exit status is 0. */
+export function answerText<Answer extends { readonly schema: string }>(
+  context: Context,
+  answer: Answer,
+  { ok = true, indent = 2 }: { readonly ok?: boolean; readonly indent?: number } = {},
+): string {
+  const { schema, ...rest } = answer;
+  return `${jsonText(context.json ? { ...envelopeOf(context, schema, ok), ...rest } : answer, indent)}\n`;
+}
+
+/** Writes an answer as the one JSON object of --json. */
+export const outJson = <Answer extends { readonly schema: string }>(
+  context: Context,
+  answer: Answer,
+  ok = true,
+): boolean => context.out(answerText(context, answer, { ok }));

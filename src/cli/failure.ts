@@ -1,6 +1,7 @@
 import { CancelledError, InfeasibleError, InputError, shown, WrongScheduleError } from "../base/errors.ts";
 import { jsonText, visible, visibleLines } from "../base/visible.ts";
-import type { Failure } from "./protocol.ts";
+import type { Envelope } from "./context.ts";
+import type { CommandName, Failure } from "./protocol.ts";
 
 /** Returns an error as one sentence for people, with its exit code and what else it says. */
 export function failureOf(error: unknown): Failure {
@@ -52,8 +53,11 @@ export const interrupted = (code: number): Failure => ({
 export const failureLines = ({ message, excerpt }: Failure): string =>
   excerpt === undefined ? message : `${message}\n${excerpt}`;
 
-/** Returns what --json prints of a failure: schema banyan/error@1. */
-export function failureJson({ code, kind, message, place, mistake, excerpt, witness }: Failure): string {
+/** Returns what --json prints of a failure of a command, null where none is named: schema banyan/error@1. */
+export function failureJson(
+  { code, kind, message, place, mistake, excerpt, witness }: Failure,
+  verb: CommandName | null,
+): string {
   const error = {
     code,
     kind,
@@ -63,7 +67,8 @@ export function failureJson({ code, kind, message, place, mistake, excerpt, witn
     ...(excerpt === undefined ? {} : { excerpt }),
     ...(witness === undefined ? {} : { witness }),
   };
-  return `${jsonText({ schema: "banyan/error@1", error }, 2)}\n`;
+  const envelope: Envelope = { schema: "banyan/error@1", verb, ok: false, warnings: [] };
+  return `${jsonText({ ...envelope, error }, 2)}\n`;
 }
 
 /** Returns a value as JSON has it; integers of any size become texts. */

@@ -87,6 +87,12 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan explain allreduce.xml --size 1MiB --dtype bf16 --target rccl",
     "banyan explain allreduce.xml --log nccl-debug.log",
   ],
+  help: ["banyan help synth", "banyan help --man | man -l -"],
+  completion: [
+    "source <(banyan completion bash)",
+    'banyan completion zsh > "${fpath[1]}/_banyan"',
+    "banyan completion fish > ~/.config/fish/completions/banyan.fish",
+  ],
   serve: ["banyan serve", "banyan serve schedule.json --port 9000", "nvidia-smi topo -m | banyan serve -"],
   list: [
     "banyan list presets",

@@ -4,21 +4,21 @@
  * it is started first, and loads its code while the command line is read here.
  */
 import { failureOf } from "./failure.ts";
-import { COMMANDS, type CommandName } from "./protocol.ts";
+import { verbIn } from "./protocol.ts";
 import { answer, startWork, supervise } from "./supervise.ts";
 
 const argv = process.argv.slice(2);
 const informative = argv.some((arg) => ["--help", "-h", "--version", "-V"].includes(arg));
-const likely = informative ? undefined : argv.find((arg): arg is CommandName => Object.hasOwn(COMMANDS, arg));
-const early = likely === undefined ? undefined : startWork(likely);
+const likely = verbIn(argv);
+const early = likely === null || informative ? undefined : startWork(likely);
 
 const [json, debug] = ["--json", "--debug"].map((option) => argv.includes(option)) as [boolean, boolean];
 try {
   const { readCommandLine } = await import("./program.ts");
   const read = readCommandLine(argv);
-  if ("out" in read) process.exit(await answer(read, json, debug));
+  if ("out" in read) process.exit(await answer(read, likely, json, debug));
   const work = early?.command === read.command ? early : startWork(read.command);
   process.exit(await supervise(work, read));
 } catch (error) {
-  process.exit(await answer({ out: "", err: "", failure: failureOf(error) }, json, debug));
+  process.exit(await answer({ out: "", err: "", failure: failureOf(error) }, likely, json, debug));
 }

@@ -1,32 +1,10 @@
-import { readdirSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { InputError } from "../base/errors.ts";
+import { InputError, shown } from "../base/errors.ts";
 import type { TopologyOptions } from "../import/networks/topology-options.ts";
-import { looksLikePreset, PRESETS, presetTopology } from "../model/presets/preset.ts";
-import { closest } from "../model/topology/closest.ts";
+import { looksLikePreset, presetMeant, presetTopology } from "../model/presets/preset.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import { changedNetwork, topologyOptions } from "../request/network-from-texts.ts";
 import type { Options } from "../request/option-table.ts";
-import { headOf, nameOf, openSource, STANDARD_INPUT, statOf, textFrom } from "./files/input-file.ts";
-
-/** Returns what a text that is neither a file nor a preset was perhaps meant to be: a file's or a preset's name. */
-function near(text: string): string {
-  const folder = dirname(text);
-  let files: string[] = [];
-  try {
-    files = readdirSync(folder).map((name) => (text.startsWith(".") || folder !== "." ? join(folder, name) : name));
-  } catch {
-    // no such folder
-  }
-  const file = closest(text, files);
-  const preset = closest(
-    text.split(/[:@,*\d]/, 1)[0] as string,
-    PRESETS.map(({ name }) => name),
-  );
-  const form = PRESETS.find(({ name }) => name === preset)?.form;
-  const found = file ?? form;
-  return found === undefined ? "" : `; did you mean ${JSON.stringify(found)}?`;
-}
+import { headOf, nameOf, nearestFile, openSource, STANDARD_INPUT, statOf, textFrom } from "./files/input-file.ts";
 
 /**
  * Returns the network of a file (where there is one of that name; "-": standard input) or of a preset expression, as it is.
@@ -37,8 +15,12 @@ async function given(text: string, open: TopologyOptions): Promise<Topology> {
   const stats = text === STANDARD_INPUT ? null : statOf(text, "the topology");
   if (stats !== null && (stats === undefined ? !preset : stats.isDirectory() && !preset)) {
     if (stats !== undefined) throw new InputError("the topology", "a file or a preset, not a folder,", text);
-    const expected = `a file that exists or a preset (see \`banyan list presets\`${near(text)})`;
-    throw new InputError("the topology", expected, text);
+    const file = nearestFile(text);
+    const meant = file === null ? presetMeant(text) : JSON.stringify(file);
+    const all = "`banyan list presets` lists presets";
+    throw new InputError("the topology", "a file that exists or a preset of `banyan list presets`", text).saying(
+      `${shown(text)} is neither a file nor a preset of a network; ${meant === null ? all : `did you mean ${meant}? (${all})`}`,
+    );
   }
   // The readers, and their libraries with them, are loaded only for a file.
   if (stats === undefined || stats?.isDirectory() === true) {

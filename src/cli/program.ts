@@ -15,7 +15,7 @@ const FILE =
 /** An option of a command: with its help in the table, or with words of the command's own; "!" after its name: it must be given. */
 type Taken = OptionId | readonly [id: OptionId | `${OptionId}!`, help: string];
 
-interface Usage {
+export interface Usage {
   /** Its arguments, with what they are. */
   readonly args: readonly (readonly [form: string, meaning: string])[];
   readonly summary: string;
@@ -40,8 +40,11 @@ const MAKING_FOR_EXPORT = MAKING.filter(
 );
 const AS_JSON_TOPOLOGY = "as a banyan-topology JSON file";
 
+export const DESCRIPTION =
+  "Synthesizes collective-communication schedules for any network: verified, simulated, compared with a proved bound.";
+
 /** Every command: its arguments and the options that it takes, as they stand in its help. */
-const USAGES: Readonly<Record<CommandName, Usage>> = {
+export const USAGES: Readonly<Record<CommandName, Usage>> = {
   topology: {
     args: [["<TOPO>", TOPO]],
     summary: "show a network, its wiring and where its figures come from",
@@ -55,6 +58,7 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
       "size",
       ...MEMBERS,
       ["switchDegree", "routes through switches for the limit of whole chunks: ports, or degree of unwinding"],
+      "withoutEach",
       ...NETWORK,
       "details",
     ],
@@ -68,6 +72,7 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
       "size",
       ...MEMBERS,
       ...NETWORK,
+      "withoutEach",
       ...MAKING,
       ["output", "write the schedule: NAME.bys for large ones, else as a banyan-schedule JSON file"],
       "details",
@@ -226,6 +231,16 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
     summary: "the app, for a browser on this machine; until Ctrl-C",
     options: ["port", "host"],
   },
+  help: {
+    args: [["[COMMAND]", "the command that the help is of; without it all of them"]],
+    summary: "print the help of a command, or the manual page",
+    options: ["man"],
+  },
+  completion: {
+    args: [["<SHELL>", "bash, zsh or fish"]],
+    summary: "print what completes command lines in a shell",
+    options: [],
+  },
   list: {
     args: [["<WHAT>", "presets, algorithms, collectives, formats, gpus, backends"]],
     summary: "list presets, algorithms, collectives, formats, gpus or backends",
@@ -239,40 +254,62 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
 /** What stands for the value of an option of one command. */
 const VALUES: Readonly<Record<string, string>> = { "search size": "<sizes>" };
 
-/** Returns an option as commander reads it. */
-function optionFor(id: OptionId, help: string, isRequired: boolean, command = ""): Option {
-  const { short, value: usual, repeats, sets } = ROWS[id];
-  const long = short === undefined ? flagOf(id) : `--${id}`;
-  const value = VALUES[`${command} ${id}`] ?? usual;
-  const option = new Option(
-    `${short === undefined ? "" : `-${short}, `}${long}${value === undefined ? "" : ` ${value}`}`,
+/** An option of a command as it is written. */
+export interface OptionUsage {
+  readonly id: OptionId;
+  readonly long: string;
+  readonly short: string | null;
+  /** What stands for its value. */
+  readonly value: string | null;
+  readonly help: string;
+  readonly isRequired: boolean;
+}
+
+function optionUsage(taken: Taken, command: string): OptionUsage {
+  const [asked, help] = typeof taken === "string" ? [taken, ROWS[taken].help] : taken;
+  const id = asked.replace("!", "") as OptionId;
+  const { short, isCalledShort, value } = ROWS[id];
+  return {
+    id,
+    long: isCalledShort ? `--${id}` : flagOf(id),
+    short: short === undefined ? null : `-${short}`,
+    value: VALUES[`${command} ${id}`] ?? value ?? null,
     help,
-  );
+    isRequired: asked.endsWith("!"),
+  };
+}
+
+/** Returns the options of a command; those of every command without one. */
+export const optionsOfCommand = (command?: CommandName): OptionUsage[] =>
+  (command === undefined ? GLOBAL : USAGES[command].options).map((taken) => optionUsage(taken, command ?? ""));
+
+/** Returns how an option is written: "-o, --output <file>". */
+export const writtenOption = ({ short, long, value }: OptionUsage): string =>
+  `${short === null ? "" : `${short}, `}${long}${value === null ? "" : ` ${value}`}`;
+
+/** Returns an option as commander reads it. */
+function optionFor(usage: OptionUsage): Option {
+  const { repeats, sets } = ROWS[usage.id];
+  const option = new Option(writtenOption(usage), usage.help);
   if (repeats === true)
     option.argParser((text: string, before: string | undefined) => (before === undefined ? text : `${before},${text}`));
-  return sets === false ? option : option.makeOptionMandatory(isRequired);
+  return sets === false ? option : option.makeOptionMandatory(usage.isRequired);
 }
 
 /** Returns the command line's grammar; `chosen` gets what was read. */
 export function grammar(chosen: (command: CommandName, args: string[], options: Options) => void): Command {
   const program = new Command("banyan")
-    .description(
-      "Synthesizes collective-communication schedules for any network: verified, simulated, compared with a proved bound.",
-    )
+    .description(DESCRIPTION)
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand(false)
     .usage("<command> [options]")
     .configureHelp({ showGlobalOptions: true });
-  for (const id of GLOBAL) program.addOption(optionFor(id, ROWS[id].help, false));
-  for (const [name, { args, summary, options }] of Object.entries(USAGES) as [CommandName, Usage][]) {
+  for (const usage of optionsOfCommand()) program.addOption(optionFor(usage));
+  for (const [name, { args, summary }] of Object.entries(USAGES) as [CommandName, Usage][]) {
     const command = program.command(name).description(summary).helpOption("-h, --help", "print this help");
     for (const [form, meaning] of args) command.argument(form, meaning);
-    for (const taken of options) {
-      const [asked, help] = typeof taken === "string" ? [taken, ROWS[taken].help] : taken;
-      const id = asked.replace("!", "") as OptionId;
-      command.addOption(optionFor(id, help, asked.endsWith("!"), name));
-    }
+    for (const usage of optionsOfCommand(name)) command.addOption(optionFor(usage));
     command.addHelpText(
       "after",
       () => `\n${NOTES[name] ?? ""}Examples:\n${EXAMPLES[name].map((line) => `  ${line}\n`).join("")}`,
@@ -287,17 +324,37 @@ export function grammar(chosen: (command: CommandName, args: string[], options: 
 const placeIn = (message: string): string =>
   /'(?:-\w, )?([^\s',]+)/.exec(message.replace(/^error: /, ""))?.[1] ?? "the command line";
 
-/** Returns commander's message as one line that says what to do. */
+/** Returns what to do about an option or a command that is unknown where it stands; "" where commander knows better. */
+function hintFor(text: string, command: string | undefined): string {
+  const [, word = ""] = /^unknown (?:option|command) '([^\s']+)/.exec(text) ?? [];
+  if (word === "" || text.includes("(did you mean")) return "";
+  if (command === undefined)
+    return /^[a-z0-9-]+[:*]\S+$/i.test(word) ? `; did you mean \`banyan topology ${word}\`?` : "";
+  const takers = (Object.keys(USAGES) as CommandName[]).filter((name) =>
+    optionsOfCommand(name).some(({ long, short }) => [long, short].includes(word.split("=", 1)[0] as string)),
+  );
+  return takers.length === 0 ? "" : ` of ${command}; it is one of ${takers.join(", ")}`;
+}
+
+/** Returns commander's message as one line that begins with what is wrong and says what to do. */
 function oneLine(message: string, program: Command, argv: readonly string[]): string {
   const command = program.commands.find((candidate) => argv.includes(candidate.name()));
   const text = message
     .replace(/^error: /, "")
     .replaceAll("\n", " ")
     .replace("(Did you mean", "(did you mean")
-    .replace(/(Expected \d+ arguments?) but got (\d+): .*$/s, "$1 but got $2")
+    .replace(/^missing required argument '(\w+)'$/, "$1 is missing")
+    .replace(/^option '(?:-\w, )?(--[\w-]+) (<[^']+>)' argument missing$/, "$1 is without its value $2")
+    .replace(/^required option '(?:-\w, )?(--[\w-]+) (<[^']+>)' not specified$/, "$1 $2 is missing")
+    .replace(
+      /^too many arguments for '(\w+)'\. Expected (\d+) arguments? but got (\d+).*$/s,
+      "there are $3 arguments, and $1 takes $2; lists are joined by commas, without spaces",
+    )
     .replace(/'([^']{80})[^']*'/g, "'$1...'")
     .replace(/\.$/, "");
-  return `${text}; see \`banyan ${command === undefined ? "" : `${command.name()} `}--help\``;
+  const hint = hintFor(text, command?.name());
+  if (hint.endsWith("?")) return `${text}${hint}`;
+  return `${text}${hint}; see \`banyan ${command === undefined ? "" : `${command.name()} `}--help\``;
 }
 
 /** What to say where a command line asks for no work: help, the version, or (`failure`) a mistake. */
@@ -337,5 +394,5 @@ export function readCommandLine(argv: readonly string[]): Job | Said {
     }
     err += "\n";
   }
-  return job ?? { out, err, failure: refusedCommandLine("expected a command; see `banyan --help`", "the command") };
+  return job ?? { out, err, failure: refusedCommandLine("no command is given; see `banyan --help`", "the command") };
 }

@@ -18,8 +18,14 @@ export const COMMANDS = {
   search: () => import("./commands/search.ts"),
   serve: () => import("./commands/serve.ts"),
   list: () => import("./commands/list.ts"),
+  help: () => import("./commands/help.ts"),
+  completion: () => import("./commands/completion.ts"),
 };
 export type CommandName = keyof typeof COMMANDS;
+
+/** Returns the command that a command line names; null where it names none. */
+export const verbIn = (argv: readonly string[]): CommandName | null =>
+  argv.find((arg): arg is CommandName => Object.hasOwn(COMMANDS, arg)) ?? null;
 
 /** One command line, taken apart. */
 export interface Job {

@@ -1,7 +1,6 @@
 import { InputError } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
 import { parseSize } from "../model/numbers/units.ts";
-import { didYouMean } from "../model/topology/closest.ts";
 import {
   type OptionId,
   type Options,
@@ -11,7 +10,7 @@ import {
   requestOf,
   textOf,
 } from "../request/option-table.ts";
-import { listOf, wholeNumber } from "../request/values.ts";
+import { listOf, oneOf, wholeNumber } from "../request/values.ts";
 import { MOST_DEGREE, MOST_NODES, SEARCHED, type SearchOptions } from "../run/search/search.ts";
 
 /** Most weight of a size in a mix. */
@@ -37,17 +36,15 @@ export function searchOptions(options: Options): SearchOptions {
 
 function searchedFor(collective: string | undefined): Pick<SearchOptions, "collective"> {
   if (collective === undefined) return {};
-  const searched = SEARCHED.find((name) => name === collective);
-  if (searched !== undefined) return { collective: searched };
-  const names = `one of ${SEARCHED.join(", ")}${didYouMean(collective, SEARCHED)}`;
-  throw new InputError(optionName("collective"), names, collective);
+  return { collective: oneOf(collective, SEARCHED, optionName("collective")) };
 }
 
 function required(options: Options, name: "nodes" | "degree", most: number): number {
   const text = textOf(options, name);
   const place = placeOf(name);
   const value = text === undefined ? undefined : wholeNumber(text, place, name === "nodes" ? 2 : 1);
-  if (value === undefined) throw new InputError(place, `how many ${name === "nodes" ? "nodes" : "ports a node has"}`);
+  if (value === undefined)
+    throw new InputError(place, name === "nodes" ? "the number of nodes" : "the number of ports of a node");
   if (value > most) throw new InputError(place, `at most ${most}`, text).as("out-of-range");
   return value;
 }

@@ -82,12 +82,17 @@ async function finished(output: StandardOutput, code: number): Promise<number> {
 }
 
 /** Says what a command line without work asks for; returns the exit code. */
-export async function answer({ out, err, failure }: Said, json: boolean, debug: boolean): Promise<number> {
+export async function answer(
+  { out, err, failure }: Said,
+  verb: CommandName | null,
+  json: boolean,
+  debug: boolean,
+): Promise<number> {
   const output = standardOutput();
   process.stderr.on("error", () => {});
   if (err !== "") process.stderr.write(err);
   if (failure !== null) sayFailure(failure, debug);
-  const text = failure !== null && json ? failureJson(failure) : out;
+  const text = failure !== null && json ? failureJson(failure, verb) : out;
   if (text !== "") await new Promise<void>((done) => output.write(text, done));
   return finished(output, failure?.code ?? 0);
 }
@@ -168,7 +173,7 @@ class Supervision {
     this.display?.erase();
     if (this.interruption !== undefined && this.kept !== null) this.write(this.kept);
     // what has begun to be written is one object already, if not a whole one
-    if (this.json && !this.wrote) this.write(failureJson(failure));
+    if (this.json && !this.wrote) this.write(failureJson(failure, this.work.command));
     sayFailure(failure, this.debug);
     this.end(failure.code);
   }

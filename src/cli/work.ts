@@ -54,11 +54,12 @@ function uninterrupted<T>(work: () => T): T {
   }
 }
 
-function contextOf({ options, colors, terminal }: Job): Context {
+function contextOf({ command: verb, options, colors, terminal }: Job): Context {
   const quiet = options["quiet"] === true;
   const json = options["json"] === true;
   let shown = Number.NEGATIVE_INFINITY;
   let what = "";
+  const warnings: string[] = [];
   const progress = (next: Progress): void => {
     const now = performance.now();
     if (quiet || (next.what === what && now - shown < PROGRESS_EVERY_MS && next.done !== next.total)) return;
@@ -67,6 +68,7 @@ function contextOf({ options, colors, terminal }: Job): Context {
     send({ kind: "progress", progress: next });
   };
   return {
+    verb,
     options,
     json,
     quiet,
@@ -75,7 +77,9 @@ function contextOf({ options, colors, terminal }: Job): Context {
     signal: interruption.signal,
     out,
     keep: (text) => send({ kind: "keep", text }),
+    warnings,
     note: (text) => {
+      warnings.push(visible(text));
       if (!quiet) send({ kind: "note", text: visible(text) });
     },
     progress,

@@ -12,6 +12,7 @@ import type { KindName } from "../model/steps/schedule.ts";
 import { hasMergedSends } from "../model/steps/step-schedule.ts";
 import { linkCount, nodeCount, switchCount, type Topology, topologyHash } from "../model/topology/topology.ts";
 import type { SolverFacts } from "../synthesize/solver-facts.ts";
+import type { FailureStory } from "./failure.ts";
 
 /** Time and the bandwidths of nccl-tests; the bandwidths are null for a time of 0. */
 export interface Timing {
@@ -118,6 +119,8 @@ export interface Report extends Chain {
   readonly traffic?: { readonly ofAllLinks: number; readonly sentByNpus: number; readonly receivedByNpus: number };
   /** Trees: what a repair kept of the old ones. */
   readonly repaired?: { readonly kept: number; readonly changed: number };
+  /** Beside the schedule of before, where one was given: what a failure did. */
+  readonly failure?: FailureStory;
   /** Schedules in comm steps on equal direct links: how good they are. */
   readonly direct?: DirectFacts;
   /** What integer programs did, and whether the schedule is proved to be a shortest one. */

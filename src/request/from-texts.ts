@@ -27,7 +27,7 @@ export function membershipOf(options: Options): Omit<CollectiveOptions, "collect
 }
 
 /** Returns the request for a collective of a name, with its size and members. `others`: what else could be named. Throws InputError. */
-export const namedRequest = (name: string, options: Options, others = ""): CollectiveOptions => ({
+export const namedRequest = (name: string, options: Options, others: readonly string[] = []): CollectiveOptions => ({
   collective: namedCollective(name, optionName("collective"), others),
   ...requestOf(options, ["size"]),
   ...membershipOf(options),

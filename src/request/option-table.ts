@@ -41,14 +41,15 @@ export interface OptionRow {
   readonly property?: string;
   /** On the command line without its dashes; without it the row's name in small letters. */
   readonly flag?: string;
-  /** One letter for it. */
+  /** One letter for it; `isCalledShort`: errors and hints call it by that. */
   readonly short?: string;
+  readonly isCalledShort?: true;
   /** Given several times, the values are joined by commas. */
   readonly repeats?: true;
   /** What an option without a value sets; true without it. */
   readonly sets?: boolean;
   /** Returns the value of a text; without it the text. Throws InputError for `place`. */
-  readonly parse?: (text: string, place: Place) => unknown;
+  readonly parse?: ((text: string, place: Place) => unknown) & { readonly words?: readonly string[] };
   /** Throws InputError for a value of the API that is none. */
   readonly check?: (value: never, place: Place) => void;
   readonly field?: Field;
@@ -69,10 +70,8 @@ const whole =
     wholeNumber(text, place, low);
 const wholeOrAuto = (text: string, place: Place): number | "auto" =>
   text === BY_TRIAL ? BY_TRIAL : wholeNumber(text, place, 1);
-const among =
-  <Word extends string>(...words: readonly Word[]) =>
-  (text: string, place: Place): Word =>
-    oneOf(text, words, place);
+const among = <Word extends string>(...words: readonly Word[]) =>
+  Object.assign((text: string, place: Place): Word => oneOf(text, words, place), { words });
 const isOneOf =
   (words: readonly unknown[], expected: string) =>
   (value: unknown, place: Place): void => {
@@ -82,11 +81,7 @@ const listed =
   (what: string) =>
   (text: string, place: Place): string[] =>
     listOf(text, place, what);
-const milliseconds = (text: string, place: Place): number => parseTime(text, place) / PS_PER_US / 1000;
-/** Returns the protocol of a name in any case. */
-const PROTOCOLS = ["Simple", "LL", "LL128"] as const;
-const protocol = (text: string, place: Place): (typeof PROTOCOLS)[number] =>
-  PROTOCOLS.find((known) => known.toLowerCase() === text.toLowerCase()) ?? oneOf(text, PROTOCOLS, place);
+const milliseconds = (text: string, place: Place): number => parseTime(text, place, "s") / PS_PER_US / 1000;
 
 const EULERIAN = ["trim", "switches"] as const;
 const SWITCHING = ["cut-through", "store-and-forward"] as const;
@@ -108,6 +103,7 @@ export const TABLE = {
   },
   nodes: {
     part: "reading",
+    short: "n",
     value: "<n>",
     help: "number of boxes of a TACCL topology or of an nvidia-smi matrix",
     parse: whole(1),
@@ -130,8 +126,16 @@ export const TABLE = {
   // what of a network is taken
   without: {
     part: "network",
+    short: "w",
     value: "<ids>",
     help: "leave out NPUs, switches and links: 7,sw0,3>4,5-6",
+    repeats: true,
+    parse: listed("names of NPUs, switches and links"),
+  },
+  withoutEach: {
+    part: "command",
+    value: "<ids>",
+    help: "what would each of these failures do, alone? NPUs, switches and links as for --without, or all links, switches or npus; ranked by harm",
     repeats: true,
     parse: listed("names of NPUs, switches and links"),
   },
@@ -145,12 +149,14 @@ export const TABLE = {
   // what is communicated, and how a schedule of it is made
   collective: {
     part: "collective",
+    short: "c",
     value: "<name>",
     help: "allgather, allreduce, ... (`banyan list collectives`)",
     parse: (text: string, place: Place) => namedCollective(text, place),
   },
   size: {
     part: "collective",
+    short: "s",
     property: "sizeBytes",
     value: "<size>",
     help: "nccl-tests size: 1GiB, 64MB, 4096; default 1GiB",
@@ -158,6 +164,7 @@ export const TABLE = {
   },
   algorithm: {
     part: "making",
+    short: "a",
     value: "<name>",
     help: "tacos (default), forestcoll, themis, ring, ... (`banyan list algorithms`), or auto: the fastest of those that apply",
   },
@@ -170,12 +177,14 @@ export const TABLE = {
   },
   root: {
     part: "collective",
+    short: "r",
     value: "<npu>",
     help: "root of broadcast, reduce, gather and scatter, default the first of the group",
     field: { label: "Root", placeholder: "usual: {first}" },
   },
   group: {
     part: "collective",
+    short: "g",
     value: "<ids>",
     help: "only these NPUs take part, in this order; several groups: a,b;c,d",
     field: {
@@ -237,6 +246,7 @@ export const TABLE = {
   },
   k: {
     part: "making",
+    short: "k",
     own: "handed on",
     value: "<n>",
     help: "trees: copies per root; default: as many as the optimum needs; auto: what is fastest at this size",
@@ -303,7 +313,7 @@ export const TABLE = {
     part: "making",
     own: "named only",
     value: "<file>",
-    help: "trees: keep those of this file, made before something failed, that did not use it",
+    help: "a schedule made before something failed: says was, now and kept; trees that did not use what failed are kept; collective, size and algorithm are those of the file unless given",
   },
   simulate: { part: "making", help: "simulate also above 1e8 transfers" },
   switching: {
@@ -340,7 +350,7 @@ export const TABLE = {
     part: "program",
     value: "<name>",
     help: "programs: Simple, LL or LL128; default: the fastest in the simulation of programs",
-    parse: protocol,
+    parse: among("Simple", "LL", "LL128"),
     field: {
       label: "Protocol",
       choices: [
@@ -403,7 +413,7 @@ export const TABLE = {
   view: { part: "program", value: "<name>", help: "svg: topology, trees, links (how busy) or time" },
   // what single commands do
   json: { part: "command", help: "print one JSON object on standard output" },
-  quiet: { part: "command", help: "no progress, no notes, and no report where a file is written" },
+  quiet: { part: "command", short: "q", help: "no progress, no notes, and no report where a file is written" },
   backend: {
     part: "command",
     value: "<name>",
@@ -415,12 +425,13 @@ export const TABLE = {
     help: "worker threads for large work, default: every core; results do not depend on it",
     parse: whole(0),
   },
+  man: { part: "command", help: "the manual page: `banyan help --man | man -l -`" },
   debug: { part: "command", help: "show where an error came from" },
   details: {
     part: "command",
     help: "also figures of the papers' models: planned times (link-busy), their bound, TACOS's ideal",
   },
-  output: { part: "command", short: "o", value: "<file>", help: "write it to a file" },
+  output: { part: "command", short: "o", isCalledShort: true, value: "<file>", help: "write it to a file" },
   collectives: {
     part: "command",
     value: "<file>",
@@ -453,6 +464,7 @@ export const TABLE = {
   trace: { part: "command", value: "<file>", help: "write a Chrome/Perfetto trace (ui.perfetto.dev)" },
   to: {
     part: "command",
+    short: "t",
     value: "<format>",
     help: "json, bys, msccl-xml, mscclpp-json, html, report, svg, ...: `banyan list formats`",
   },
@@ -489,6 +501,7 @@ export const TABLE = {
   },
   format: {
     part: "command",
+    short: "f",
     value: "<name>",
     help: "table (default), csv, json, jsonl (a line as each is finished), nccl-tests (its columns), nccl-tests-json (its -J), tuner (NCCL's plugin), svg (a plot)",
   },
@@ -501,6 +514,7 @@ export const TABLE = {
   },
   degree: {
     part: "command",
+    short: "d",
     value: "<d>",
     help: "links that leave each node, and as many enter it, 1 to 128",
     parse: whole(1),
@@ -589,8 +603,8 @@ export const propertyOf = (id: OptionId): string => ROWS[id].property ?? id;
 
 /** Returns an option as the command line writes it: "--time-limit". */
 export function flagOf(id: string): string {
-  const { flag, short } = ROWS[id as OptionId] ?? {};
-  if (short !== undefined) return `-${short}`;
+  const { flag, short, isCalledShort } = ROWS[id as OptionId] ?? {};
+  if (isCalledShort) return `-${short}`;
   return `--${flag ?? id.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 

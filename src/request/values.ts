@@ -2,17 +2,16 @@ import { InputError } from "../base/errors.ts";
 import { optionName, type Place } from "../base/option-names.ts";
 import { COLLECTIVE_KINDS, type NamedCollective } from "../model/collective/collective.ts";
 import type { SwitchDegree } from "../model/routes/routing.ts";
-import { didYouMean } from "../model/topology/closest.ts";
+import { spelt, unknownName } from "../model/topology/closest.ts";
 
 /** Texts of options as values; each throws InputError for the place of the text. */
 
 /** Returns the whole number that a text writes ("8", "1e9"), `low` or more. */
 export function wholeNumber(text: string, place: Place, low: number): number {
-  const value = /^\d{1,16}(?:[eE]\+?\d{1,2})?$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(value) || value < low) {
-    const code = Number.isNaN(value) ? "unexpected" : "out-of-range";
-    throw new InputError(place, `a whole number, ${low} or more`, text).as(code);
-  }
+  const value = /^-?\d{1,16}(?:[eE]\+?\d{1,2})?$/.test(text.trim()) ? Number(text) : Number.NaN;
+  if (Number.isNaN(value)) throw new InputError(place, `a whole number, ${low} or more`, text);
+  if (value < low) throw new InputError(place, `at least ${low}`, text).as("out-of-range");
+  if (!Number.isSafeInteger(value)) throw new InputError(place, "less than 2^53", text).as("out-of-range");
   return value;
 }
 
@@ -33,19 +32,22 @@ export function listOf(text: string, place: Place, what: string): string[] {
   });
 }
 
-/** Returns one of the words. */
+/** Returns the one of the words that a text spells, whatever its capitals and what joins its parts. */
 export function oneOf<Word extends string>(text: string, words: readonly Word[], place: Place): Word {
-  const found = words.find((word) => word === text);
-  if (found !== undefined) return found;
-  throw new InputError(place, `one of ${words.join(", ")}${didYouMean(text, words)}`, text).as("unknown-name");
+  const found = spelt(text, words);
+  if (found === undefined) throw unknownName(place, text, words);
+  return found;
 }
 
-/** Returns the name of a collective; `others`: what else could be named. */
-export function namedCollective(text: string, place: Place = optionName("collective"), others = ""): NamedCollective {
-  const found = COLLECTIVE_KINDS.find((kind) => kind === text);
-  if (found !== undefined) return found;
-  const expected = `one of ${COLLECTIVE_KINDS.join(", ")}${others}${didYouMean(text, COLLECTIVE_KINDS)}`;
-  throw new InputError(place, expected, text).as("unknown-name");
+/** Returns the name of a collective in any spelling ("all-reduce", "AllReduce"); `others`: what else could be named. */
+export function namedCollective(
+  text: string,
+  place: Place = optionName("collective"),
+  others: readonly string[] = [],
+): NamedCollective {
+  const found = spelt(text, COLLECTIVE_KINDS);
+  if (found === undefined) throw unknownName(place, text, [...COLLECTIVE_KINDS, ...others], { list: "collectives" });
+  return found;
 }
 
 /** Returns the degree of unwinding of switches, or "ports". */

@@ -1,6 +1,6 @@
 import { InputError } from "../base/errors.ts";
 import { optionName, type Place } from "../base/option-names.ts";
-import { didYouMean } from "../model/topology/closest.ts";
+import { closest, spelt, unknownName } from "../model/topology/closest.ts";
 import { mcf } from "./alltoall/alltoall.ts";
 import { direct } from "./baselines/direct.ts";
 import { doubleBinaryTrees } from "./baselines/double-binary-tree.ts";
@@ -86,28 +86,24 @@ const ALSO_CALLED: Readonly<Record<string, string>> = {
   parallelaggregatedtrees: "pat",
 };
 
-/** Returns the algorithm that a name may mean. */
-function meant(name: string, names: readonly string[]): string {
-  const other = ALSO_CALLED[name.toLowerCase().replace(/[\s_-]/g, "")];
-  return other === undefined ? didYouMean(name, names) : ` (did you mean "${other}"?)`;
-}
-
-/** Returns what has that name; throws InputError for `place`, which lists the others as well. */
+/** Returns what has that name, in any spelling; throws InputError for `place`, which lists the others as well. */
 export function algorithmNamed(
   name: string,
   others: readonly string[] = [],
   place: Place = optionName("algorithm"),
 ): Algorithm {
-  const found = ALGORITHMS.find((algorithm) => algorithm.name === name);
+  const names = ALGORITHMS.map((one) => one.name);
+  const found = spelt(name, names);
   if (found === undefined) {
-    const names = [...ALGORITHMS.map((one) => one.name), ...others];
-    throw new InputError(place, `one of ${names.join(", ")}${meant(name, names)}`, name).as("unknown-name");
+    const known = [...names, ...others];
+    const meant = ALSO_CALLED[name.toLowerCase().replace(/[\s_-]/g, "")] ?? closest(name, known);
+    throw unknownName(place, name, known, { list: "algorithms", meant });
   }
-  return found;
+  return ALGORITHMS.find((algorithm) => algorithm.name === found) as Algorithm;
 }
 
 /** Returns the name of an algorithm, or "auto"; throws InputError. */
-export const algorithmOrAuto = (name: string): string => (name === AUTO ? AUTO : algorithmNamed(name, [AUTO]).name);
+export const algorithmOrAuto = (name: string): string => spelt(name, [AUTO]) ?? algorithmNamed(name, [AUTO]).name;
 
 /** Throws InputError for a policy that the algorithm does not have. */
 export function checkPolicy(
@@ -115,8 +111,10 @@ export function checkPolicy(
   policy: string | undefined,
 ): void {
   if (policy === undefined || policies.includes(policy)) return;
-  const known = policies.length === 0 ? `none (${name} has no policies)` : `one of ${policies.join(", ")}`;
-  throw new InputError(optionName("policy"), known, policy).as("unknown-name");
+  if (policies.length > 0) throw unknownName(optionName("policy"), policy, policies);
+  throw new InputError(optionName("policy"), `nothing beside ${name}, which has no policies,`, policy).as(
+    "unknown-name",
+  );
 }
 
 /** Returns the synthesizer of step schedules of that name; throws InputError. */

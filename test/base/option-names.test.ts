@@ -24,7 +24,7 @@ describe("names of options", () => {
     await expect(synthesize({ ...asked, seed: -1 })).rejects.toMatchObject({
       mistake: "out-of-range",
       option: "seed",
-      message: "expected an integer in 0 .. 2^32 - 1 for seed but received -1",
+      message: "seed is -1; it must be an integer in 0 .. 2^32 - 1",
     });
     await expect(synthesize({ ...asked, sizeBytes: 1, chunks: 0 })).rejects.toMatchObject({ option: "chunks" });
   });

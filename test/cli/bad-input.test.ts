@@ -196,7 +196,7 @@ describe("an output that cannot be written is refused before the work, and nothi
     here.put("good.json", good);
     const before = readdirSync(here.at());
     const shown = path.length > 76 ? `"${path.slice(0, 76)}...` : `"${path}"`;
-    await here.refuses(`${heavy} ${path}`, `expected ${expected} for -o but received ${shown}`);
+    await here.refuses(`${heavy} ${path}`, `-o is ${shown}; it must be ${expected}`);
     expect(readdirSync(here.at())).toEqual(before);
   });
 
@@ -204,7 +204,7 @@ describe("an output that cannot be written is refused before the work, and nothi
     mkdirSync(here.at("locked"), { mode: 0o555 });
     await here.refuses(
       `${heavy} locked/x.json`,
-      'expected a file that may be written for -o but received "locked/x.json"',
+      '-o is "locked; it must be a file that may be written/x.json"',
     );
   });
 
@@ -246,14 +246,14 @@ describe("a backend that cannot be had", () => {
   it("fails and says how to build it, forced by BANYAN_BACKEND", () =>
     refuses(
       synth,
-      'expected a backend that loads (the native add-on is not built: build it with `npm run build:native`) for BANYAN_BACKEND but received "native"',
+      'BANYAN_BACKEND is "native"; it must be a backend that loads (the native add-on is not built: build it with `npm run build:native`)',
       { ...NO_ADDON, BANYAN_BACKEND: "native" },
     ));
 
   it("fails the same way, forced by --backend", () =>
     refuses(
       `${synth} --backend native`,
-      'expected a backend that loads (the native add-on is not built: build it with `npm run build:native`) for --backend but received "native"',
+      '--backend is "native"; it must be a backend that loads (the native add-on is not built: build it with `npm run build:native`)',
       NO_ADDON,
     ));
 

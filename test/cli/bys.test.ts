@@ -61,7 +61,7 @@ describe("a .bys file", () => {
   it("is refused for another network", async () => {
     const other = presetTopology("mesh:5x5");
     expect(await refused("verify slots.bys --topology mesh:5x5")).toBe(
-      `banyan: expected a schedule for mesh:5x5 (hash ${topologyHash(other)}) for slots.bys but received "one for another topology, mesh:4x4 (hash ${topologyHash(MESH)})"\n`,
+      `banyan: slots.bys is "one for another topology, mesh:4x4 (hash ${topologyHash(MESH)})"; it must be a schedule for mesh:5x5 (hash ${topologyHash(other)})\n`,
     );
     expect((await json("verify slots.bys --topology mesh:4x4")).correct).toBe(true);
   });
@@ -135,7 +135,7 @@ describe("banyan export", () => {
 
   it("refuses other formats, and needs to know where to", async () => {
     expect(await refused("export slots.bys --to xml -o x")).toMatch(
-      /^banyan: expected one of json, bys, steps, perfetto, msccl-xml, .* for --to but received "xml"\n$/,
+      /^banyan: --to is "xml"; it must be one of json, bys, steps, perfetto, msccl-xml, .*\n$/,
     );
     expect(await refused("export slots.bys --to json")).toBe(
       "banyan: required option '-o, --output <file>' not specified; see `banyan export --help`\n",
@@ -146,7 +146,7 @@ describe("banyan export", () => {
 describe("what would not fit is refused before the work", () => {
   it("JSON that could not be read back", async () => {
     expect(await refused("synth mesh:80x80 --collective allgather -o big.json")).toMatch(
-      /^banyan: expected a \.bys file for so many transfers \(JSON would take about 1\.\d GiB, more than can be read back\) for -o but received "big\.json"\n$/,
+      /^banyan: -o is "big\.json"; it must be a \.bys file for so many transfers \(JSON would take about 1\.\d GiB, more than can be read back\)\n$/,
     );
   });
 });

@@ -16,27 +16,27 @@ const lineOf = (report: string, label: string): string | undefined =>
 
 describe("constructions on the command line", () => {
   it.each([
-    ["K(4", 'expected "," or ")" for the end of the topology but received nothing', "   ^"],
-    ["Pi(4;64)", 'expected "," or ")" for character 5 of the topology but received ";64)"', "    ^"],
+    ["K(4", 'the end of the topology lacks "," or ")"', "   ^"],
+    ["Pi(4;64)", 'character 5 of the topology is ";64)"; it must be "," or ")"', "    ^"],
     [
       "C(16,[3,4])",
-      'expected a whole number or braces for character 6 of the topology but received "[3,4])"',
+      'character 6 of the topology is "[3,4])"; it must be a whole number or braces',
       "     ^",
     ],
     [
       "C(16,{4,8})",
-      "expected offsets that connect all nodes (their greatest common divisor with 16 is 4, not 1) for C(16,{4,8}) but received [4,8]",
+      "C(16,{4,8}) is [4,8]; it must be offsets that connect all nodes (their greatest common divisor with 16 is 4, not 1)",
       "^",
     ],
-    ["DC(6,{1,7})", "expected a whole number, 1 to 5 for an offset of DC(6,{1,7}) but received 7", "^"],
+    ["DC(6,{1,7})", "an offset of DC(6,{1,7}) is 7; it must be a whole number, 1 to 5", "^"],
     [
       "TwistedTorus(4,4)",
-      "expected sizes k and 2k, both of them (SkewTorus(a,b,{t}) takes any sizes and twist t) for TwistedTorus(4,4) but received [4,4]",
+      "TwistedTorus(4,4) is [4,4]; it must be sizes k and 2k, both of them (SkewTorus(a,b,{t}) takes any sizes and twist t)",
       "^",
     ],
     [
       "K(3)*0",
-      'expected the factor of a degree expansion, a whole number, 1 or more for character 6 of the topology but received "0"',
+      'character 6 of the topology is 0; it must be the factor of a degree expansion, a whole number, 1 or more',
       "     ^",
     ],
   ])("%s gets a caret in every command, with --json too", async (text, sentence, caret) => {
@@ -61,7 +61,7 @@ describe("constructions on the command line", () => {
   it("refuses graphs that are too large at once", () =>
     here.refuses(
       "topology K(1000000000)",
-      'expected a graph of at most 10000000 arcs for K(1000000000) but received "about 1.0e+18 arcs"',
+      'K(1000000000) is "about 1.0e+18 arcs"; it must be a graph of at most 10000000 arcs',
     ));
 });
 
@@ -116,7 +116,7 @@ describe("all-to-alls on the command line", () => {
     expect(limit.kind).not.toBe("lengths");
     await here.refuses(
       "synth K(4,4) --collective custom:own.json --size 1MiB",
-      'expected nothing beside custom:FILE, which says it all, for --size but received "1MiB"',
+      '--size does not go with custom:FILE, which says it all',
     );
   });
 
@@ -133,7 +133,7 @@ describe("algorithms for direct links", () => {
     ["synth K(4,4) --collective allgather --algorithm bfb --policy bfb", "none (bfb has no policies)", '"bfb"'],
     ["synth K(4,4) --collective alltoall --algorithm direct --policy bfb", "none (direct has no policies)", '"bfb"'],
   ])("%s", (line, expected, received) =>
-    here.refuses(line, `expected ${expected} for --policy but received ${received}`),
+    here.refuses(line, `--policy is ${received}; it must be ${expected}`),
   );
 
   it("are left out of a comparison where they do not apply, with the reason", async () => {

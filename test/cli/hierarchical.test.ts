@@ -83,7 +83,7 @@ describe("algorithms that do not apply", () => {
     ["nccl-tree", "mesh:4x4", "boxes with equally many NPUs each"],
   ])("%s on %s says what it needs, and what can be had", async (name, network, needs) => {
     const sentence = new RegExp(
-      `^banyan: expected one that ${network} can have \\(tacos, ring, [^;]*; ${name} needs ${needs}[^\\n]*\\) for --algorithm but received "${name}"\\n$`,
+      `^banyan: --algorithm is "${name}"\; it must be one that ${network} can have \\(tacos, ring, [^;]*; ${name} needs ${needs}[^\\n]*\\)\n$`,
     );
     const line = `synth ${network} --collective allreduce --algorithm ${name} -o none.json`;
     await here.refuses(line, sentence);

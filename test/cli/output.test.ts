@@ -16,8 +16,8 @@ function shell(line: string): { readonly code: number | null; readonly out: stri
 }
 
 const FULL =
-  'banyan: expected a file on a disk with room for standard output but received "ENOSPC: no space left on device, write"\n';
-const LIMIT = /^banyan: expected a file below the limit for sizes of files \(ulimit -f\) for .+ but received .+\n$/;
+  'banyan: standard output is "ENOSPC: no space left on device, write"; it must be a file on a disk with room\n';
+const LIMIT = /^banyan: .+ is .+; it must be a file below the limit for sizes of files \(ulimit -f\)\n$/;
 
 describe.skipIf(!existsSync("/dev/full"))("standard output on a full disk", () => {
   it.each([

@@ -220,16 +220,16 @@ describe("banyan serve", () => {
     const second = await serve();
     expect(second.port).toBeGreaterThan(first.port);
     const { code, out, err } = await banyan(["serve", "--port", String(first.port)], { env: env() });
-    expect([code, out, err]).toEqual([2, "", `banyan: expected a free port for --port but received ${first.port}\n`]);
+    expect([code, out, err]).toEqual([2, "", `banyan: --port is ${first.port}; it must be a free port\n`]);
   });
 
   it.each([
-    [["--port", "65536"], /^banyan: expected a port, 0 to 65535 for --port but received 65536\n$/],
-    [["--port", "web"], /^banyan: expected a whole number, 0 or more for --port but received "web"\n$/],
+    [["--port", "65536"], /^banyan: --port is 65536; it must be a port, 0 to 65535\n$/],
+    [["--port", "web"], /^banyan: --port is "web"; it must be a whole number, 0 or more\n$/],
     [["--port", "0", "--host", "256.1.1.1"], /^banyan: expected an address of this machine \(.*\) for --host .*\n$/],
     [["--port", "0", "--host", "192.0.2.7"], /^banyan: expected an address of this machine \(.*\) for --host .*\n$/],
-    [["no-such-file.json"], /^banyan: expected a file that exists for FILE but received "no-such-file.json"\n$/],
-    [["."], /^banyan: expected a file, not a folder, for FILE but received "."\n$/],
+    [["no-such-file.json"], /^banyan: FILE is "no-such-file.json"; it must be a file that exists\n$/],
+    [["."], /^banyan: FILE is "."; it must be a file, not a folder\n$/],
   ] as const)("refuses %j in one sentence", async (args, sentence) => {
     const { code, out, err } = await banyan(["serve", ...args], { env: env(), cwd: folder.at() });
     expect([code, out]).toEqual([2, ""]);
@@ -240,7 +240,7 @@ describe("banyan serve", () => {
     const { code, err } = await banyan(["serve"], { env: { BANYAN_APP: folder.at("nothing") } });
     expect([code, err]).toEqual([
       2,
-      "banyan: expected the built app in dist-web/ (`npm run build:web` makes it) for serve but received nothing\n",
+      "banyan: serve is nothing\n; it must be the built app in dist-web/ (`npm run build:web` makes it)",
     ]);
   });
 });

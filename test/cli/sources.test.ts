@@ -15,7 +15,7 @@ describe.runIf(onUnix)("what is no plain file", () => {
   it("/dev/zero and /dev/urandom, also through a link, are refused after their first bytes", async () => {
     symlinkSync("/dev/zero", at("zero"));
     for (const line of ["verify zero", "topology zero", "verify /dev/zero"]) {
-      await refuses(line, /^banyan: expected a text in UTF-8 for \S+ but received "bytes that are no text"\n$/);
+      await refuses(line, /^banyan: \S+ is "bytes that are no text"; it must be a text in UTF-8\n$/);
     }
     await refuses("synth ring:4 --collective custom:zero", unexpected("zero", "bytes that are no text"));
     await refuses("synth ring:4 --collectives zero", unexpected("zero", "bytes that are no text"));
@@ -60,7 +60,7 @@ describe.runIf(onUnix)("what is no plain file", () => {
   it("an endless pipe is read to 512 MiB and no further", async () => {
     expect(await fromShell("yes")).toEqual([
       2,
-      'banyan: expected at most 536870887 bytes of what is no plain file for the schedule or program but received "standard input"\n',
+      'banyan: the schedule or program is "standard input"; it must be at most 536870887 bytes of what is no plain file\n',
     ]);
   }, 120_000);
 
@@ -128,11 +128,11 @@ describe("numbers of 190 digits", () => {
   it("are cut in sentences", async () => {
     await refuses(
       `topology mesh:${nines}`,
-      'expected a whole number, 1 or more for a size of mesh in mesh:999999999999... (190 digits) but received "999999999999... (190 digits)"',
+      'a size of mesh in mesh:999999999999... (190 digits) is "999999999999... (190 digits)"; it must be a whole number, 1 or more',
     );
     await refuses(
       `synth ring:4 --collective allgather --chunks ${nines}`,
-      'expected a whole number, 1 or more for --chunks but received "999999999999... (190 digits)"',
+      '--chunks is "999999999999... (190 digits)"; it must be a whole number, 1 or more',
     );
   });
 });

@@ -24,7 +24,7 @@ import { ringAllGather } from "../support/executable-programs.ts";
 describe("names that every object has", () => {
   it.each(["valueOf", "constructor", "toString", "hasOwnProperty"])("are no units: %s", (name) => {
     expect(sentenceOf(() => parseSize(`5${name}`))).toBe(
-      `expected a positive size such as "1GiB", "64MB" or "4096" for --size but received "5${name}"`,
+      `--size is "5${name}"; it must be a positive size such as "1GiB", "64MB" or "4096"`,
     );
     expect(sentenceOf(() => parseTime(`5${name}`))).toMatch(/^expected a time such as .* but received "5/);
     expect(sentenceOf(() => parseBandwidth(`5${name}/s`))).toMatch(/^expected a positive bandwidth .* received "5/);
@@ -88,13 +88,13 @@ describe("sentences", () => {
   it("of a preset are of one line, whatever stands in it", () => {
     for (const text of ["@\n@", "mesh:4x4@\n50", "ring:\t4"])
       expect(sentenceOf(() => presetTopology(text))).toBe(
-        `expected a preset expression in one line for the topology but received ${JSON.stringify(text)}`,
+        `the topology is ${JSON.stringify(text)}; it must be a preset expression in one line`,
       );
   });
 
   it("of a preset quote at most 500 characters", () => {
     expect(sentenceOf(() => presetTopology(`r${"e".repeat(600)}:4`))).toMatch(
-      /^expected at most 500 characters for the topology but received "re.{1,80}$/,
+      /^the topology is "re.{1,80}; it must be at most 500 characters$/,
     );
     expect(sentenceOf(() => presetTopology(`r${"e".repeat(400)}:4`)).length).toBeLessThan(300);
   });

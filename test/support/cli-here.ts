@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { visible } from "../../src/base/visible.ts";
 import { failureJson, failureLines, failureOf } from "../../src/cli/failure.ts";
 import { readCommandLine } from "../../src/cli/program.ts";
-import { COMMANDS, type Failure } from "../../src/cli/protocol.ts";
+import { COMMANDS, type CommandName, type Failure, verbIn } from "../../src/cli/protocol.ts";
 import { styleOf } from "../../src/cli/reports/style.ts";
 import type { Ran } from "./cli.ts";
 import type { Refusal } from "./refusals.ts";
@@ -25,9 +25,10 @@ export async function banyanHere(argv: readonly string[]): Promise<RanHere> {
     err += `banyan: ${text}\n`;
   };
   const [json, debug] = ["--json", "--debug"].map((option) => argv.includes(option)) as [boolean, boolean];
+  let verb: CommandName | null = verbIn(argv);
   const fail = (failure: Failure): RanHere => {
     note(debug ? `${failureLines(failure)}\n${failure.stack}` : failureLines(failure));
-    if (json) out += failureJson(failure);
+    if (json) out += failureJson(failure, verb);
     return { code: failure.code, out, err, failure };
   };
   const job = readCommandLine(argv);
@@ -36,8 +37,12 @@ export async function banyanHere(argv: readonly string[]): Promise<RanHere> {
     err += job.err;
     return fail(job.failure);
   }
+  verb = job.command;
   const quiet = job.options["quiet"] === true;
+  const warnings: string[] = [];
   const context = {
+    verb: job.command,
+    warnings,
     options: job.options,
     json,
     quiet,
@@ -50,6 +55,7 @@ export async function banyanHere(argv: readonly string[]): Promise<RanHere> {
       return true;
     },
     note: (text: string) => {
+      warnings.push(visible(text));
       if (!quiet) note(visible(text));
     },
     progress: () => undefined,

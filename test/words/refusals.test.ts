@@ -79,7 +79,7 @@ describe("the words of command lines that are refused", () => {
     "synth mseh:3x3 --collective allgather",
     "synth no.json --collective allgather",
     "synth mesh:3x3",
-    "synth mesh:3x3 --collective all-gather",
+    "synth mesh:3x3 --collective all-gathr",
     "synth mesh:3x3 --collective custom:no.json",
     "synth mesh:3x3 --collective broadcast --root 9",
     "synth mesh:3x3 --collective broadcast --root 8 --group 0,1,2",

@@ -18,12 +18,14 @@ import { optionValue } from "../../request/option-table.ts";
 import { problemOf } from "../../request/problem.ts";
 import { limitWithFlow } from "../../run/all-to-all.ts";
 import { limitsBy } from "../../run/bottleneck.ts";
+import { failuresNamed, rankFailures } from "../../run/failures.ts";
 import { sumsLimit } from "../../run/sums-limit.ts";
 import { collectiveRequest } from "../collective-option.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
 import { chainTable, limitCells } from "../reports/chain-report.ts";
+import { rankingLines } from "../reports/failure-report.ts";
 import { labelled } from "../reports/text.ts";
 
 /** More routes than this through switches are not made unless asked for. */
@@ -34,6 +36,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const { options, json, style, signal } = context;
   const degree = optionValue(options, "switchDegree");
   const whole = await networkOf(args[0] as string, options);
+  const each = optionValue(options, "withoutEach");
+  if (each !== undefined) return rankByLimit(context, whole, failuresNamed(whole, each));
   const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));
   context.progress({ what: "bounding" });
   const { known, forwarding, sums } = await withEngine(context, async (engine) => ({
@@ -84,6 +88,29 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const routesLine = isOverRoutes ? ["", `  ${labelled("routes", routesText(routesKind))}`] : [];
   const foundLine = foundBy === null ? [] : [`  ${labelled("note", `limit found by ${foundBy}`)}`];
   outLines(context, [...text, ...chainTable(rows, style), ...foundLine, ...routesLine]);
+  return 0;
+}
+
+/** `--without-each`: what each failure does to the limit, the worst first. */
+async function rankByLimit(context: Context, whole: Topology, names: readonly string[]): Promise<number> {
+  const { options, json, style, signal } = context;
+  const ranking = await withEngine(context, (engine) =>
+    rankFailures(engine, whole, names, {
+      request: (topology) => collectiveRequest(options, topology),
+      signal,
+      onFailure: (_, done, total) => context.progress({ what: "bounding", done, total, unit: "failures" }),
+    }),
+  );
+  const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));
+  const about = { topology: topologySummary(topology), collective: collectiveSummary(topology, collective) };
+  if (json) outJson(context, { schema: "banyan/failures@1", ...about, ...ranking });
+  else
+    outLines(context, [
+      "",
+      `  ${labelled("topology", networkText(about.topology))}`,
+      `  ${labelled("collective", collectiveText(topology, collective))}`,
+      ...rankingLines(ranking, style),
+    ]);
   return 0;
 }
 

@@ -19,7 +19,7 @@ import { namedCollective } from "../../request/values.ts";
 import { compare } from "../../run/compare.ts";
 import { type OwnLine, ownLine } from "../../run/own/own-lines.ts";
 import { ALGORITHMS, algorithmNamed } from "../../synthesize/catalog.ts";
-import { type Context, outRows } from "../context.ts";
+import { answerText, type Context, outRows } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { nameOf, openSource } from "../files/input-file.ts";
 import { outputFile } from "../files/output-file.ts";
@@ -167,9 +167,9 @@ function textIn(
   const run = { collective, ranks: ranksOf(context, topology), network: topology.name, version, rows };
   switch (format) {
     case "json":
-      return `${jsonText(comparison, 2)}\n`;
+      return answerText(context, comparison, { ok: comparison.stopped !== true });
     case "jsonl":
-      return `${jsonText(comparison)}\n`;
+      return answerText(context, comparison, { ok: comparison.stopped !== true, indent: 0 });
     case "csv":
       return comparisonCsv(rows);
     case "nccl-tests":

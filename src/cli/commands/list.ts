@@ -1,11 +1,10 @@
-import { InputError } from "../../base/errors.ts";
 import { textWidth } from "../../base/visible.ts";
 import { candidates } from "../../engine/kernels/load.ts";
 import { CONSTRUCTION_FORMS } from "../../model/direct/parse.ts";
 import { formatBandwidth } from "../../model/numbers/units.ts";
 import { PRESETS } from "../../model/presets/preset.ts";
-import { didYouMean } from "../../model/topology/closest.ts";
 import { refuseOptions, textOf } from "../../request/option-table.ts";
+import { oneOf } from "../../request/values.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import { networkOf } from "../network.ts";
 import { ALGORITHM_LISTING } from "../reports/algorithm-listing.ts";
@@ -107,6 +106,9 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
   backends: { columns: ["name", "loads", "note"], rows: backends },
 };
 
+/** What can be listed. */
+export const LISTED: readonly string[] = Object.keys(LISTINGS);
+
 /** Returns which backends load here, and why not the others. */
 async function backends(): Promise<readonly Row[]> {
   const rows: Row[] = [];
@@ -125,13 +127,7 @@ async function backends(): Promise<readonly Row[]> {
 
 /** `banyan list WHAT`. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
-  const what = args[0] as string;
-  const names = Object.keys(LISTINGS);
-  if (!Object.hasOwn(LISTINGS, what)) {
-    throw new InputError("what to list", `one of ${names.join(", ")}${didYouMean(what, names)}`, what).as(
-      "unknown-name",
-    );
-  }
+  const what = oneOf(args[0] as string, LISTED, "what to list");
   const all = LISTINGS[what] as Listing;
   const network = textOf(context.options, "topology");
   if (network === undefined) refuseOptions(context.options, ["collective"], "--topology beside it", "not-alone");

@@ -44,16 +44,20 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   }
   const good = calls.every(({ execution: { outcome } }) => outcome === "correct" || outcome === "ran");
   if (context.json) {
-    outJson(context, {
-      schema: "banyan/execution@1",
-      file,
-      program: programJson(program),
-      dtype: type,
-      sizeBytes,
-      seed,
-      correct: program.collective === "custom" ? null : good,
-      calls: calls.map(({ placement, execution, us }) => ({ placement, us, ...execution })),
-    });
+    outJson(
+      context,
+      {
+        schema: "banyan/execution@1",
+        file,
+        program: programJson(program),
+        dtype: type,
+        sizeBytes,
+        seed,
+        correct: program.collective === "custom" ? null : good,
+        calls: calls.map(({ placement, execution, us }) => ({ placement, us, ...execution })),
+      },
+      good,
+    );
   } else if (!context.quiet || !good) {
     const title = `${nameOf(file)}: ${programText(program)}, ${roundedSize(sizeBytes)} of ${type}`;
     outRows(context, [title, ...calls.flatMap((call) => callLines(context, program, call))]);

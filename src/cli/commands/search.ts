@@ -33,9 +33,10 @@ async function runSearch(context: Context): Promise<number> {
   cache.save();
   for (const { isPlot, file } of outputs)
     file.write(isPlot ? frontierSvg(plotOf(report), {}) : [`${jsonText(report, 2)}\n`]);
-  if (json) outJson(context, report);
+  const isWorse = report.rows.some(({ verdict }) => verdict?.outcome === "worse");
+  if (json) outJson(context, report, !isWorse);
   else if (!quiet || outputs.length === 0) outRows(context, searchReport(report, context));
-  return report.rows.some(({ verdict }) => verdict?.outcome === "worse") ? 1 : 0;
+  return isWorse ? 1 : 0;
 }
 
 /** Returns what the plot shows of a report. */

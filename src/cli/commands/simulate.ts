@@ -140,20 +140,24 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const links = found.linkBusyPs === undefined ? null : utilisation(topology, found.ps, found.linkBusyPs);
   const { perDimension = null } = found;
   if (json) {
-    outJson(context, {
-      schema: "banyan/simulation@2",
-      file,
-      topology: topologySummary(topology),
-      ...about,
-      ...counts,
-      verified: code === 0,
-      time,
-      ...(chain ?? { details: { planned: speeds.planned ?? null } }),
-      ...(speeds.throughput === undefined ? {} : { throughput: speeds.throughput }),
-      ...(links === null ? {} : { links: linksJson(links) }),
-      ...(perDimension === null ? {} : { perDimension }),
-      trace: trace?.path ?? null,
-    });
+    outJson(
+      context,
+      {
+        schema: "banyan/simulation@2",
+        file,
+        topology: topologySummary(topology),
+        ...about,
+        ...counts,
+        verified: code === 0,
+        time,
+        ...(chain ?? { details: { planned: speeds.planned ?? null } }),
+        ...(speeds.throughput === undefined ? {} : { throughput: speeds.throughput }),
+        ...(links === null ? {} : { links: linksJson(links) }),
+        ...(perDimension === null ? {} : { perDimension }),
+        trace: trace?.path ?? null,
+      },
+      code === 0,
+    );
   } else if (!(quiet && trace !== undefined)) {
     const details = options["details"] === true;
     const said = { verdict, found, time, chain, links, perDimension, trace: trace?.path ?? null, details };

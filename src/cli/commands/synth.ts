@@ -1,50 +1,73 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { readCollectives } from "../../import/collectives/collective.ts";
+import { algorithmTold } from "../../import/text/made-by.ts";
 import { treesAsSteps } from "../../kinds/expand.ts";
 import { kindOf } from "../../kinds/kinds.ts";
+import { hasRoot } from "../../model/collective/collective.ts";
 import { estimateOf } from "../../model/steps/estimate.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
-import { isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { toldOf } from "../../report/claims.ts";
-import { aboutOf, type Report } from "../../report/result.ts";
+import { aboutOf, collectiveSummary, type Report, topologySummary } from "../../report/result.ts";
+import { collectiveText, networkText } from "../../report/subject-text.ts";
 import { synthesisOptions } from "../../request/from-texts.ts";
 import { refuseBesideSeveral, refuseUntaken, withSketchSize } from "../../request/maker-options.ts";
-import { placeOf, refuseOptions, textOf } from "../../request/option-table.ts";
+import { type Options, optionValue, placeOf, refuseOptions, textOf } from "../../request/option-table.ts";
+import type { SynthesizeOptions } from "../../request/options.ts";
 import { problemOf } from "../../request/problem.ts";
 import { progressOf } from "../../request/progress.ts";
 import { formatOf, refuseBefore, writeSchedule } from "../../run/export/schedule-output.ts";
 import type { OutputFile } from "../../run/export/world.ts";
+import { failureStory, failuresNamed, rankFailures } from "../../run/failures.ts";
 import { synthesizeJoint } from "../../run/joint.ts";
 import { synthesize } from "../../run/synthesize.ts";
-import { AUTO, algorithmNamed, USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
-import { verifyTreeFlow } from "../../verify/trees/tree-flow.ts";
+import { ALGORITHMS, AUTO, algorithmNamed, USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
 import { collectiveRequest } from "../collective-option.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
-import { readText } from "../files/input-file.ts";
+import { openSource, readText } from "../files/input-file.ts";
 import { outputFile } from "../files/output-file.ts";
-import { anyScheduleOf } from "../files/schedule-file.ts";
+import { scheduleOf } from "../files/schedule-file.ts";
 import { readSketchFile, sketchFileNodes } from "../files/sketch-file.ts";
 import { networkOf } from "../network.ts";
 import { autoLines } from "../reports/auto-report.ts";
+import { failureLines, rankingLines } from "../reports/failure-report.ts";
 import { jointReportLines } from "../reports/joint-report.ts";
 import { synthesisReport } from "../reports/synthesis-report.ts";
+import { labelled } from "../reports/text.ts";
 
 /** Whether the schedule is one of transfers from the start, so that the size of its file can be told before it is made. */
 const makesTransfers = (algorithm = USUAL_ALGORITHM): boolean =>
   algorithm !== AUTO && algorithmNamed(algorithm).makes === "steps";
 
-/** Returns the trees of a file. Throws InputError. */
-async function treesToRepair(context: Context, file: string): Promise<TreeFlow> {
+/** Returns the schedule of before a failure; what is wrong with it is refused. Throws InputError. */
+async function scheduleToRepair(context: Context, file: string): Promise<AnySchedule> {
   const { topology: _, without: _w, degrade: _d, ...options } = context.options;
-  const schedule = await anyScheduleOf({ ...context, options }, file);
-  if (isTreeFlow(schedule)) {
-    const { violations, violationCount } = verifyTreeFlow(schedule, { limit: 1 });
-    if (violationCount === 0) return schedule;
-    throw new InputError(optionName("repair"), "trees without a fault", `${file}: ${violations[0]?.message}`);
-  }
-  throw new InputError(optionName("repair"), "a file of trees (synth --algorithm forestcoll -o FILE)", file);
+  const schedule = await scheduleOf({ ...context, options }, file);
+  const { violations, violationCount } = kindOf(schedule).judge({ limit: 1 });
+  if (violationCount === 0) return schedule;
+  throw new InputError(optionName("repair"), "a schedule without a fault", `${file}: ${violations[0]?.message}`);
+}
+
+/** Returns the options with the collective, size, root and algorithm of the schedule of before, where they say none. Throws InputError. */
+function asBefore(options: Options, { topology, collective }: AnySchedule, file: string): Options {
+  const { kind, sizeBytes, groupCount, groupSize, groupMembers, rootRank } = collective;
+  const told = algorithmTold(openSource(file, optionName("repair")));
+  const known = ALGORITHMS.some(({ name }) => name === told) ? { algorithm: told as string } : {};
+  if (textOf(options, "collective") !== undefined) return { ...known, ...options };
+  if (kind === "custom" || groupCount > 1)
+    throw new InputError(optionName("collective"), `the collective of ${file}, which is of several groups or its own,`);
+  const members = Array.from(groupMembers, (npu) => topology.nodeNames[npu] as string);
+  return {
+    ...known,
+    collective: kind,
+    size: String(sizeBytes),
+    ...(groupSize === topology.npuCount ? {} : { group: members.join(",") }),
+    ...(hasRoot(kind) ? { root: members[rootRank] as string } : {}),
+    ...options,
+  };
 }
 
 /** Writes a schedule of any kind; returns the bytes. What "auto" chose is written as steps where a .bys file is asked for. */
@@ -59,8 +82,11 @@ function written(context: Context, output: OutputFile, schedule: AnySchedule, re
 
 /** `banyan synth TOPO --collective C`: a schedule, verified, simulated and bounded. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
-  const { options, json, quiet, signal } = context;
-  if (textOf(options, "collectives") !== undefined) return synthesizeSeveral(context, args);
+  const { json, quiet, signal } = context;
+  if (textOf(context.options, "collectives") !== undefined) return synthesizeSeveral(context, args);
+  const oldFile = textOf(context.options, "repair");
+  const old = oldFile === undefined ? undefined : await scheduleToRepair(context, oldFile);
+  const options = old === undefined ? context.options : asBefore(context.options, old, oldFile as string);
   if (textOf(options, "collective") === undefined)
     throw new InputError(optionName("collective"), "a collective, or --collectives FILE,");
   const path = textOf(options, "output");
@@ -73,32 +99,83 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const topology = await networkOf(args[0] as string, options, boxes === null ? {} : { usualNodes: boxes });
   const sketch = sketchPath === undefined ? undefined : await readSketchFile(sketchPath, topology);
   const request = collectiveRequest(options, topology);
-  const old = textOf(options, "repair");
-  const repair = old === undefined ? undefined : await treesToRepair(context, old);
+  const each = optionValue(options, "withoutEach");
+  if (each !== undefined)
+    return rankByTime(context, topology, failuresNamed(topology, each), { ...request, ...wanted });
+  const repair = old !== undefined && isTreeFlow(old) ? old : undefined;
   if (output !== undefined && makesTransfers(wanted.algorithm)) {
     const problem = problemOf(topology, withSketchSize({ ...request, ...(sketch && { sketch }) }));
     refuseBefore(output, estimateOf(problem.topology, problem.collective));
   }
-  const { schedule, report } = await withEngine(context, (engine) =>
-    synthesize(engine, topology, {
+  const { schedule, report, failure } = await withEngine(context, async (engine) => {
+    const made = await synthesize(engine, topology, {
       ...request,
       ...wanted,
       ...(repair === undefined ? {} : { repair }),
       ...(sketch === undefined ? {} : { sketch }),
       signal,
       onProgress: (step) => context.progress(progressOf(step)),
-    }),
-  );
+    });
+    const isAlike = old !== undefined && sameTask(old, made.schedule);
+    return { ...made, ...(isAlike && { failure: failureStory(engine, old, made.schedule, made.report) }) };
+  });
   const bytes = output === undefined ? undefined : written(context, output, schedule, report);
-  const shown: Report = { ...report, schedule: { ...report.schedule, file: output?.path ?? null } };
+  const shown: Report = {
+    ...report,
+    schedule: { ...report.schedule, file: output?.path ?? null },
+    ...(failure && { failure }),
+  };
   if (json) outJson(context, shown);
   else if (!(quiet && output !== undefined)) {
     const lines = synthesisReport(shown, schedule, context.style, {
       fileBytes: bytes,
       details: options["details"] === true,
     });
-    outLines(context, [...lines, ...autoLines(shown, context.style)]);
+    const story = failure === undefined ? [] : failureLines(failure, context.style);
+    outLines(context, [...lines, ...autoLines(shown, context.style), ...story]);
   }
+  return 0;
+}
+
+/** Whether two schedules are of one collective and size, so that their times can be compared. */
+const sameTask = (a: AnySchedule, b: AnySchedule): boolean =>
+  a.collective.kind === b.collective.kind && a.collective.sizeBytes === b.collective.sizeBytes;
+
+/** `--without-each`: a schedule for what each failure leaves, the slowest first. */
+async function rankByTime(
+  context: Context,
+  whole: Topology,
+  names: readonly string[],
+  wanted: SynthesizeOptions,
+): Promise<number> {
+  const { options, json, style, signal } = context;
+  refuseOptions(
+    options,
+    ["output", "repair"],
+    "nothing beside --without-each, which makes a schedule for each failure,",
+  );
+  const ranking = await withEngine(context, (engine) =>
+    rankFailures(engine, whole, names, {
+      request: (topology) => collectiveRequest(options, topology),
+      make: async (topology) => (await synthesize(engine, topology, { ...wanted, signal })).report.time.us,
+      signal,
+      onFailure: (_, done, total) => context.progress({ what: "synthesizing", done, total, unit: "failures" }),
+    }),
+  );
+  const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));
+  const about = {
+    topology: topologySummary(topology),
+    collective: collectiveSummary(topology, collective),
+    algorithm: wanted.algorithm ?? USUAL_ALGORITHM,
+  };
+  if (json) outJson(context, { schema: "banyan/failures@1", ...about, ...ranking });
+  else
+    outLines(context, [
+      "",
+      `  ${labelled("topology", networkText(about.topology))}`,
+      `  ${labelled("collective", `${collectiveText(topology, collective)}; ${about.algorithm}`)}`,
+      ...rankingLines(ranking, style),
+    ]);
   return 0;
 }
 

@@ -4,7 +4,7 @@ import { placeOf, textOf } from "../../request/option-table.ts";
 import { blocks } from "../../run/export/blocks.ts";
 import { runnerFor } from "../../run/threads/runner.ts";
 import { bfbFacts } from "../../synthesize/bfb/broadcast.ts";
-import { type Context, outRows } from "../context.ts";
+import { type Context, type Envelope, envelopeOf, outRows } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { outputFile } from "../files/output-file.ts";
 import { networkOf } from "../network.ts";
@@ -16,13 +16,13 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const path = textOf(options, "output");
   const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   const topology = await networkOf(args[0] as string, options);
-  function* parts(names: { readonly schema?: string } = {}): Generator<string> {
+  function* parts(names: { readonly before?: Envelope } = {}): Generator<string> {
     yield* topologyJsonParts(topology, "", names);
     yield "\n";
   }
   output?.write(parts());
   if (json) {
-    for (const block of blocks(parts({ schema: "banyan/topology@1" }))) if (!context.out(block)) break;
+    for (const block of blocks(parts({ before: envelopeOf(context, "banyan/topology@1") }))) if (!context.out(block)) break;
   } else if (!(quiet && output !== undefined)) {
     const broadcast = await withEngine(context, async (engine) => {
       const { runner, dispose } = runnerFor(engine, topology.npuCount * linkCount(topology), context.signal, () => {});

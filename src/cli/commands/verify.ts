@@ -57,7 +57,7 @@ function verifyIndependently(context: Context, file: string): number {
     if (!(error instanceof NoSchedule)) throw error;
     throw new InputError(`${nameOf(file)}: ${error.place}`, error.expected, error.received);
   }
-  if (context.json) outJson(context, { ...findings, file });
+  if (context.json) outJson(context, { ...findings, file }, findings.correct);
   else if (!(context.quiet && findings.correct)) outRows(context, findingLines(findings));
   return findings.correct ? 0 : 1;
 }

@@ -1,8 +1,10 @@
-import { closeSync, fstatSync, openSync, readSync, type Stats, statSync } from "node:fs";
-import { InputError } from "../../base/errors.ts";
+import { closeSync, fstatSync, openSync, readdirSync, readSync, type Stats, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { InputError, shown } from "../../base/errors.ts";
 import type { Place } from "../../base/option-names.ts";
 import { type ByteSource, looksLikeBys } from "../../import/schedules/bys.ts";
 import { HEAD_BYTES, refuseNoText, utf8Text } from "../../import/text/utf8.ts";
+import { closest } from "../../model/topology/closest.ts";
 
 /** V8's longest text, about; a larger file cannot be read at once. */
 const MOST_BYTES = 2 ** 29 - 25;
@@ -31,6 +33,17 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "a shorter name of a file",
 };
 
+/** Returns the file that is there and was perhaps meant; null where none is near. */
+export function nearestFile(path: string): string | null {
+  const folder = dirname(path);
+  try {
+    const found = closest(basename(path), readdirSync(folder));
+    return found === null || folder === "." ? found : join(folder, found);
+  } catch {
+    return null; // no such folder
+  }
+}
+
 /** Runs work on a file; what the system says against it becomes an InputError, which names `place`. */
 function attempt<T>(path: string, place: Place, work: () => T): T {
   try {
@@ -38,7 +51,11 @@ function attempt<T>(path: string, place: Place, work: () => T): T {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    throw new InputError(place, REASONS[code] ?? `a file that can be read (${message})`, nameOf(path));
+    const refusal = new InputError(place, REASONS[code] ?? `a file that can be read (${message})`, nameOf(path));
+    if (code !== "ENOENT") throw refusal;
+    const near = nearestFile(path);
+    const meant = near === null ? "" : `; did you mean ${JSON.stringify(near)}?`;
+    throw refusal.saying(`there is no file ${shown(path)} (${place})${meant}`);
   }
 }
 

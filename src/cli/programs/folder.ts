@@ -50,7 +50,11 @@ export function verifyProgramFolder(context: Context, folder: string): number {
       correct: !violations.some(isError),
       violations,
     }));
-    outJson(context, { schema: "banyan/verification@1", folder, target, correct, files: shown, violations: together });
+    outJson(
+      context,
+      { schema: "banyan/verification@1", folder, target, correct, files: shown, violations: together },
+      correct,
+    );
     return correct ? 0 : 1;
   }
   const line = ({ message, severity }: ProgramViolation): string =>

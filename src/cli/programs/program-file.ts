@@ -107,19 +107,23 @@ export function verifyProgramFile(context: Context, { file, text, program }: Pro
   const correct = errorCount === 0;
   const recorded = record(correct, () => recordOfProgram({ program, text }, judged.modes, target, version));
   if (json) {
-    outJson(context, {
-      schema: "banyan/verification@1",
-      file,
-      program: programJson(program),
-      target,
-      correct,
-      ...recorded.json,
-      modes: judged.modes,
-      facts: judged.facts,
-      results: judged.results,
-      violationCount: errorCount,
-      violations: all.map(violationJson),
-    });
+    outJson(
+      context,
+      {
+        schema: "banyan/verification@1",
+        file,
+        program: programJson(program),
+        target,
+        correct,
+        ...recorded.json,
+        modes: judged.modes,
+        facts: judged.facts,
+        results: judged.results,
+        violationCount: errorCount,
+        violations: all.map(violationJson),
+      },
+      correct && recorded.same,
+    );
     return writeRecorded(context, correct, recorded);
   }
   const lines = errors.slice(0, SHOWN).map(({ message }) => `  ${message}`);

@@ -59,21 +59,25 @@ export async function simulateProgramFile(context: Context, { file, program }: P
   const links = utilisation(topology, ps, linkBusyPs);
   const code = correct ? 0 : 1;
   if (json) {
-    outJson(context, {
-      schema: "banyan/simulation@2",
-      file,
-      topology: topologySummary(topology),
-      program: programJson(program),
-      sizeBytes,
-      verified: correct,
-      messages,
-      cutting,
-      relayedPairs,
-      time,
-      limit,
-      ofLimit,
-      links: linksJson(links),
-    });
+    outJson(
+      context,
+      {
+        schema: "banyan/simulation@2",
+        file,
+        topology: topologySummary(topology),
+        program: programJson(program),
+        sizeBytes,
+        verified: correct,
+        messages,
+        cutting,
+        relayedPairs,
+        time,
+        limit,
+        ofLimit,
+        links: linksJson(links),
+      },
+      correct,
+    );
     return code;
   }
   const rows = [

@@ -70,18 +70,22 @@ export function writeVerdict(
   const correct = violationCount === 0;
   const recorded = record(correct, () => recordOfJudged(kind, verdict, version));
   if (json) {
-    outJson(context, {
-      schema: "banyan/verification@1",
-      file,
-      topology: topologySummary(topology),
-      ...kind.facts(verdict),
-      correct,
-      ...(claims ? { claims } : {}),
-      ...recorded.json,
-      violationCount,
-      truncated,
-      violations: violationJson(topology, violations),
-    });
+    outJson(
+      context,
+      {
+        schema: "banyan/verification@1",
+        file,
+        topology: topologySummary(topology),
+        ...kind.facts(verdict),
+        correct,
+        ...(claims ? { claims } : {}),
+        ...recorded.json,
+        violationCount,
+        truncated,
+        violations: violationJson(topology, violations),
+      },
+      correct && recorded.same,
+    );
   } else if (correct) {
     const { by, end } = kind.deed(verdict);
     const what = kind.collectives.map((one) => provedText(topology, one)).join("; ");

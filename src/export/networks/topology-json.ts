@@ -12,16 +12,16 @@ export function topologyToJson(topology: Topology): string {
 
 /**
  * Yields the parts of that text without the line break at the end. `indent` stands before every line but the first;
- * `hash`, where given, is written beside the name; `schema` is what --json calls such objects.
+ * `hash`, where given, is written beside the name; `before`: fields that come first.
  */
 export function* topologyJsonParts(
   topology: Topology,
   indent = "",
-  { hash, schema }: { readonly hash?: string; readonly schema?: string } = {},
+  { hash, before = {} }: { readonly hash?: string; readonly before?: object } = {},
 ): Generator<string> {
   const inner = `\n${indent}  `;
   yield "{";
-  if (schema !== undefined) yield `${inner}"schema": "${schema}",`;
+  for (const [name, value] of Object.entries(before)) yield `${inner}${JSON.stringify(name)}: ${jsonText(value)},`;
   yield `${inner}"format": "banyan-topology",${inner}"version": 1,${inner}"name": ${jsonText(topology.name)},`;
   if (hash !== undefined) yield `${inner}"hash": "${hash}",`;
   if (topology.shape.length > 0) yield `${inner}"shape": [${topology.shape.join(", ")}],`;

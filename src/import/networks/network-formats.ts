@@ -306,7 +306,9 @@ function takers(option: Option): string {
 export function refuseOptions(options: TopologyOptions, place: string, taken: readonly Option[] = []): void {
   for (const option of Object.keys(OPTION_NAMES) as Option[]) {
     if (options[option] === undefined || taken.includes(option)) continue;
-    throw new InputError(OPTION_NAMES[option], `a file (${takers(option)}) that leaves this open`, place);
+    throw new InputError(OPTION_NAMES[option], `a file (${takers(option)}) that leaves this open`, place).saying(
+      `${OPTION_NAMES[option]} says nothing about ${place}; it is for files that leave this open (${takers(option)})`,
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, shown } from "../../base/errors.ts";
 import { optionName, type Place } from "../../base/option-names.ts";
 import { divide, type Rational, rational } from "./rational.ts";
 
@@ -12,47 +12,27 @@ export const PS_PER_NS = 1000;
 export const PS_PER_US = 1_000_000;
 export const PS_PER_SECOND = 1_000_000_000_000;
 
-const BYTE_UNITS: ReadonlyMap<string, bigint> = new Map(
-  Object.entries({
-    B: 1n,
-    KB: 10n ** 3n,
-    kB: 10n ** 3n,
-    MB: 10n ** 6n,
-    GB: 10n ** 9n,
-    TB: 10n ** 12n,
-    KiB: 1n << 10n,
-    MiB: 1n << 20n,
-    GiB: 1n << 30n,
-    TiB: 1n << 40n,
-  }),
-);
-/** Sizes as nccl-tests write them: powers of two. */
-const NCCL_TESTS_UNITS: ReadonlyMap<string, bigint> = new Map(
-  Object.entries({
-    "": 1n,
-    K: 1n << 10n,
-    M: 1n << 20n,
-    G: 1n << 30n,
-    T: 1n << 40n,
-  }),
-);
-const BIT_UNITS: ReadonlyMap<string, bigint> = new Map(
-  Object.entries({
-    bps: 1n,
-    Kbps: 10n ** 3n,
-    Mbps: 10n ** 6n,
-    Gbps: 10n ** 9n,
-    Tbps: 10n ** 12n,
-  }),
-);
+const PREFIXES = ["", "K", "M", "G", "T"] as const;
+/** Returns the factor of a prefix: powers of 1000, or of 1024. */
+const prefixed = (prefix: string, binary: boolean): bigint =>
+  (binary ? 1024n : 1000n) ** BigInt(PREFIXES.indexOf(prefix.toUpperCase() as (typeof PREFIXES)[number]));
+
 const TIME_UNITS_PS: ReadonlyMap<string, bigint> = new Map(
   Object.entries({
     ps: 1n,
     ns: 10n ** 3n,
     us: 10n ** 6n,
-    µs: 10n ** 6n,
+    "\u00b5s": 10n ** 6n, // the micro sign
+    "\u03bcs": 10n ** 6n, // the Greek letter
+    usec: 10n ** 6n,
     ms: 10n ** 9n,
+    msec: 10n ** 9n,
     s: 10n ** 12n,
+    sec: 10n ** 12n,
+    second: 10n ** 12n,
+    seconds: 10n ** 12n,
+    min: 60n * 10n ** 12n,
+    h: 3600n * 10n ** 12n,
   }),
 );
 
@@ -68,7 +48,7 @@ function decimal(text: string): Rational | null {
 
 /** Splits "12.5GB/s" into its number and its unit; null when it is not a number followed by letters. */
 function split(text: string): { value: Rational; unit: string } | null {
-  const match = /^\s*([\d.]+(?:[eE][+-]?\d+)?)\s*([A-Za-zµ/]*)\s*$/.exec(text);
+  const match = /^\s*([\d.]+(?:[eE][+-]?\d+)?)\s*([A-Za-z\u00b5\u03bc/]*)\s*$/.exec(text);
   if (match === null) return null;
   const value = decimal(match[1] as string);
   return value === null ? null : { value, unit: match[2] as string };
@@ -81,15 +61,36 @@ function wholeNumber(value: Rational, place: Place, expected: string, received: 
   return Number(rounded);
 }
 
-/** Returns bytes per second for "25GB/s", "50GiB/s", "400Gbps"; at least 1. Throws InputError. */
+/** Bytes or bits per second: "GB/s", "GiB/s", "GBps", "Gb/s", "Gbit/s", "Gbps", "gbps". */
+const RATE = /^([KkMGTmgt]?)(i?)(B|[Bb]ytes?|b|[Bb]its?)(ps|\/s|\/sec)$/;
+
+/** Returns bytes per second of one of a unit; null for none, and for "gb/s", which may be bits or bytes. */
+function rateOf(unit: string): Rational | null {
+  const [, prefix, binary, what, per] = RATE.exec(unit) ?? [];
+  if (prefix === undefined || (/[mgt]/.test(prefix) && what === "b" && per !== "ps")) return null;
+  const factor = prefixed(prefix, binary === "i");
+  return /^(?:B|bytes?)$/i.test(what as string) && what !== "b" ? rational(factor) : rational(factor, 8n);
+}
+
+/** Returns what a bandwidth without a unit that is known may have meant, as a hint: "400Gbps or 400GB/s". */
+function ratesMeant(text: string): string {
+  const [, number, prefix = "G"] = /^\s*([\d.]+)\s*([KMGT]?)(?:b(?:\/s)?)?\s*$/i.exec(text) ?? [];
+  if (number === undefined || decimal(number) === null) return "";
+  const unit = prefix === "" ? "G" : prefix.toUpperCase();
+  return `; did you mean ${number}${unit}bps (bits) or ${number}${unit}B/s (bytes)?`;
+}
+
+/** Returns bytes per second for "25GB/s", "50GiB/s", "400Gbps", "400 Gbit/s"; at least 1. Throws InputError. */
 export function parseBandwidth(text: string, place: Place = "bandwidth"): number {
   const expected = 'a positive bandwidth such as "25GB/s", "50GiB/s" or "400Gbps"';
   const parts = split(text);
-  if (parts === null) throw new InputError(place, expected, text);
-  const bytes = parts.unit.endsWith("/s") ? BYTE_UNITS.get(parts.unit.slice(0, -2)) : undefined;
-  const bits = BIT_UNITS.get(parts.unit);
-  if (bytes === undefined && bits === undefined) throw new InputError(place, expected, text);
-  const scale = bytes !== undefined ? rational(bytes) : rational(bits as bigint, 8n);
+  const scale = parts === null ? null : rateOf(parts.unit);
+  if (parts === null || scale === null) {
+    const [refusal, meant] = [new InputError(place, expected, text), ratesMeant(text)];
+    throw meant === ""
+      ? refusal
+      : refusal.saying(`${place} is ${shown(text)}, which has no unit that is clear${meant}`);
+  }
   const perSecond = wholeNumber(
     rational(parts.value.num * scale.num, parts.value.den * scale.den),
     place,
@@ -100,21 +101,38 @@ export function parseBandwidth(text: string, place: Place = "bandwidth"): number
   return perSecond;
 }
 
-/** Returns whole picoseconds for "0.5us", "700ns", "2ms"; zero is allowed. Throws InputError. */
-export function parseTime(text: string, place: Place = "latency"): number {
-  const expected = 'a time such as "0.5us" or "700ns"';
+/** Returns whole picoseconds for "0.5us", "700ns", "2 ms"; zero is allowed. `usual`: the unit of a bare number. Throws InputError. */
+export function parseTime(text: string, place: Place = "latency", usual?: "s"): number {
+  const expected =
+    usual === undefined ? 'a time such as "0.5us" or "700ns"' : 'a time such as "5s", "500ms" or "5" (seconds)';
   const parts = split(text);
-  const scale = parts === null ? undefined : TIME_UNITS_PS.get(parts.unit);
-  if (parts === null || scale === undefined) throw new InputError(place, expected, text);
+  const scale = parts === null ? undefined : TIME_UNITS_PS.get(parts.unit || (usual ?? ""));
+  if (parts === null || scale === undefined) {
+    const refusal = new InputError(place, expected, text);
+    const isBare = parts !== null && parts.unit === "";
+    throw isBare
+      ? refusal.saying(`${place} is ${text.trim()} without a unit; did you mean ${text.trim()}us?`)
+      : refusal;
+  }
   return wholeNumber(rational(parts.value.num * scale, parts.value.den), place, expected, text);
+}
+
+/** Bytes: "GiB", "GB", "gb", and "G" as nccl-tests read it, a power of two; "Gb" would be bits. */
+const SIZE = /^([kmgt]?)(?:(i?)(b|bytes?))?$/i;
+
+/** Returns the bytes of one of a unit of sizes; null for none. */
+function bytesOf(unit: string): bigint | null {
+  const [, prefix, binary, what] = SIZE.exec(unit) ?? [];
+  if (prefix === undefined || /^[KMGT]b$/.test(unit)) return null;
+  return prefixed(prefix, what === undefined || binary !== "");
 }
 
 /** Returns bytes for "1GiB", "64MB", "4096", "4096B", and "1G", "64M" as nccl-tests read them; at least 1. Throws InputError. */
 export function parseSize(text: string, place: Place = optionName("sizeBytes")): number {
   const expected = 'a positive size such as "1GiB", "64MB" or "4096"';
   const parts = split(text);
-  const scale = parts === null ? undefined : (NCCL_TESTS_UNITS.get(parts.unit) ?? BYTE_UNITS.get(parts.unit));
-  if (parts === null || scale === undefined) throw new InputError(place, expected, text);
+  const scale = parts === null ? null : bytesOf(parts.unit);
+  if (parts === null || scale === null) throw new InputError(place, expected, text);
   const bytes = wholeNumber(rational(parts.value.num * scale, parts.value.den), place, expected, text);
   if (bytes < 1) throw new InputError(place, expected, text);
   return bytes;
@@ -155,12 +173,12 @@ export const toUs = (ps: number): number => ps / PS_PER_US;
 export function formatSize(bytes: number): string {
   const units = ["TiB", "TB", "GiB", "GB", "MiB", "MB", "KiB", "KB"];
   for (const unit of units) {
-    const scale = Number(BYTE_UNITS.get(unit));
+    const scale = Number(bytesOf(unit));
     if (bytes >= scale && (bytes * 100) % scale === 0) return `${bytes / scale} ${unit}`;
   }
   if (bytes < 1024) return `${bytes} B`;
-  const binary = ["TiB", "GiB", "MiB", "KiB"].find((unit) => bytes >= Number(BYTE_UNITS.get(unit))) as string;
-  return `${(bytes / Number(BYTE_UNITS.get(binary))).toFixed(2)} ${binary}`;
+  const binary = ["TiB", "GiB", "MiB", "KiB"].find((unit) => bytes >= Number(bytesOf(unit))) as string;
+  return `${(bytes / Number(bytesOf(binary))).toFixed(2)} ${binary}`;
 }
 
 /** Returns "812.5 us", "3.21 ms", "700 ns": four significant digits in the unit that suits. */

@@ -2,7 +2,7 @@ import { InputError, shown } from "../../base/errors.ts";
 import { CONSTRUCTION_FORMS } from "../direct/parse.ts";
 import { doubleBinaryTree } from "../graph/double-binary-tree.ts";
 import { gcd } from "../numbers/integers.ts";
-import { didYouMean } from "../topology/closest.ts";
+import { closest, didYouMean } from "../topology/closest.ts";
 import type { Topology } from "../topology/topology.ts";
 import { topologyBuilder } from "../topology/topology-builder.ts";
 import { type Box, boxTopology, cableList, fullMesh, NVIDIA } from "./boxes.ts";
@@ -295,9 +295,36 @@ export function looksLikePreset(text: string): boolean {
   return NAMES.has(name) || (/[:*]/.test(head) && !/\.(json|csv|xml|txt|ya?ml|bys)$/i.test(text));
 }
 
+/** GPUs of one box of a platform. */
+const gpusOf = (name: string): number => (NAMES.has(name) && Object.hasOwn(BOXES, name) ? BOXES[name][1].gpus : 0);
+
+/**
+ * Returns what a text that is no preset was perhaps meant to be, quoted: "torus:4x4" for "torsu:4x4", "dgx-h100:1" (8 GPUs) for
+ * "h100:8", the form of a platform for the name of its GPU; null where nothing is near.
+ */
+export function presetMeant(text: string): string | null {
+  const [, word = "", rest = ""] = /^\s*([^:@,*\d]*(?:\d+[^:@,*\d]+)*\d*)(.*)$/s.exec(text) ?? [];
+  const letters = word.toLowerCase().replace(/[_\s]/g, "-");
+  const platform = [...NAMES].find((name) => name.split("-").slice(1).join("-") === letters && gpusOf(name) > 0);
+  if (platform !== undefined) {
+    const asked = Number(/^:(\d{1,7})$/.exec(rest)?.[1] ?? 0);
+    const boxes = Math.max(1, Math.ceil(asked / gpusOf(platform)));
+    return `"${platform}:${boxes}" (${boxes * gpusOf(platform)} GPUs)`;
+  }
+  const near = closest(word, NAMES) ?? closest(word.replace(/\d+$/, ""), NAMES);
+  if (near === null) return null;
+  const form = PRESETS.find(({ name }) => name === near)?.form ?? near;
+  return JSON.stringify(/^:[\w.,:*@/-]+$/.test(rest) ? `${near}${rest}` : form);
+}
+
 function unknown(name: string, text: string): InputError {
-  const expected = `a preset of \`banyan list presets\`${didYouMean(name, NAMES)}`;
-  return new InputError(name === text ? "the topology" : `${shown(name)} in the topology`, expected, text);
+  const place = name === text ? "the topology" : `${shown(name)} in the topology`;
+  const meant = presetMeant(text);
+  const all = "`banyan list presets` lists all";
+  const near = meant === null ? `; ${all}` : `; did you mean ${meant}? (${all})`;
+  return new InputError(place, `a preset of \`banyan list presets\`${didYouMean(name, NAMES)}`, text)
+    .as("unknown-name")
+    .saying(`${shown(name)} is no preset of a network${near}`);
 }
 
 /** Returns the sizes of the dimensions of one factor of a product. Throws InputError. */

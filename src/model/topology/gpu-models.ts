@@ -1,7 +1,6 @@
-import { InputError } from "../../base/errors.ts";
 import { optionName, type Place } from "../../base/option-names.ts";
 import { BYTES_PER_GB } from "../numbers/units.ts";
-import { didYouMean } from "./closest.ts";
+import { closest, unknownName } from "./closest.ts";
 
 /** How GPUs of a model are joined where nothing but their number is known. */
 type BoardWiring = "switch" | "mesh" | "cube-mesh";
@@ -153,7 +152,7 @@ export function gpuModel(name: string, place: Place = optionName("gpu")): GpuMod
   }
   if (best !== undefined) return best.model;
   const names = [...GPU_MODELS.keys()];
-  throw new InputError(place, `a GPU model: ${names.join(", ")}, or none${didYouMean(name, names)},`, name);
+  throw unknownName(place, name, names, { list: "gpus", meant: closest(name, names) });
 }
 
 /** Returns the wiring of a board with so many of the GPUs, null where none is known. */

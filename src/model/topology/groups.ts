@@ -71,7 +71,10 @@ export function groupsOf(
     return Int32Array.from(list, (member) => {
       const npu = resolve(member, place);
       const before = groupOf[npu];
-      if (before === g) throw new InputError(place, "each NPU once in a group", member);
+      if (before === g)
+        throw new InputError(place, "each NPU once in a group", member).saying(
+          `${place} names ${member} twice; an NPU takes part once`,
+        );
       if (before >= 0)
         throw new InputError(place, `an NPU that is in no other group (it is in group ${before})`, member);
       groupOf[npu] = g;

@@ -95,9 +95,10 @@ function inapplicable(
 ): InputError {
   const network = topology.name.length > MOST_NAME ? "this network" : topology.name || "this network";
   const others = applicableTo(topology, collective).join(", ");
-  return new InputError(place, `one that ${network} can have (${others}; ${name} needs ${needed})`, name).as(
-    "not-applicable",
-  );
+  const instead = others === "" ? "" : "; `banyan list algorithms --topology ...` lists those that can be used there";
+  return new InputError(place, `one that ${network} can have (${others}; ${name} needs ${needed})`, name)
+    .as("not-applicable")
+    .saying(`${place} ${name} needs ${needed}; ${network} does not give it${instead}`);
 }
 
 /** Returns whether an error says that one algorithm could not do what was asked, so that others may be used in its place. */

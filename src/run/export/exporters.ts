@@ -31,7 +31,7 @@ import { proposedSketches } from "../../model/sketch/proposals.ts";
 import { aboutBytes } from "../../model/steps/estimate.ts";
 import { transfersOf, withoutPhases } from "../../model/steps/schedule.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
-import { didYouMean } from "../../model/topology/closest.ts";
+import { spelt, unknownName } from "../../model/topology/closest.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow, listedTrees } from "../../model/trees/tree-flow.ts";
 import { count } from "../../report/amounts.ts";
@@ -398,10 +398,8 @@ export const EXPORTERS: readonly Exporter[] = [
 
 /** Returns the format of a name. Throws InputError. */
 export function exporterNamed(name: string): Exporter {
-  const found = EXPORTERS.find((exporter) => exporter.name === name);
-  if (found !== undefined) return found;
   const names = EXPORTERS.map((exporter) => exporter.name);
-  throw new InputError(optionName("to"), `one of ${names.join(", ")}${didYouMean(name, names)}`, name).as(
-    "unknown-name",
-  );
+  const found = spelt(name, names);
+  if (found === undefined) throw unknownName(optionName("to"), name, names, { list: "formats" });
+  return EXPORTERS.find((exporter) => exporter.name === found) as Exporter;
 }

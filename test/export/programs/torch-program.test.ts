@@ -25,7 +25,7 @@ it("lists messages round by round, ranks and chunks", () => {
 
 it("refuses more than a million transfers", () => {
   expect(() => [...torchProgram(longRingSchedule(1_000_001))]).toThrow(
-    "expected at most 1000000 transfers for a schedule to be written in Python but received 1000001",
+    "a schedule to be written in Python is 1000001; it must be at most 1000000 transfers",
   );
 });
 

@@ -268,7 +268,7 @@ describe("readMscclXml", () => {
             expect(program.instructionOffset[blockCount(program)]).toBe(instructionCount(program));
           } catch (error) {
             expect(error).toBeInstanceOf(InputError);
-            expect((error as Error).message).toMatch(/^expected .* for .*f\.xml.* but received /s);
+            expect((error as Error).message).toMatch(/^.*f\.xml.* is ; it must be .*/s);
           }
         },
       ),
