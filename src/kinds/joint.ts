@@ -41,6 +41,7 @@ export function jointKind(schedule: JointSchedule): Kind<JointReport> {
     plannedBound: () => jointBoundOf(schedule.topology, collectives, schedule.routes),
     boundsLate: false,
     endPs: () => jointEndPs(schedule),
+    on: (topology) => jointKind({ ...schedule, topology }),
     forms: {
       json: { bytes: TRANSFER_TEXT * transfers, parts: (told) => jointScheduleJsonParts(schedule, told) },
       bys: "a .json file for several collectives at once",

@@ -132,6 +132,8 @@ export interface Kind<AReport = Report> {
   readonly boundsLate: boolean;
   /** Returns the end in picoseconds: planned, of trees simulated. */
   endPs(): number;
+  /** Returns the same on a network that has other figures and is else the same. */
+  on(topology: Topology): Kind<AReport>;
   /** Its files; a text in place of one says what is to be written instead. */
   readonly forms: { readonly json: FileForm; readonly bys: FileForm | string };
   /** The format of which records keep the hash. */

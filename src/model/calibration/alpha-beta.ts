@@ -81,7 +81,8 @@ function attempt(setups: readonly FitSetup[], classes: readonly LinkClass[], bot
 
 /** Returns whether no other class would limit a setup more than the one that does. */
 const isConsistent = ({ bottleneck, usPerByte }: Attempt, setups: readonly FitSetup[]): boolean =>
-  setups.every(({ terms }, s) => {
+  setups.every(({ terms, pathOf }, s) => {
+    if (pathOf !== undefined) return true;
     const limit = bottleneck[s];
     const most = limit < 0 ? 0 : terms.load[limit] * (usPerByte[limit] as number);
     return terms.load.every((load, index) => load * (usPerByte[index] as number) <= most * (1 + LITTLE));
@@ -89,6 +90,7 @@ const isConsistent = ({ bottleneck, usPerByte }: Attempt, setups: readonly FitSe
 
 /** Returns other choices of what limits: another class for one setup, or for all that a class limits. */
 function* otherChoices(setups: readonly FitSetup[], bottleneck: Int32Array): Generator<Int32Array> {
+  if (setups.every(({ pathOf }) => pathOf !== undefined)) return;
   const limiting = [...new Set(bottleneck)].sort((a, b) => b - a);
   const classCount = setups[0]?.terms.load.length ?? 0;
   for (let other = 0; other < classCount; other++) {
@@ -139,8 +141,10 @@ function reportOf(
 ): AlphaBetaFit {
   const { unknowns, columns, values, kept, rest } = solved;
   const crossed = classes.map((_, index) => setups.some(({ terms }) => terms.hops[index] > 0));
-  const unused = (index: number): string =>
-    crossed[index] ? "limits none of the measurements" : "none of the measurements crosses it";
+  const off = setups.some(({ pathOf }) => pathOf !== undefined)
+    ? "on the critical path of none of these schedules"
+    : "none of the measurements crosses it";
+  const unused = (index: number): string => (crossed[index] ? "limits none of the measurements" : off);
   const latencyUs = classes.map(
     (one, index): FittedFigure => ({
       value: one.latencyPs / PS_PER_US,
@@ -199,6 +203,8 @@ function shared(
 /** Measured times of one setup: a collective among some ranks. */
 export interface FitSetup {
   readonly terms: CostTerms;
+  /** The terms are those of one path, whose loads follow each other: the log that it is of. Without it the class that takes longest limits. */
+  readonly pathOf?: number;
   /** [points] */
   readonly sizeBytes: Float64Array;
   /** [points] */
@@ -217,7 +223,7 @@ interface Unknown {
 }
 
 /** Times are not repeated better than this, however well a line fits. */
-const LEAST_NOISE = 1e-3;
+export const LEAST_NOISE = 1e-3;
 /** What they are repeated to where a line goes through all points, so that nothing tells. */
 const UNKNOWN_NOISE = 0.05;
 /** Student's t at 95 % for 1, 2, ... spare points, as a multiple of that for many. */
@@ -272,9 +278,9 @@ function latencyGroups(setups: readonly FitSetup[], classCount: number): number[
 /** Returns the column of an unknown over all points, each as a part of the measured time. */
 function columnOf(unknown: Unknown, setups: readonly FitSetup[], bottleneck: Int32Array): Float64Array {
   const rows: number[] = [];
-  setups.forEach(({ terms, sizeBytes, timeUs }, s) => {
+  setups.forEach(({ terms, sizeBytes, timeUs, pathOf }, s) => {
     const fixed = unknown.parts.reduce((sum, part, k) => sum + part * terms.hops[unknown.classes[k]], 0);
-    const limits = bottleneck[s] === unknown.classes[0];
+    const limits = pathOf !== undefined || bottleneck[s] === unknown.classes[0];
     sizeBytes.forEach((size, i) => {
       const us = { latency: fixed, bandwidth: limits ? size * terms.load[unknown.classes[0]] : 0, call: 1 }[
         unknown.kind
@@ -287,8 +293,11 @@ function columnOf(unknown: Unknown, setups: readonly FitSetup[], bottleneck: Int
 
 /** Returns whether setups tell what a call costs by itself: a constant does not depend on the hops of the groups. */
 function tellsCall(setups: readonly FitSetup[], groups: readonly (readonly number[])[]): boolean {
-  const columns = groups.map(([first]) => Float64Array.from(setups, ({ terms }) => terms.hops[first as number]));
-  columns.push(new Float64Array(setups.length).fill(1));
+  // paths of one log differ by size, which tells too little
+  const logs = new Set<number>();
+  const own = setups.filter(({ pathOf }) => pathOf === undefined || (!logs.has(pathOf) && logs.add(pathOf)));
+  const columns = groups.map(([first]) => Float64Array.from(own, ({ terms }) => terms.hops[first as number]));
+  columns.push(new Float64Array(own.length).fill(1));
   return columns.every((_, j) => ownLength(columns, j) > 0);
 }
 
@@ -373,7 +382,9 @@ function reasonOf(solved: Solved, j: number): string {
 function unknownsOf(setups: readonly FitSetup[], classes: readonly LinkClass[], bottleneck: Int32Array): Unknown[] {
   const groups = latencyGroups(setups, classes.length);
   const call: Unknown = { kind: "call", classes: [], parts: [], before: 0 };
-  const limiting = [...new Set(bottleneck)].filter((index) => index >= 0).sort((a, b) => a - b);
+  const limiting = classes.flatMap((_, index) =>
+    setups.some(({ terms, pathOf }, s) => (pathOf !== undefined ? terms.load[index] > 0 : bottleneck[s] === index)) ? [index] : [],
+  );
   return [
     ...limiting.map(
       (index): Unknown => ({ kind: "bandwidth", classes: [index], parts: [], before: 1 / bytesPerUs(classes[index]) }),
