@@ -93,7 +93,8 @@ const errorsText = ({ mean, median, worst, explained }: CalibrationErrors): stri
 function figureText({ value, error, certainty }: FittedFigure, unit: string): string {
   const number = significant(value);
   if (certainty === "kept") return `${number} ${unit}, as before`;
-  return error === null ? `${number} ${unit}` : `${number} +- ${significant(error, 2)} ${unit}`;
+  const text = error === null ? `${number} ${unit}` : `${number} +- ${significant(error, 2)} ${unit}`;
+  return certainty === "either" ? `${text}, or another` : text;
 }
 
 /** Returns what calls cost by themselves, which is no part of a network. */
@@ -174,7 +175,7 @@ const classCells = ({ name, links, before, gbps, latencyUs }: CalibratedClass): 
   figureText(latencyUs, "us"),
 ];
 
-/** Returns why figures are as before, or told only with others. */
+/** Returns why figures are as before, known only together with others, or one of several that fit. */
 const reasons = ({ name, gbps, latencyUs }: CalibratedClass): string[] =>
   [["bandwidth", gbps.because] as const, ["latency", latencyUs.because] as const].flatMap(([what, because]) =>
     because === "" ? [] : [`${what} of ${name}: ${because}`],

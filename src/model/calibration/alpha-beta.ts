@@ -4,15 +4,18 @@ import { nonNegativeLeastSquares, ownLength, residual, squares } from "../number
 import { PS_PER_US } from "../numbers/units.ts";
 import type { LinkClass } from "../topology/link-classes.ts";
 
-/** What is known of a figure. `together`: only told with others, of which it keeps its share. */
-type Certainty = "fitted" | "together" | "kept";
+/**
+ * What is known of a figure. `together`: known only together with others, of which it keeps its share; `either`: another value
+ * fits as well, where other figures change too; `kept`: the data do not say, so it is as before.
+ */
+type Certainty = "fitted" | "together" | "either" | "kept";
 
 export interface FittedFigure {
   readonly value: number;
   /** One standard error; null where nothing tells it. */
   readonly error: number | null;
   readonly certainty: Certainty;
-  /** Why it is kept, in words. */
+  /** Why it is not simply fitted, in words. */
   readonly because: string;
 }
 
@@ -383,7 +386,9 @@ function unknownsOf(setups: readonly FitSetup[], classes: readonly LinkClass[], 
   const groups = latencyGroups(setups, classes.length);
   const call: Unknown = { kind: "call", classes: [], parts: [], before: 0 };
   const limiting = classes.flatMap((_, index) =>
-    setups.some(({ terms, pathOf }, s) => (pathOf !== undefined ? terms.load[index] > 0 : bottleneck[s] === index)) ? [index] : [],
+    setups.some(({ terms, pathOf }, s) => (pathOf !== undefined ? terms.load[index] > 0 : bottleneck[s] === index))
+      ? [index]
+      : [],
   );
   return [
     ...limiting.map(

@@ -1,7 +1,7 @@
 import type { CostTerms } from "../collective/collective-cost.ts";
-import { PS_PER_US } from "../numbers/units.ts";
+import { formatBandwidth, PS_PER_US } from "../numbers/units.ts";
 import type { LinkClass } from "../topology/link-classes.ts";
-import { type AlphaBetaFit, type FitSetup, fitAlphaBeta, LEAST_NOISE } from "./alpha-beta.ts";
+import { type AlphaBetaFit, type FitSetup, type FittedFigure, fitAlphaBeta, LEAST_NOISE } from "./alpha-beta.ts";
 
 /**
  * Returns how many picoseconds a schedule takes where the classes of links have these figures, exact integers; [classes] each. A
@@ -48,10 +48,18 @@ const MOST_HALVINGS = 5;
 const LITTLE_GAIN = 1e-6;
 /** Other starts: one figure this many times as slow. */
 const SLOWER = 8;
+/** What fits so many times worse on these is not followed. */
+const MOST_WORSE = 1.5;
 /** Other starts are tried on at most this many schedules. */
 const MOST_TRIED = 12;
 /** What another start has to gain to be followed, as part of the squares. */
 const LEAST_GAIN = 0.02;
+/** Squares that are greater by less than those of this many points are as good: two standard errors. */
+const AS_GOOD = 4;
+/** Values that lie farther apart, in standard errors and as part of themselves, are others. */
+const MOST_ERRORS = 2;
+const OTHER_VALUE = 0.05;
+const DIGITS = 4;
 
 /** One schedule, its clock in us and its terms. */
 interface Timed extends TimedSchedule {
@@ -124,6 +132,15 @@ interface Found {
   readonly squares: number;
 }
 
+const usOf = (schedules: readonly Timed[], { figures, fit }: Pick<Found, "figures" | "fit">): number[] =>
+  schedules.map((one) => one.us(figures) + (fit.callUs?.value ?? 0));
+
+const squaresOfErrors = (schedules: readonly Timed[], us: readonly number[]): number =>
+  schedules.reduce((sum, { timeUs }, s) => sum + timeUs.reduce((own, time) => own + (us[s] / time - 1) ** 2, 0), 0);
+
+const squaresOf = (schedules: readonly Timed[], found: Found): number =>
+  squaresOfErrors(schedules, usOf(schedules, found));
+
 const figuresOf = ({ latencyUs, bytesPerUs }: AlphaBetaFit): Figures => ({
   latencyUs: latencyUs.map(({ value }) => value),
   bytesPerUs: bytesPerUs.map(({ value }) => value),
@@ -145,12 +162,8 @@ function between(from: Figures, to: Figures, part: number): Figures {
 /** Returns the fit that alternates from some figures on: critical paths, least squares along them, shorter steps where that is worse. */
 function descend(schedules: readonly Timed[], classes: readonly LinkClass[], start: Figures): Found {
   const judged = (figures: Figures, fit: AlphaBetaFit): Found => {
-    const us = schedules.map((one) => one.us(figures) + (fit.callUs?.value ?? 0));
-    const squares = schedules.reduce(
-      (sum, { timeUs }, s) => sum + timeUs.reduce((own, time) => own + (us[s] / time - 1) ** 2, 0),
-      0,
-    );
-    return { figures, fit, us, squares };
+    const us = usOf(schedules, { figures, fit });
+    return { figures, fit, us, squares: squaresOfErrors(schedules, us) };
   };
   const along = (figures: Figures): AlphaBetaFit =>
     fitAlphaBeta(
@@ -189,6 +202,20 @@ function* otherStarts(labels: Figures): Generator<Figures> {
   }
 }
 
+/** Returns the classes with other figures before: each that is kept though it counts, half and twice as great. */
+function* otherLabels({ latencyUs, bytesPerUs }: AlphaBetaFit, classes: readonly LinkClass[]): Generator<LinkClass[]> {
+  const changed = (k: number, own: (one: LinkClass) => Partial<LinkClass>): LinkClass[] =>
+    classes.map((one, index) => (index === k ? { ...one, ...own(one) } : one));
+  for (let k = 0; k < classes.length; k++) {
+    for (const factor of [1 / 2, 2]) {
+      if (latencyUs[k]?.certainty === "kept")
+        yield changed(k, ({ latencyPs }) => ({ latencyPs: Math.round(latencyPs * factor) }));
+      if (bytesPerUs[k]?.certainty === "kept")
+        yield changed(k, ({ bytesPerSecond }) => ({ bytesPerSecond: Math.ceil(bytesPerSecond * factor) }));
+    }
+  }
+}
+
 /**
  * Returns latencies and bandwidths of the classes of links so that the simulated times of the schedules (plus what a call costs,
  * where they tell it) have the least sum of squares of relative errors. The time of a schedule is the length of its critical path:
@@ -196,7 +223,8 @@ function* otherStarts(labels: Figures): Generator<Figures> {
  * simulating with one figure a little changed after the other (ties broken first); as the time is homogeneous of degree one they
  * must add up to it, which is checked. So each round solves a linear least-squares problem (fitAlphaBeta, which keeps what the points
  * do not tell) and finds the critical paths again: Gauss and Newton's method, with shorter steps where a full one is worse. Other
- * starts, in which one class after the other is slow, find critical paths that the figures before hide. At most one clock a
+ * starts, in which one class after the other is slow, find critical paths that the figures before hide; what fits as well with other
+ * figures, or with another value for one that is kept, is said of each figure that differs. At most one clock a
  * schedule, class and figure in each round: O(rounds x schedules x classes) simulations.
  */
 export function fitSchedules(given: readonly TimedSchedule[], classes: readonly LinkClass[]): AlphaBetaFit {
@@ -205,32 +233,44 @@ export function fitSchedules(given: readonly TimedSchedule[], classes: readonly 
     bytesPerUs: classes.map(({ bytesPerSecond }) => bytesPerSecond / PS_PER_US),
   };
   const schedules = given.map((one) => timed(one, labels));
-  let best = descend(schedules, classes, labels);
   const points = schedules.reduce((sum, { timeUs }) => sum + timeUs.length, 0);
-  const noise = points * LEAST_NOISE * LEAST_NOISE;
-  if (classes.length > 1 && best.squares > noise) {
-    const every = Math.ceil(schedules.length / MOST_TRIED);
-    const some = schedules.filter((_, s) => s % every === 0);
-    const squaresOf = ({ figures, fit }: Found): number =>
-      some.reduce((sum, one) => {
-        const us = one.us(figures) + (fit.callUs?.value ?? 0);
-        return sum + one.timeUs.reduce((own, time) => own + (us / time - 1) ** 2, 0);
-      }, 0);
-    let least = squaresOf(best);
-    for (const start of otherStarts(labels)) {
-      const other = descend(some, classes, start);
-      if (other.squares >= least * (1 - LEAST_GAIN)) continue;
-      const whole = descend(schedules, classes, other.figures);
-      if (whole.squares >= best.squares * (1 - LEAST_GAIN)) continue;
-      best = whole;
-      least = squaresOf(best);
-    }
-  }
+  const noise = points * LEAST_NOISE ** 2;
+  let best = descend(schedules, classes, labels);
+  const others: Found[] = [];
+  const every = Math.ceil(schedules.length / MOST_TRIED);
+  const some = schedules.filter((_, s) => s % every === 0);
+  const follow = (before: readonly LinkClass[], start: Figures): void => {
+    const sketched = descend(some, before, start);
+    if (sketched.squares > MOST_WORSE * Math.max(squaresOf(some, best), noise)) return;
+    const whole = some.length === schedules.length ? sketched : descend(schedules, before, sketched.figures);
+    const isBetter = whole.squares < best.squares * (1 - LEAST_GAIN);
+    others.push(isBetter ? best : whole);
+    if (isBetter) best = whole;
+  };
+  if (classes.length > 1) for (const start of otherStarts(labels)) follow(classes, start);
+  // where a figure is kept the others have their errors for that value only
+  for (const kept of otherLabels(best.fit, classes)) follow(kept, best.figures);
   const { fit, figures, us, squares } = best;
+  const spare = Math.max(1, points - 2 * classes.length);
+  const asGood = others.filter((other) => other.squares <= squares + (AS_GOOD * Math.max(squares, noise)) / spare);
+  /** Returns a figure of the best fit, and which value another fit that is as good has for it. */
+  const figureOf = (kind: "latencyUs" | "bytesPerUs", k: number): FittedFigure => {
+    const own = { ...(fit[kind][k] as FittedFigure), value: figures[kind][k] as number };
+    for (const other of asGood) {
+      const value = other.figures[kind][k] as number;
+      if (own.certainty === "kept" && other.fit[kind][k]?.certainty === "kept") continue;
+      const error = Math.hypot(own.error ?? 0, other.fit[kind][k]?.error ?? 0);
+      if (Math.abs(value - own.value) <= Math.max(MOST_ERRORS * error, OTHER_VALUE * own.value)) continue;
+      const rounded = Number(value.toPrecision(DIGITS));
+      const text = kind === "latencyUs" ? `${rounded} us` : formatBandwidth(rounded * PS_PER_US);
+      return { ...own, certainty: "either", because: `${text} fits as well, with other figures for the rest` };
+    }
+    return own;
+  };
   return {
     ...fit,
-    latencyUs: fit.latencyUs.map((figure, k) => ({ ...figure, value: figures.latencyUs[k] as number })),
-    bytesPerUs: fit.bytesPerUs.map((figure, k) => ({ ...figure, value: figures.bytesPerUs[k] as number })),
+    latencyUs: classes.map((_, k) => figureOf("latencyUs", k)),
+    bytesPerUs: classes.map((_, k) => figureOf("bytesPerUs", k)),
     fittedUs: schedules.map(({ timeUs }, s) => timeUs.map(() => us[s] as number)),
     squares,
   };
