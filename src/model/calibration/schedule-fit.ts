@@ -243,9 +243,11 @@ export function fitSchedules(given: readonly TimedSchedule[], classes: readonly 
     const sketched = descend(some, before, start);
     if (sketched.squares > MOST_WORSE * Math.max(squaresOf(some, best), noise)) return;
     const whole = some.length === schedules.length ? sketched : descend(schedules, before, sketched.figures);
-    const isBetter = whole.squares < best.squares * (1 - LEAST_GAIN);
-    others.push(isBetter ? best : whole);
-    if (isBetter) best = whole;
+    const isBetter = (one: Found): boolean => one.squares < best.squares * (1 - LEAST_GAIN);
+    // what is kept is as it was before, also where another value is better
+    const own = before === classes || !isBetter(whole) ? whole : descend(schedules, classes, whole.figures);
+    others.push(isBetter(own) ? best : whole);
+    if (isBetter(own)) best = own;
   };
   if (classes.length > 1) for (const start of otherStarts(labels)) follow(classes, start);
   // where a figure is kept the others have their errors for that value only
