@@ -11,7 +11,7 @@ import { simulateJoint } from "../simulate/steps/replay.ts";
 import { verifyJoint } from "../verify/joint.ts";
 import type { Kind } from "./kind.ts";
 
-/** About so many bytes a transfer takes as text. */
+/** About this many bytes a transfer takes as text. */
 const TRANSFER_TEXT = 50;
 
 /** Returns the kind of several collectives at once, each in transfers. */

@@ -254,7 +254,7 @@ export function calibrate(
   });
 }
 
-/** Latencies and bandwidths are to be told by so many sizes at least. */
+/** A fit of latencies and bandwidths needs at least this many sizes. */
 const LEAST_SIZES = 2;
 
 /**

@@ -56,7 +56,7 @@ function programLine(schedule: AnySchedule): Pick<ComparisonRow, "programUs" | "
   }
 }
 
-/** Returns the lines of one size, in the order of the candidates; `failed` is told of those that could not. */
+/** Returns the lines of one size, in the order of the candidates; `failed` hears of those that could not. */
 async function linesOf(
   engine: Engine,
   topology: Topology,

@@ -386,7 +386,7 @@ describe("calibrate says what the data do not tell", () => {
     ]);
     const [inner, outer] = report.classes as [CalibratedClass, CalibratedClass];
     expect([inner.latencyUs.certainty, outer.latencyUs.certainty]).toEqual(["together", "together"]);
-    expect(inner.latencyUs.because).toContain("told only together with GPU-IB switch 25 GB/s");
+    expect(inner.latencyUs.because).toContain("known only together with GPU-IB switch 25 GB/s");
     expect(inner.latencyUs.value).toBeCloseTo(1, 2);
     expect(outer.latencyUs.value).toBeCloseTo(5, 2);
     expect(inner.gbps).toMatchObject({ certainty: "kept", because: "limits none of the measurements" });

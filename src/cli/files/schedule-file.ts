@@ -17,7 +17,7 @@ export async function scheduleOf(context: Context, file: string): Promise<AnySch
 }
 
 /**
- * Returns the schedule of a JSON or .bys file, told by its content, for the network of --topology where that is given; a
+ * Returns the schedule of a JSON or .bys file, recognized by its content, for the network of --topology where that is given; a
  * JSON file may be of trees, of phases, or of several collectives at once. Throws InputError.
  */
 export async function anyScheduleOf(

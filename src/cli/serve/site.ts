@@ -11,7 +11,7 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 export const INSIDE = "inside";
 const NOT_FOUND = "no such file";
 
-/** A file of the user's; read anew for each request. */
+/** A file of the user's; read again for each request. */
 export interface OfferedFile {
   readonly name: string;
   /** Bytes, so that a browser sees where not all of them came. Throws as `open` does. */

@@ -131,7 +131,7 @@ export interface WireLimits {
 export interface Channels {
   /** Returns how often a connection is in use. */
   uses(channel: number, from: number, to: number): number;
-  /** Returns whether both ranks have so many peers to spare, or the connection already. */
+  /** Returns whether both ranks have this many peers to spare, or the connection already. */
   hasRoom(channel: number, from: number, to: number, sends?: number, receives?: number): boolean;
   use(channel: number, from: number, to: number): void;
   /** Returns whether a block of the rank could receive from one peer and send to the other. */

@@ -192,7 +192,7 @@ function reportOf(
   return { latencyUs, bytesPerUs: rates, callUs, fittedUs, bottleneck, squares: squares(rest) };
 }
 
-/** Returns whether a latency was told by itself. */
+/** Returns whether a latency is known by itself. */
 function shared(
   group: readonly number[],
   index: number,
@@ -200,7 +200,7 @@ function shared(
 ): Pick<FittedFigure, "certainty" | "because"> {
   const others = group.filter((other) => other !== index).map((other) => classes[other].name);
   if (others.length === 0) return { certainty: "fitted", because: "" };
-  return { certainty: "together", because: `told only together with ${others.join(", ")}, in proportion to before` };
+  return { certainty: "together", because: `known only together with ${others.join(", ")}, in proportion to before` };
 }
 
 /** Measured times of one setup: a collective among some ranks. */
@@ -231,7 +231,7 @@ export const LEAST_NOISE = 1e-3;
 const UNKNOWN_NOISE = 0.05;
 /** Student's t at 95 % for 1, 2, ... spare points, as a multiple of that for many. */
 const FEW_POINTS = [6.48, 2.2, 1.62, 1.42, 1.31, 1.25, 1.21, 1.18, 1.15, 1.14];
-/** A figure with a greater standard error, as part of it, is not told. */
+/** A figure with a greater standard error, as part of it, is not taken for known. */
 const MOST_UNCERTAIN = 0.5;
 /** A figure that makes up less of every time, as it was before, does not show. */
 const LEAST_SHARE = 0.05;
@@ -348,7 +348,7 @@ function standardError({ unknowns, columns, kept, rest }: Solved, j: number): nu
   return (noise * (FEW_POINTS[spare - 1] ?? 1)) / own;
 }
 
-/** Keeps the unknown that is told least, again and again, until all others are told. */
+/** Keeps the least certain unknown as it was, again and again, until all others are certain enough. */
 function solveWhatIsTold(unknowns: readonly Unknown[], columns: readonly Float64Array[]): Solved {
   const kept = new Map<Unknown, string>();
   for (;;) {
@@ -366,13 +366,13 @@ function solveWhatIsTold(unknowns: readonly Unknown[], columns: readonly Float64
   }
 }
 
-/** Returns why an unknown is not told. */
+/** Returns why an unknown stays as it was. */
 function reasonOf(solved: Solved, j: number): string {
   const { kind, before } = solved.unknowns[j] as Unknown;
   const share = (solved.columns[j] as Float64Array).reduce((most, part) => Math.max(most, part), 0) * before;
   if (kind !== "call" && share < LEAST_SHARE)
     return `no sizes so ${kind === "latency" ? "small" : "large"} that it shows`;
-  if (standardError(solved, j) === Number.POSITIVE_INFINITY) return "not told apart from the others";
+  if (standardError(solved, j) === Number.POSITIVE_INFINITY) return "cannot be told apart from the others";
   return solved.values[j] > 0
     ? "its standard error is above half of it"
     : "fits best as 0, which no link has (small sizes may have run otherwise)";
@@ -380,7 +380,7 @@ function reasonOf(solved: Solved, j: number): string {
 
 /**
  * Returns the unknowns: a factor for each group of latencies, us per byte for each class that limits a setup, and us of a call
- * where numbers of ranks or boxes differ so that it can be told from latencies.
+ * where numbers of ranks or boxes differ so that it can be told apart from latencies.
  */
 function unknownsOf(setups: readonly FitSetup[], classes: readonly LinkClass[], bottleneck: Int32Array): Unknown[] {
   const groups = latencyGroups(setups, classes.length);
@@ -451,7 +451,7 @@ function lineOf(
 }
 
 /**
- * Returns the split of the sizes into so many ranges, of two sizes at least, that lines of their own fit best: least sum of the
+ * Returns the split of the sizes into this many ranges, of two sizes at least, that lines of their own fit best: least sum of the
  * squares of relative errors, by dynamic programming; of equal splits the earliest. There are at least two sizes for each range.
  * O(sizes^2 points).
  */

@@ -48,7 +48,7 @@ const MOST_HALVINGS = 5;
 const LITTLE_GAIN = 1e-6;
 /** Other starts: one figure this many times as slow. */
 const SLOWER = 8;
-/** What fits so many times worse on these is not followed. */
+/** What fits this many times worse on these is not followed. */
 const MOST_WORSE = 1.5;
 /** Other starts are tried on at most this many schedules. */
 const MOST_TRIED = 12;

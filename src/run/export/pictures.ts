@@ -132,7 +132,7 @@ export function timelineFor(schedule: Schedule | TreeFlow, mostDrawn = MOST_DRAW
     return timelineOf(steps, simulateSchedule(steps, { timeline: true }).startPs);
   }
   if (isSlotSchedule(schedule) || transfersOf(schedule) > mostDrawn) return null;
-  // hops of messages that are stored on their way are not told apart; the plan's times stand for them
+  // hops of messages that are stored on their way are not distinguished; the plan's times stand for them
   if (switchingFor(schedule) !== "cut-through") return timelineOf(schedule);
   return timelineOf(schedule, simulateSchedule(schedule, { timeline: true }).startPs);
 }

@@ -58,7 +58,7 @@ const encoded = (text: string): string =>
     decodeURIComponent(code),
   );
 
-/** Returns what a fragment says, with or without its "#". Never throws: what is wrong is left out and told of. O(length). */
+/** Returns what a fragment says, with or without its "#". Never throws: what is wrong is left out and reported. O(length). */
 export function readAddress(fragment: string): Address {
   const complaints: string[] = [];
   const given = new Map<string, string>();

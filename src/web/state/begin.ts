@@ -101,7 +101,7 @@ async function showOtherNetwork(asked: Words): Promise<void> {
   }
 }
 
-/** Marks an option that cannot be as the address's: it is told at the top, too, for its field may be out of sight. */
+/** Marks an option that cannot be as the address's: it is reported at the top, too, for its field may be out of sight. */
 function blameAddress(): void {
   const wrong = trouble.value;
   if (wrong !== null && typeof wrong.failure.option === "string") trouble.value = { ...wrong, isOfAddress: true };

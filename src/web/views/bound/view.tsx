@@ -194,7 +194,7 @@ function proofText(network: NetworkView, proof: Proof): string {
     const way = proof.side === "out" ? "leave" : "enter";
     return `The NPUs are in ${proof.parts} sets; the links that ${way} one are drawn strongly. Over these all must pass that the sets send each other.`;
   }
-  return `The colour is each link's length in the proof; ${proof.used} links have one. What is sent takes up the distance that it goes, and there is only so much length times bandwidth.`;
+  return `The colour is each link's length in the proof; ${proof.used} links have one. What is sent takes up the distance that it goes, and length times bandwidth is limited.`;
 }
 
 function undrawn(kind: string): string {
