@@ -139,7 +139,7 @@ describe("the hint at --chunks auto", () => {
       await here.run(`${line} --chunks auto`),
       await here.run(line),
     ];
-    expect(one).toMatch(/gap +[\d.]+ us is the price of whole chunks .*\(--chunks auto\) lower it\n/);
+    expect(one).toMatch(/gap +[\d.]+ us is the cost of whole chunks .*\(--chunks auto\) reduce it\n/);
     expect(one).toMatch(/is not proved to be needed: more chunks per NPU \(--chunks auto\) or another algorithm/);
     expect(chosen).toMatch(/9 chunks of 1 B/);
     expect(chosen).toMatch(/is not proved to be needed: another algorithm/);
