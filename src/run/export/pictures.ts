@@ -50,7 +50,7 @@ export const PICTURE_EXPORTERS: readonly Exporter[] = [
     name: "report",
     extension: ".html",
     description:
-      "a report on one page without scripts, nothing loaded: answer, proof, network, trees, time, links, data",
+      "a one-page report without scripts or anything to load: answer, proof, network, trees, time, links, data",
     async fromSchedule(world, { schedule: given, report, algorithm }, path) {
       const schedule = withoutPhases(given, optionName("to", " report"));
       const output = world.file(path);

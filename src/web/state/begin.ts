@@ -33,7 +33,7 @@ export function wordsOf({ topology, options, view, choices }: Address): Words {
 /** Says what of the address cannot be used, unless something else went wrong since. */
 function complainOf(sentences: readonly string[]): void {
   if (sentences.length === 0 || trouble.value !== null) return;
-  const message = `of the address not all could be used: ${sentences.join("; ")}`;
+  const message = `not all of the address could be used: ${sentences.join("; ")}`;
   trouble.value = { about: "address", failure: { kind: "input", place: null, message } };
 }
 
