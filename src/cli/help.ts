@@ -73,6 +73,7 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
   calibrate: [
     "banyan calibrate dgx-a100:1 all_reduce_perf.log -o ours.json",
     "banyan calibrate dgx-h100:4 one-box.log four-boxes.log --regimes 3",
+    "banyan calibrate torus:4x4 all_reduce.log --algorithm tacos -o ours.json",
     "banyan calibrate hgx-h200 measured.tsv --platform 'H200x8 NVLink4' --collective allreduce --algorithm nvls",
   ],
   search: [
@@ -145,7 +146,10 @@ overfull, every rank ends with what it wants, and a reduction has every contribu
   simulate: `The order of transfers on each link is kept, planned times are dropped: everything starts as soon as it can.\n\n`,
   export: `A .bys file is what JSON is, in less space, read in parts, with checksums; FORMATS.md has both.\n\n`,
   calibrate: `time = hops x latency + bytes over the bottleneck / bandwidth, as the algorithm sends over the network: ring (through every
-card of a box where there are several boxes), tree (chains and double binary trees) or nvls. Relative errors are weighed alike.
+card of a box where there are several boxes), tree (chains and double binary trees) or nvls. For any other algorithm the schedule
+that \`synth\` makes for TOPO is simulated at every size, and time = hops x latency + bytes / bandwidth along its critical path, which is
+found again with the figures of each fit until nothing changes. A network without boxes takes logs of any number of hosts, so
+also of hosts with one GPU each. Relative errors are weighed alike.
 Logs of one box tell the links inside, those of several the links between; what they do not tell stays as it was, and why. +-
 is one standard error. What a call costs by itself (launch) is no part of a network; logs of one box with several numbers of
 ranks tell it apart. Libraries change protocol with the size: --regimes shows lines of their own for ranges of sizes.\n\n`,

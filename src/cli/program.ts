@@ -195,7 +195,14 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
     summary: "fit latencies and bandwidths of a network's links to output of nccl-tests",
     options: [
       ["collective", "only logs of this one; needed where they do not tell theirs"],
-      ["algorithm", "what the library ran: ring (default), tree or nvls"],
+      [
+        "algorithm",
+        "what ran: ring (default), tree or nvls as NCCL runs them, or any of `banyan list algorithms`, whose schedules are then simulated",
+      ],
+      ["chunks", "schedules of ours: chunks per NPU; trees: pieces of what each carries"],
+      "policy",
+      "seed",
+      "switching",
       "platform",
       "regimes",
       ["size", "with --regimes: the figures of the range that this size is in"],

@@ -38,7 +38,7 @@ export function progressLine({ what, done, total, unit = "steps" }: Progress, se
   return parts.join("  ");
 }
 
-/** Returns what of a line is no wider than so many columns. */
+/** Returns what of a line is no wider than this many columns. */
 function cut(line: string, columns: number): string {
   let [end, width] = [0, 0];
   for (const character of line) {

@@ -320,7 +320,7 @@ function registerStart({ wiring, layout, registerOf }: Machine, i: number, block
   return (registerOf[block] + wiring.windowEnd[i] - 1 - i) * layout.sliceElements;
 }
 
-/** Below so many elements a loop is faster than `set`. */
+/** Below this many elements a loop is faster than `set`. */
 const FEW = 48;
 
 function move(target: Elements, t: number, source: Elements, s: number, count: number): void {

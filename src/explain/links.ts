@@ -43,7 +43,7 @@ export function usesOfLoads(
 }
 
 /**
- * Returns the ring that each of so many nodes' only successor forms, from node 0 on; null where they form none that takes in
+ * Returns the ring that each of this many nodes' only successor forms, from node 0 on; null where they form none that takes in
  * all (a node with -1 has none, or several).
  */
 export function ringOf(successor: ArrayLike<number>): number[] | null {

@@ -4,7 +4,7 @@ import { formatBandwidth, formatSize, formatTime } from "../model/numbers/units.
 import { PHASE_REDUCE_SCATTER, type PhaseSchedule } from "../model/phases/phase-schedule.ts";
 import { phaseLane, phaseTimes } from "../model/phases/phase-times.ts";
 
-/** The most frequent orders are told. */
+/** Only the most frequent orders are described. */
 const ORDERS = 6;
 
 const OPS = ["reduce-scatter", "all-gather"] as const;

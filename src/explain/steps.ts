@@ -4,7 +4,7 @@ import { makespanPs, mergedCounts, OP_REDUCE, type StepSchedule, transferCount }
 import { busiestLinks, ringOf, ringText } from "./links.ts";
 import { counted } from "./phases.ts";
 
-/** Chunks whose way is told. */
+/** Chunks whose way is described. */
 const CHUNKS = 3;
 const HOPS = 24;
 

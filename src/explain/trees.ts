@@ -6,7 +6,7 @@ import { copiesOf, type Forest, groupOrder, type TreeFlow, treeCount } from "../
 import { trafficOf } from "../model/trees/tree-multicast.ts";
 import { busiestLinks, usesOfLoads } from "./links.ts";
 
-/** The first so many trees are drawn, and of each the first so many NPUs. */
+/** The first few trees are drawn, and of each the first few NPUs. */
 const TREES = 4;
 const LINES = 40;
 

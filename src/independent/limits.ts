@@ -54,7 +54,7 @@ export function borderOf(net: Network, witness: Json): { readonly inside: Uint8A
   }
   const npus = inside.subarray(0, net.npus).reduce((sum, one) => sum + one, 0);
   if (witness["nodeCount"] !== list.length || witness["npusInside"] !== npus)
-    wrong("the set does not have so many nodes and NPUs");
+    wrong("the set does not have that many nodes and NPUs");
   const enters = directionOf(witness) === "in" ? 1 : 0;
   let rate = 0n;
   net.from.forEach((from, link) => {
@@ -86,7 +86,7 @@ export function crossing({ pre, post, chunks, sums }: Task, inside: Uint8Array, 
 export const directionOf = ({ direction }: Json): "in" | "out" =>
   direction === "in" || direction === "out" ? direction : wrong("its direction is neither in nor out");
 
-/** Returns the time that so many bytes take at so many a second. */
+/** Returns the time that this many bytes take at this many a second. */
 const timeOf = ([num, den]: Fraction, rate: bigint): Fraction =>
   rate === 0n ? wrong("its links have no bandwidth") : [num * SECOND, den * rate];
 
@@ -231,7 +231,7 @@ function nearestParts(net: Network, part: ArrayLike<number>, from: readonly numb
   };
 }
 
-/** Returns when so many bytes can have crossed a border: nothing does before, or after, what it takes from part to part. */
+/** Returns when this many bytes can have crossed a border: nothing does before, or after, what it takes from part to part. */
 function laggingPs(
   net: Network,
   part: ArrayLike<number>,
@@ -325,7 +325,7 @@ function partition({ net, tasks, forwarding }: Ground, witness: Json): Fraction 
     const all = bytesOf(task, (BigInt(times * apart) * BigInt(task.chunks)) / BigInt(task.groups.length));
     return sides.includes(side) && compare(bytes, all) <= 0;
   });
-  if (!isSent) wrong("not so much must go from part to part");
+  if (!isSent) wrong("less must go from part to part");
   const least = witness["leastLagPs"];
   return least === undefined ? timeOf(bytes, rate) : laggingPs(net, part, border, side, bytes, least);
 }

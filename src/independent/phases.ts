@@ -103,7 +103,7 @@ export function checkPhases(phases: Phases): void {
   if (scatters && gathers && kind !== "allreduce") wrong(`phases do not make ${kind}`);
   if (groups.length !== 1 || task.size !== net.npus || groups[0]?.members.some((npu, i) => npu !== i))
     wrong("phases are for all NPUs in their order");
-  if (chunks !== net.npus * chunksPerNpu) wrong("an NPU's part is not of so many chunks");
+  if (chunks !== net.npus * chunksPerNpu) wrong("an NPU's part does not have that many chunks");
   checkDimensions(phases);
   const serial = serialOf(phases);
   const held = new Array<number>(chunksPerNpu).fill(scatters ? net.npus : 1);

@@ -354,7 +354,7 @@ function timedTrees(trees: Trees, forest: Forest, nodes: Orbits, pieces: bigint)
   });
 }
 
-/** Returns what trees take, each copy's part cut into so many pieces: the closed form of FORMATS.md. */
+/** Returns what trees take, each copy's part cut into this many pieces: the closed form of FORMATS.md. */
 export function treesPs(trees: Trees, nodes: Orbits, pieces: number): number {
   if (trees.task.size < 2) return 0;
   const cut = BigInt(pieces);

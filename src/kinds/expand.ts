@@ -14,7 +14,7 @@ import { verifyPhases } from "../verify/phases/phases.ts";
 
 /** Schedules of every kind as transfers, refused where they would be too many. */
 
-/** Above so many transfers a slot schedule is not written out transfer by transfer: about 50 bytes each. */
+/** Above this many transfers a slot schedule is not written out transfer by transfer: about 50 bytes each. */
 const MOST_EXPANDED = 2e7;
 /** Phases of more transfers are not written as steps. */
 const MOST_OF_PHASES = 4e6;
@@ -40,7 +40,7 @@ export function expanded(schedule: Schedule, place: Place): StepSchedule {
 export const bestPiecesOf = (flow: TreeFlow): number =>
   bestPieces(flow, flow.collective.sizeBytes, treeFlowClock(flow));
 
-/** Returns a tree flow transfer by transfer, in so many pieces or those that are best. Throws InputError, which names `place`, for too many. */
+/** Returns a tree flow transfer by transfer, in this many pieces or those that are best. Throws InputError, which names `place`, for too many. */
 export function treesAsSteps(flow: TreeFlow, place: Place, pieces = bestPiecesOf(flow)): StepSchedule {
   demandForwarding(flow, place);
   try {

@@ -11,7 +11,7 @@ import { simulateJoint } from "../simulate/steps/replay.ts";
 import { verifyJoint } from "../verify/joint.ts";
 import type { Kind } from "./kind.ts";
 
-/** About so many bytes a transfer takes as text. */
+/** About this many bytes a transfer takes as text. */
 const TRANSFER_TEXT = 50;
 
 /** Returns the kind of several collectives at once, each in transfers. */
@@ -41,6 +41,7 @@ export function jointKind(schedule: JointSchedule): Kind<JointReport> {
     plannedBound: () => jointBoundOf(schedule.topology, collectives, schedule.routes),
     boundsLate: false,
     endPs: () => jointEndPs(schedule),
+    on: (topology) => jointKind({ ...schedule, topology }),
     forms: {
       json: { bytes: TRANSFER_TEXT * transfers, parts: (told) => jointScheduleJsonParts(schedule, told) },
       bys: "a .json file for several collectives at once",

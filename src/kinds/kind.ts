@@ -73,7 +73,7 @@ export interface Simulated {
   readonly tenantPs?: Float64Array;
 }
 
-/** A file that keeps a schedule, of about so many bytes; `told`: what it says of its making, and what JSON claims besides. */
+/** A file that keeps a schedule, of about this many bytes; `told`: what it says of its making, and what JSON claims besides. */
 export interface FileForm {
   readonly bytes: number;
   parts(told?: Told): Iterable<string | Uint8Array>;
@@ -132,6 +132,8 @@ export interface Kind<AReport = Report> {
   readonly boundsLate: boolean;
   /** Returns the end in picoseconds: planned, of trees simulated. */
   endPs(): number;
+  /** Returns the same on a network that has other figures and is else the same. */
+  on(topology: Topology): Kind<AReport>;
   /** Its files; a text in place of one says what is to be written instead. */
   readonly forms: { readonly json: FileForm; readonly bys: FileForm | string };
   /** The format of which records keep the hash. */
@@ -159,7 +161,7 @@ export interface Kind<AReport = Report> {
   /** Returns what a correct schedule does. */
   deed(verdict: Verdict): Deed;
   /**
-   * Returns what the schedule does, in words; wrong phases do nothing that could be told. Throws InputError where it is too long.
+   * Returns what the schedule does, in words; wrong phases do nothing that could be described. Throws InputError where it is too long.
    * Null: nobody has words for several collectives at once.
    */
   readonly explain: ((isCorrect: boolean) => readonly string[]) | null;

@@ -3,6 +3,7 @@ import { phasesJsonParts } from "../export/schedules/phases-json.ts";
 import { farthestLatencyPs, limitOf, referencePs } from "../model/bounds/bounds.ts";
 import { greatestOf, limitOfForwarding } from "../model/bounds/class-limit.ts";
 import { phasesBound } from "../model/bounds/limit.ts";
+import { dimensionsOf } from "../model/dimensions/dimensions.ts";
 import { formatTime } from "../model/numbers/units.ts";
 import type { PhaseSchedule } from "../model/phases/phase-schedule.ts";
 import { collectiveFacts } from "../report/collective-facts.ts";
@@ -43,6 +44,7 @@ export function phasesKind(schedule: PhaseSchedule): Kind {
     plannedBound: () => null,
     boundsLate: false,
     endPs,
+    on: (other) => phasesKind({ ...schedule, topology: other, dimensions: dimensionsOf(other) ?? schedule.dimensions }),
     forms: {
       json: {
         bytes:

@@ -49,6 +49,7 @@ export const stepsKind = (schedule: Schedule): Kind => ({
   plannedBound: () => plannedBound(schedule),
   boundsLate: true,
   endPs: () => makespanOf(schedule),
+  on: (topology) => stepsKind({ ...schedule, topology }),
   forms: {
     json: {
       bytes: jsonBytesOf(schedule),

@@ -7,6 +7,7 @@ import { format, toNumber } from "../model/numbers/rational.ts";
 import { toExactGBps } from "../model/numbers/units.ts";
 import { linkCount } from "../model/topology/topology.ts";
 import { listedTrees, type TreeFlow } from "../model/trees/tree-flow.ts";
+import { onOtherFigures } from "../model/trees/tree-multicast.ts";
 import { treeTransfers } from "../model/trees/tree-steps.ts";
 import { gbpsText, percent } from "../report/amounts.ts";
 import { collectiveFacts } from "../report/collective-facts.ts";
@@ -106,6 +107,7 @@ function reportOf(flow: TreeFlow, { limitFor, ...judged }: Judged, making: Makin
 /** Returns the kind of rates along trees. */
 export function treesKind(flow: TreeFlow): Kind {
   const { topology, collective } = flow;
+  let figures: ReturnType<typeof onOtherFigures> | undefined;
   const throughput = (verdict: CertificateVerdict) => {
     const achieved = toExactGBps(verdict.achieved);
     return { algbwGBps: toNumber(achieved), exact: format(achieved) };
@@ -133,6 +135,10 @@ export function treesKind(flow: TreeFlow): Kind {
     plannedBound: () => null,
     boundsLate: false,
     endPs: () => simulateTreeFlow(flow, bestPiecesOf(flow)).ps,
+    on(other) {
+      figures ??= onOtherFigures(flow);
+      return treesKind(figures(other));
+    },
     forms: {
       json: {
         bytes: flow.forests.reduce((sum, { linkOffset }) => sum + linkOffset.length * EDGE_TEXT, 0),

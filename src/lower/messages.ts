@@ -14,7 +14,7 @@ const MOST_CELLS = 2 ** 27;
 
 /**
  * Returns moves with neighbours made of what goes together: those of one message depart and arrive together, and the chunks of
- * every block are numbered anew such that chunks of one course follow each other, and then those whose courses have more of
+ * every block are renumbered such that chunks of one course follow each other, and then those whose courses have more of
  * their first messages in common. Which bytes of a block are which chunk is free.
  *
  * A message leaves when the first of its moves does, and comes when the first does. A move joins one that leaves after all has come

@@ -27,7 +27,7 @@ import {
 } from "../model/trees/tree-flow.ts";
 import { type Chunking, carriedChunks, chunkingOf } from "../model/trees/tree-steps.ts";
 
-/** Above so many moves nothing is lowered: no runtime takes a fraction of them. */
+/** Above this many moves nothing is lowered: no runtime takes a fraction of them. */
 const MOST_MOVES = 4e6;
 
 /**
@@ -58,7 +58,7 @@ export function refuseMany(moves: number): void {
     throw new InputError("a schedule to be lowered", `at most ${MOST_MOVES} transfers`, moves).as("out-of-range");
 }
 
-/** Above so many copies chunks are not numbered. */
+/** Above this many copies chunks are not numbered. */
 const MOST_COPIES = 1e6;
 
 /** A run of chunks of one root, and the trees of each forest that carry it. */

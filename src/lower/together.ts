@@ -5,7 +5,7 @@ import { divide, format, type Rational, rational } from "../model/numbers/ration
 import type { StepSchedule } from "../model/steps/step-schedule.ts";
 import type { UnequalBlocks } from "./moves.ts";
 
-/** Above so many equal parts of all chunks nothing is lowered. */
+/** Above this many equal parts of all chunks nothing is lowered. */
 const MOST_PARTS = 4e6;
 
 /** Several collectives as one. */

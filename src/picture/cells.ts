@@ -5,7 +5,7 @@ export interface Cells {
   readonly names: readonly string[];
   /** [nodes] -1: in none. */
   readonly cellOf: Int32Array;
-  /** The first so many cells are NPUs, the others switches. */
+  /** The cells up to this one are NPUs, the others switches. */
   readonly npuCells: number;
   /** What was put together, a sentence; null where every node stands for itself. */
   readonly note: string | null;

@@ -24,7 +24,7 @@ export const shareColour = (share: number): string => between(VIRIDIS, share);
 export const heatColour = (share: number, isDark: boolean): string =>
   between(isDark ? HEAT_ON_DARK : HEAT_ON_LIGHT, share);
 
-/** Returns so many colours of the heat, for equal steps of the share from 0 to 1. */
+/** Returns this many colours of the heat, for equal steps of the share from 0 to 1. */
 export const heatColours = (count: number, isDark: boolean): string[] =>
   Array.from({ length: count }, (_, i) => heatColour(i / (count - 1), isDark));
 
@@ -66,7 +66,7 @@ export function placeOn(scale: AxisScale, value: number): number {
 export const valueAt = (scale: AxisScale, place: number): number =>
   scale === "linear" ? place : (scale === "log2" ? 2 : 10) ** place;
 
-/** Returns multiples of a round step from `low` to `high`, about so many; `low` where that is all there is. */
+/** Returns multiples of a round step from `low` to `high`, about this many; `low` where that is all there is. */
 export function roundTicks(low: number, high: number, about: number): number[] {
   const raw = (high - low) / Math.max(1, about);
   if (!(raw > 0)) return [low];
@@ -88,7 +88,7 @@ function powers(low: number, high: number, about: number, steps: readonly number
 const LOG10_OF_2 = Math.log10(2);
 const LOG10_OF_5 = Math.log10(5);
 
-/** Returns the places of ticks between two places of an axis, ascending, about so many at most; readable values all of them. */
+/** Returns the places of ticks between two places of an axis, ascending, about this many at most; readable values all of them. */
 export function ticksOf(scale: AxisScale, low: number, high: number, about: number): number[] {
   if (scale === "linear") return roundTicks(low, high, about);
   if (scale === "log2") return powers(low, high, about, [1, 2, 5, 10]);

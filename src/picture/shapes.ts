@@ -3,7 +3,7 @@
 /** Returns how much thinner wires are between small nodes, 1 at most. */
 export const wireScale = (radius: number): number => Math.max(0.35, Math.min(1, radius / 13));
 
-/** Returns the step of the colours of bandwidth (0 pale .. 5 strong) and the width of one of so many classes, before `wireScale`. */
+/** Returns the step of the colours of bandwidth (0 pale .. 5 strong) and the width of one of this many classes, before `wireScale`. */
 export function bandOf(index: number, classes: number): { readonly step: number; readonly width: number } {
   const step = classes === 1 ? 2 : Math.round((5 * index) / (classes - 1));
   return { step, width: classes === 1 ? 2 : 1.3 + 0.75 * step };

@@ -149,13 +149,13 @@ function gapsOf(report: Chained): Gap[] {
 const PRICE: Readonly<Record<ScheduleClass, (gap: string, report: Pick<Report, "synthesis">) => string>> = {
   "whole chunks": (gap, { synthesis }) =>
     synthesis.choseChunks === true
-      ? `${gap} is the price of whole chunks of this size, the best of those that were tried`
-      : `${gap} is the price of whole chunks of this size: more of them (${optionName("chunks")} auto) lower it`,
+      ? `${gap} is the cost of whole chunks of this size, the best of the sizes tried`
+      : `${gap} is the cost of whole chunks of this size: more chunks (${optionName("chunks")} auto) reduce it`,
   "forwarding switches": (gap) =>
-    `${gap} is what only switches that copy and sum can save: algorithms that have them do so need not pay it`,
+    `${gap} is what only switches that copy and sum can save: algorithms that let them need not pay it`,
   "sums at one NPU": (gap) =>
-    `${gap} is proved for all that sum each byte at one NPU, as trees do; no schedule is known that gains by spreading a sum`,
-  phases: (gap) => `${gap} is the price of going dimension by dimension: algorithms that mix them need not pay it`,
+    `${gap} is proved for everything that sums each byte at one NPU, as trees do; no schedule is known that gains by spreading a sum`,
+  phases: (gap) => `${gap} is the cost of going dimension by dimension: algorithms that mix dimensions need not pay it`,
 };
 
 /** Returns what the part of a schedule's time beyond its limits is, and what would make it less. */
@@ -166,10 +166,10 @@ function restOf(
 ): string {
   if (throughput !== undefined) return restOfTrees(throughput, schedule.pieces ?? 1, gap, restUs);
   if (schedule.kind === "phases")
-    return `${gap} is the way of the first and last chunks through the dimensions, and what waits between: more chunks (${optionName("chunks")}) or a larger size make it small`;
+    return `${gap} is the time that the first and last chunks take through the dimensions, and waiting in between: it matters less with more chunks (${optionName("chunks")}) or at a larger size`;
   const isLatency = restUs <= 2 * details.latencyUs;
   if (isLatency)
-    return `${gap} is of the order of the latency (${timeText(details.latencyUs)} for one byte), which comes on top of the time of the bytes: a larger size makes it small`;
+    return `${gap} is about the latency (${timeText(details.latencyUs)} for one byte), on top of the time for the bytes: it matters less at larger sizes`;
   const few =
     collective !== undefined &&
     collective.chunksPerNpu === 1 &&
@@ -179,7 +179,7 @@ function restOf(
   const others = few
     ? `more chunks per NPU (${optionName("chunks")} auto) or another algorithm (${optionName("algorithm")} auto)`
     : `another algorithm (${optionName("algorithm")} auto)`;
-  return `${gap} is not proved to be needed: ${others} may save some of it`;
+  return `${gap} is not proved to be necessary: ${others} may save some of it`;
 }
 
 function restOfTrees(
@@ -189,7 +189,7 @@ function restOfTrees(
   restUs: number,
 ): string {
   const slowerUs = Math.min(restUs, bound.us / ofBound - bound.us);
-  const filling = `the way of ${count(pieces, "piece")} through trees of height ${height}, latencies and waiting, which a larger size makes small`;
+  const filling = `the time that ${count(pieces, "piece")} take through trees of height ${height}, latencies and waiting: it matters less at larger sizes`;
   if (slowerUs <= LEAST_GAP * bound.us) return `${gap} is ${filling}`;
   const slower = `${timeText(slowerUs)} of ${gap} is bandwidth that these trees leave unused: more copies per root (${optionName("k")}) or other trees may use it`;
   return restUs - slowerUs <= LEAST_GAP * bound.us ? slower : `${slower}; the rest is ${filling}`;

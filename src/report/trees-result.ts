@@ -22,7 +22,7 @@ export interface TreeFigures {
   readonly repaired: Report["repaired"] | null;
 }
 
-/** Returns the bound that a certificate proves, at so many bytes of the collective's size per second. */
+/** Returns the bound that a certificate proves, at this many bytes of the collective's size per second. */
 export function boundOfCertificate(
   { topology, collective }: Pick<TreeFlow, "topology" | "collective">,
   certificate: Certificate,

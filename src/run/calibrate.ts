@@ -1,6 +1,8 @@
 import { InputError } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
+import type { Engine } from "../engine/types.ts";
 import { readMeasurements } from "../import/logs/nccl-tests.ts";
+import { kindOf } from "../kinds/kinds.ts";
 import {
   type AlphaBetaFit,
   bestRegimes,
@@ -18,13 +20,24 @@ import {
   errorsOf,
 } from "../model/calibration/calibration.ts";
 import type { Measurements } from "../model/calibration/measurements.ts";
+import { type Clock, fitSchedules, type TimedSchedule } from "../model/calibration/schedule-fit.ts";
 import type { NamedCollective } from "../model/collective/collective.ts";
-import { type CostRequest, collectiveCost, type FittedAlgorithm } from "../model/collective/collective-cost.ts";
+import {
+  type CostRequest,
+  collectiveCost,
+  FITTED_ALGORITHMS,
+  type FittedAlgorithm,
+  isFitted,
+  placedRanks,
+} from "../model/collective/collective-cost.ts";
 import { BYTES_PER_GB, bandwidthFromGBps, latencyFromUs, PS_PER_US, toGBps } from "../model/numbers/units.ts";
 import { didYouMean } from "../model/topology/closest.ts";
 import { gpuModelNamedIn } from "../model/topology/gpu-models.ts";
 import { CALIBRATED, type LinkClasses, linkClasses, withFigures } from "../model/topology/link-classes.ts";
 import type { Topology } from "../model/topology/topology.ts";
+import { count } from "../report/amounts.ts";
+import type { SynthesizeOptions } from "../request/options.ts";
+import { type SynthesizeResult, synthesize } from "./synthesize.ts";
 
 /** A log as text. */
 export interface CalibrationLog {
@@ -35,14 +48,22 @@ export interface CalibrationLog {
 export interface CalibrateOptions {
   /** Logs of this collective only; needed where they do not tell it. */
   readonly collective?: NamedCollective;
-  /** What the library ran; "ring" without it. */
-  readonly algorithm?: FittedAlgorithm;
+  /** What ran: "ring" (without it), "tree" or "nvls" as a library runs them, or with `calibrateSchedules` any other of ours. */
+  readonly algorithm?: string;
   /** Rows of this platform, in tables of points. */
   readonly platform?: string;
   /** Ranges of sizes with a line of their own, 1 without it. */
   readonly regimes?: number;
   /** The figures of the range that this size is in, instead of those of all sizes. */
   readonly sizeBytes?: number;
+}
+
+/** How the schedules that ran were made, as for `synthesize`. */
+export interface CalibrateSchedulesOptions
+  extends CalibrateOptions,
+    Pick<SynthesizeOptions, "chunks" | "policy" | "seed" | "switching" | "signal"> {
+  /** Called as schedules are made, one for each collective, number of ranks and size. */
+  readonly onProgress?: (done: number, total: number) => void;
 }
 
 export interface Calibration {
@@ -79,34 +100,60 @@ function chosenTables(tables: readonly Measurements[], { platform, collective }:
 }
 
 /** Returns whether a note names another algorithm: "NVLS (SHARP)" where rings are fitted. */
-const isOfAnother = (note: string, algorithm: FittedAlgorithm): boolean => {
+const isOfAnother = (note: string, algorithm: string): boolean => {
   const named = /^(ring|tree|nvls)\b/i.exec(note)?.[1]?.toLowerCase();
   return named !== undefined && named !== algorithm;
 };
 
-/** Returns a setup for each table; null for those without a point of the algorithm. */
-function setupsOf(
-  topology: Topology,
-  classes: LinkClasses,
-  tables: readonly Measurements[],
-  algorithm: FittedAlgorithm,
-) {
+/** A table of measurements, the points of the algorithm only. */
+interface Measured {
+  readonly table: Measurements;
+  readonly ranks: number;
+  readonly sizeBytes: Float64Array;
+  readonly timeUs: Float64Array;
+}
+
+interface Asked {
+  readonly tables: readonly Measurements[];
+  readonly measured: readonly Measured[];
+  readonly leftOut: number;
+  /** The logs' names. */
+  readonly source: string;
+}
+
+/** Returns the points to fit. Throws InputError where there are none. */
+function askedFor(topology: Topology, logs: readonly CalibrationLog[], options: CalibrateOptions): Asked {
+  const { algorithm = "ring", collective = null } = options;
+  if (logs.length === 0) throw new InputError("LOG", "a log of nccl-tests");
+  const tables = chosenTables(
+    logs.flatMap(({ name, text }) => readMeasurements(text, name, collective)),
+    options,
+  );
   let leftOut = 0;
-  const setups = tables.flatMap((table) => {
+  const measured = tables.flatMap((table): Measured[] => {
     const kept = table.notes.map((note) => !isOfAnother(note, algorithm));
     leftOut += kept.filter((own) => !own).length;
     if (!kept.includes(true)) return [];
-    const { collective, hosts, source } = table;
-    const ranks = table.ranks ?? topology.npuCount;
-    const request: CostRequest = { algorithm, collective, ranks, hosts, source };
-    const terms = collectiveCost(topology, classes, request);
     const own = (_: number, i: number): boolean => kept[i] as boolean;
-    return [{ table, ranks, request, terms, sizeBytes: table.sizeBytes.filter(own), timeUs: table.timeUs.filter(own) }];
+    const ranks = table.ranks ?? topology.npuCount;
+    return [{ table, ranks, sizeBytes: table.sizeBytes.filter(own), timeUs: table.timeUs.filter(own) }];
   });
-  return { setups, leftOut };
+  const source = logs.map(({ name }) => name).join(", ");
+  if (measured.length === 0)
+    throw new InputError(source, `points of ${algorithm}`, `${leftOut} points of other algorithms`);
+  return { tables, measured, leftOut, source };
 }
 
-type Setup = ReturnType<typeof setupsOf>["setups"][number];
+/** Returns what a library's algorithm costs, for each table. */
+function setupsOf(topology: Topology, classes: LinkClasses, measured: readonly Measured[], algorithm: FittedAlgorithm) {
+  return measured.map((one) => {
+    const { collective, hosts, source } = one.table;
+    const request: CostRequest = { algorithm, collective, ranks: one.ranks, hosts, source };
+    return { ...one, request, terms: collectiveCost(topology, classes, request) };
+  });
+}
+
+type Setup = ReturnType<typeof setupsOf>[number];
 
 /** Returns the fit; which hops of a ring nothing waits for depends on the latencies, so both are found in turns. */
 function fitInTurns(
@@ -131,10 +178,7 @@ function fitInTurns(
 }
 
 /** Returns every point with what the fit makes of it. */
-function pointsOf(
-  used: readonly (Pick<Setup, "table" | "ranks"> & Readonly<Record<"sizeBytes" | "timeUs", Float64Array>>)[],
-  fitted: readonly Float64Array[],
-): CalibratedPoint[] {
+function pointsOf(used: readonly Measured[], fitted: readonly Float64Array[]): CalibratedPoint[] {
   return used.flatMap(({ table, ranks, sizeBytes, timeUs }, s) =>
     Array.from(sizeBytes, (size, i): CalibratedPoint => {
       const [measuredUs, fittedUs] = [timeUs[i], (fitted[s] as Float64Array)[i]];
@@ -154,29 +198,29 @@ function pointsOf(
 /**
  * Returns the network with the latencies and bandwidths that measurements of nccl-tests tell, and how well they fit: of one box
  * the figures inside, of several those between. Time is the sum of hops x latency and size over the bottleneck, as the algorithm
- * sends; what the data do not tell stays as it was and is named. Throws InputError for other logs, ranks that the network does
- * not have, and fewer sizes than unknowns.
+ * of a library sends; what the data do not tell stays as it was and is named. Throws InputError for other logs and algorithms,
+ * ranks that the network does not have, and fewer sizes than unknowns.
  */
 export function calibrate(
   topology: Topology,
   logs: readonly CalibrationLog[],
   options: CalibrateOptions = {},
 ): Calibration {
-  const { algorithm = "ring", regimes = 1, sizeBytes, collective = null } = options;
-  if (logs.length === 0) throw new InputError("LOG", "a log of nccl-tests");
+  const { algorithm = "ring", regimes = 1, sizeBytes } = options;
+  if (!isFitted(algorithm))
+    throw new InputError(
+      optionName("algorithm"),
+      `one of ${FITTED_ALGORITHMS.join(", ")} (calibrateSchedules takes the others)`,
+      algorithm,
+    ).as("unknown-name");
   if (!Number.isInteger(regimes) || regimes < 1 || regimes > MOST_REGIMES)
     throw new InputError(optionName("regimes"), `a number of ranges from 1 to ${MOST_REGIMES}`, regimes).as(
       "out-of-range",
     );
-  const tables = chosenTables(
-    logs.flatMap(({ name, text }) => readMeasurements(text, name, collective)),
-    options,
-  );
+  const asked = askedFor(topology, logs, options);
+  const { measured, source } = asked;
   const classes = linkClasses(topology);
-  const { setups: first, leftOut } = setupsOf(topology, classes, tables, algorithm);
-  const source = logs.map(({ name }) => name).join(", ");
-  if (first.length === 0)
-    throw new InputError(source, `points of ${algorithm}`, `${leftOut} points of other algorithms`);
+  const first = setupsOf(topology, classes, measured, algorithm);
   refuseFewPoints(first, classes.classes, regimes, source);
   const sizes = new Set(first.flatMap((setup) => [...setup.sizeBytes])).size;
   if (regimes > 1 && sizes > MOST_REGIME_SIZES)
@@ -194,13 +238,142 @@ export function calibrate(
           ...part,
         }));
   const fit = range === undefined ? whole : fitAlphaBeta(used, classes.classes);
+  const together = ranges.flatMap((regime) => fittedBy(regime, setups));
+  return calibrationOf(topology, classes, asked, {
+    algorithm,
+    fit,
+    used,
+    regimes: ranges.map((regime) => regimeRow(regime, setups)),
+    regimeErrors:
+      regimes > 1
+        ? errorsOf(
+            together.map(([time]) => time),
+            together.map(([, time]) => time),
+          )
+        : null,
+  });
+}
+
+/** A fit of latencies and bandwidths needs at least this many sizes. */
+const LEAST_SIZES = 2;
+
+/**
+ * Returns what `calibrate` does where the schedules of any of our algorithms ran: they are made for the network as it is given,
+ * one for each collective, number of ranks and size, and the figures are found with which their simulated times are the measured
+ * ones (fitSchedules). Throws InputError as `calibrate` and `synthesize` do, CancelledError.
+ */
+export async function calibrateSchedules(
+  engine: Engine,
+  topology: Topology,
+  logs: readonly CalibrationLog[],
+  options: CalibrateSchedulesOptions,
+): Promise<Calibration> {
+  const {
+    algorithm = "ring",
+    regimes = 1,
+    sizeBytes: _s,
+    collective: _c,
+    platform: _p,
+    onProgress,
+    ...making
+  } = options;
+  if (isFitted(algorithm)) {
+    const [extra] = (["chunks", "policy", "seed", "switching"] as const).filter((name) => making[name] !== undefined);
+    if (extra === undefined) return calibrate(topology, logs, options);
+    const expected = `nothing where ${algorithm} is timed as NCCL runs it; one of \`banyan list algorithms\` takes it,`;
+    throw new InputError(optionName(extra), expected, making[extra]).as("not-together");
+  }
+  if (regimes !== 1)
+    throw new InputError(
+      optionName("regimes"),
+      `1 for ${algorithm}, whose critical path is found for every size,`,
+      regimes,
+    ).as("not-together");
+  const asked = askedFor(topology, logs, options);
+  const { measured, source } = asked;
+  const sizes = new Set(measured.flatMap(({ sizeBytes }) => [...sizeBytes])).size;
+  if (sizes < LEAST_SIZES)
+    throw new InputError(source, `at least ${LEAST_SIZES} sizes for a fit of latencies and bandwidths`, sizes).as(
+      "out-of-range",
+    );
+  const classes = linkClasses(topology);
+  const made = new Map<string, Clock>();
+  const timed: TimedSchedule[] = [];
+  const total = measured.reduce((sum, { sizeBytes }) => sum + new Set(sizeBytes).size, 0);
+  const ends: number[] = [];
+  for (const { table, ranks, sizeBytes: points, timeUs } of measured) {
+    for (const sizeBytes of new Set(points)) {
+      onProgress?.(timed.length, total);
+      const { collective, hosts } = table;
+      const key = `${collective} ${ranks} ${hosts} ${sizeBytes}`;
+      let clock = made.get(key);
+      if (clock === undefined) {
+        const members = placedRanks(topology, { ranks, hosts, source: table.source }).flat();
+        const group = members.map((npu) => topology.nodeNames[npu]).join(",");
+        const request = { ...making, algorithm, collective, sizeBytes, ...(ranks < topology.npuCount && { group }) };
+        clock = clockOf(engine, classes, making, await synthesize(engine, topology, request, false));
+        made.set(key, clock);
+      }
+      timed.push({ clock, log: ends.length, sizeBytes, timeUs: timeUs.filter((_, i) => points[i] === sizeBytes) });
+    }
+    ends.push(timed.length);
+  }
+  const { fittedUs, bottleneck, ...fit } = fitSchedules(timed, classes.classes);
+  return calibrationOf(topology, classes, asked, {
+    algorithm,
+    fit: {
+      ...fit,
+      // points stand by size, those of one size next to each other
+      fittedUs: ends.map((end, t) => Float64Array.from(fittedUs.slice(ends[t - 1] ?? 0, end).flatMap((us) => [...us]))),
+      bottleneck: Int32Array.from(ends, (end) => bottleneck[end - 1]),
+    },
+    used: measured,
+    regimes: [],
+    regimeErrors: null,
+    notes: [
+      `${count(made.size, "schedule")} of ${algorithm}, made for ${topology.name} as it was, simulated with the fitted figures`,
+    ],
+  });
+}
+
+/** Returns how long a schedule takes with other figures. */
+function clockOf(
+  engine: Engine,
+  { classOf }: LinkClasses,
+  { switching }: Pick<CalibrateSchedulesOptions, "switching">,
+  { schedule, report }: SynthesizeResult,
+): Clock {
+  const kind = kindOf(schedule);
+  const { pieces } = report.schedule;
+  return (latencyPs, bytesPerSecond) => {
+    const network = {
+      ...schedule.topology,
+      linkLatencyPs: Float64Array.from(classOf, (index) => latencyPs[index]),
+      linkBytesPerSecond: Float64Array.from(classOf, (index) => bytesPerSecond[index]),
+    };
+    return kind.on(network).simulate({ replay: engine.kernels.replay, pieces, switching })?.ps ?? 0;
+  };
+}
+
+interface Fitted extends Pick<CalibrationReport, "algorithm" | "regimes" | "regimeErrors"> {
+  readonly fit: AlphaBetaFit;
+  /** Points of the fit, a table after the other, as the fit has them. */
+  readonly used: readonly Measured[];
+  readonly notes?: readonly string[];
+}
+
+/** Returns the report of a fit and the network that it makes. */
+function calibrationOf(
+  topology: Topology,
+  classes: LinkClasses,
+  { tables, leftOut }: Asked,
+  { algorithm, fit, used, notes = [], ...ranges }: Fitted,
+): Calibration {
   const points = pointsOf(used, fit.fittedUs);
   const errors = errorsOf(
     points.map(({ measuredUs }) => measuredUs),
     points.map(({ fittedUs }) => fittedUs),
   );
-  const regimeRows = ranges.map((regime) => regimeRow(regime, setups));
-  const together = ranges.flatMap((regime) => fittedBy(regime, setups));
   const figures = figuresOf(classes, fit);
   const from = [...new Set(tables.map(({ platform, source: name }) => platform || name))].join(", ");
   const said = `${CALIBRATED} ${points.length} points of ${[...new Set(points.map((point) => point.collective))].join(", ")} as ${algorithm} (${from}); mean error ${(100 * errors.mean).toFixed(1)} %, worst ${(100 * errors.worst).toFixed(1)} %`;
@@ -212,22 +385,15 @@ export function calibrate(
     callUs: fit.callUs,
     points,
     errors,
-    limits: setups.map(({ table, ranks }, s) => ({
+    limits: used.map(({ table, ranks }, s) => ({
       source: table.source,
       collective: table.collective,
       ranks,
       class: classes.classes[fit.bottleneck[s]]?.name ?? "",
     })),
-    regimes: regimeRows,
-    regimeErrors:
-      regimes > 1
-        ? errorsOf(
-            together.map(([time]) => time),
-            together.map(([, time]) => time),
-          )
-        : null,
+    ...ranges,
     leftOut,
-    notes: notesOf(topology, tables),
+    notes: [...notes, ...notesOf(topology, tables)],
   };
   return { report, topology: calibrated(topology, classes, figures, said) };
 }

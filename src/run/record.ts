@@ -17,7 +17,7 @@ import { refuseWrong } from "./judge.ts";
 
 const RECORD_SCHEMA = "banyan/verification-record@1";
 
-/** What was verified, so that it can be told later whether it is still the same. Times are picoseconds. */
+/** What was verified, so that it can be checked later whether it is still the same. Times are picoseconds. */
 export interface VerificationRecord {
   readonly schema: typeof RECORD_SCHEMA;
   /** The version of Banyan that verified it. */

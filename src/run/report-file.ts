@@ -9,13 +9,13 @@ import { boundsOf } from "./report-on.ts";
 
 /** Returns what reports say of the algorithm of a schedule that was read; `told`: the one that its file names. */
 export const algorithmOfFile = (told: string | null): string =>
-  told === null ? "not told by the file" : `${told}, as the file says`;
+  told === null ? "not given in the file" : `${told}, as the file says`;
 
 /** A report without what only the maker knows. */
 export type FileReport = Omit<Report, "synthesis"> & { readonly synthesis: null };
 
 /**
- * Returns the report of a schedule that was read: judged, simulated and bounded anew, by kernels.
+ * Returns the report of a schedule that was read: judged, simulated and bounded again, by kernels.
  * `algorithm`: as algorithmOfFile has it; `judged`: the verdict, where it is known. Throws InputError for several collectives at once.
  */
 export function reportOfFile(

@@ -7,7 +7,7 @@ import { compare, format, rational } from "../model/numbers/rational.ts";
 import type { Replay } from "../model/replay/problem.ts";
 import type { SynthesizeOptions } from "../request/options.ts";
 
-/** Above so many transfers the simulation is left out unless asked for. */
+/** Above this many transfers the simulation is left out unless asked for. */
 const MOST_SIMULATED = 1e8;
 
 /** A schedule that was made, not yet judged. */

@@ -62,7 +62,7 @@ export function verbs(openEngine: (options?: EngineOptions) => Promise<Engine>) 
     /** Returns the rate of an all-to-all and the bound that proves it; see run/all-to-all.ts. */
     allToAll: (request: AllToAllRequest): Promise<AllToAllFlow> =>
       withEngine(request, (engine) => allToAllOn(engine, network(request.topology), request)),
-    /** Returns the efficient networks of so many nodes and ports; see run/search/search.ts. */
+    /** Returns the efficient networks of this many nodes and ports; see run/search/search.ts. */
     search: (request: SearchRequest): Promise<SearchReport> =>
       withEngine(request, (engine) => searchOn(engine, request, request)),
   };

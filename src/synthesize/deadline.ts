@@ -15,7 +15,7 @@ export interface Deadline {
   part(share: number): Deadline;
 }
 
-/** Returns a deadline so many milliseconds from now. */
+/** Returns a deadline this many milliseconds from now. */
 export function deadlineIn(ms: number, strike: () => void = () => undefined): Deadline {
   const end = performance.now() + ms;
   let struck = false;

@@ -11,7 +11,7 @@ export interface MakerOptions {
   /** Degree of unwinding of switches, or "ports". */
   readonly switchDegree?: SwitchDegree;
   /**
-   * With "auto": after so many milliseconds no further algorithm is tried; 10,000 without it. With algorithms that solve integer
+   * With "auto": after this many milliseconds no further algorithm is tried; 10,000 without it. With algorithms that solve integer
    * programs: how long they may; 60,000 without it.
    */
   readonly timeLimitMs?: number;

@@ -10,7 +10,7 @@ export interface TreeKernels {
   rate(problem: RateProblem): Promise<Rate>;
   /** Null when maxTrees or maxLinks was too small. */
   pack(problem: PackProblem): Promise<PackOutcome | null>;
-  /** Returns how many packings of so many copies at so many NPUs run at once. */
+  /** Returns how many packings of this many copies at this many NPUs run at once. */
   width(copies: Float64Array, npuCount: number): number;
 }
 

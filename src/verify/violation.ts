@@ -18,7 +18,7 @@ export type ViolationKind =
   | "repeated-contribution"
   /** The forests are not those of the collective, or run side by side where they cannot. */
   | "wrong-forests"
-  /** The maps by which trees are repeated do not map the network onto itself, or form no abelian group of the sizes told. */
+  /** The maps by which trees are repeated do not map the network onto itself, or form no abelian group of the sizes given. */
   | "false-symmetry"
   /** An edge of a tree does not run along links, or through a member, or twice through a node. */
   | "broken-path"

@@ -139,10 +139,10 @@ describe("the hint at --chunks auto", () => {
       await here.run(`${line} --chunks auto`),
       await here.run(line),
     ];
-    expect(one).toMatch(/gap +[\d.]+ us is the price of whole chunks .*\(--chunks auto\) lower it\n/);
-    expect(one).toMatch(/is not proved to be needed: more chunks per NPU \(--chunks auto\) or another algorithm/);
+    expect(one).toMatch(/gap +[\d.]+ us is the cost of whole chunks .*\(--chunks auto\) reduce it\n/);
+    expect(one).toMatch(/is not proved to be necessary: more chunks per NPU \(--chunks auto\) or another algorithm/);
     expect(chosen).toMatch(/9 chunks of 1 B/);
-    expect(chosen).toMatch(/is not proved to be needed: another algorithm/);
+    expect(chosen).toMatch(/is not proved to be necessary: another algorithm/);
     for (const text of [chosen, own]) expect(text).not.toMatch(/--chunks/);
   });
 });

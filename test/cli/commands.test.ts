@@ -52,9 +52,9 @@ describe("banyan synth", () => {
         class limit  10.001 ms  107.4 GB/s                        whole chunks over these routes: NPU 0 receives 99 chunks
                                                                   through 107.37 GB/s
         schedule     10.002 ms  107.3 GB/s  106.3 GB/s   98.98 %  network/cut-through
-        gap         100 us is the price of whole chunks of this size: more of them (--chunks auto) lower it
-                    2 us is of the order of the latency (9 us for one byte), which comes on top of the time of the bytes: a
-                      larger size makes it small
+        gap         100 us is the cost of whole chunks of this size: more chunks (--chunks auto) reduce it
+                    2 us is about the latency (9 us for one byte), on top of the time for the bytes: it matters less at
+                      larger sizes
         of class    99.98 % of the class limit
 
                          time       algbw     busbw  of bound
@@ -64,7 +64,8 @@ describe("banyan synth", () => {
         reference    9.909 ms                                  TACOS ideal, not a bound
         latency          9 us                                  of one byte, any algorithm
 
-        synthesis   1 trial in TIME on BACKEND; seed 1; oldest
+        synthesis   1 trial in TIME on BACKEND kernels, seed 1
+        policy      oldest
         file        m.json (SIZE)
       "
     `);

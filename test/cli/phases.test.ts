@@ -40,7 +40,7 @@ describe("synth with phases", () => {
     const text = await here.run(reduce("torus:16x16", " --chunks 32 -o big.json"));
     expect(text).toMatch(/schedule +128 phases of 32 chunks by themis \(about 8355840 transfers\), verified\n/);
     expect(text).toMatch(
-      /\n +schedule +[\d.]+ ms .* % +dimensions\n +gap +[\d.]+ us is the way of the first and last chunks/,
+      /\n +schedule +[\d.]+ ms .* % +dimensions\n +gap +[\d.]+ us is the time that the first and last chunks take/,
     );
     expect(text).toMatch(/file +big\.json \([\d.]+ KiB\)\n$/);
     const made = await here.json(reduce("torus:16x16", " --chunks 32 -o big.json"));

@@ -111,8 +111,8 @@ describe("banyan synth --algorithm forestcoll", () => {
       / throughput +346\.7 GB\/s +325 GB\/s +1040\/3 GB\/s exactly, with ever more pieces\n/,
       / limit +3\.0986 ms +346\.5 GB\/s +any algorithm: NPU 0 receives 1\.0066 GB through 325 GB\/s, 1\s+us or more/,
       / rate bound +3\.0973 ms +346\.7 GB\/s +100 % +trees, without latencies: NPU 0 receives 1\.0066 GB through 325 GB\/s\n/,
-      / gap +[\d.]+ us is the way of \d+ pieces through trees of height 2, latencies and waiting, which a larger/,
-      / synthesis +[\d.]+ \w+ on \w+; seed 1; one root for all by symmetry\n/,
+      / gap +[\d.]+ us is the time that \d+ pieces take through trees of height 2, latencies and waiting: it/,
+      / synthesis +[\d.]+ \w+ on \w+ kernels, seed 1\n +policy +one root for all by symmetry\n/,
     ]) {
       expect(text).toMatch(line);
     }

@@ -6,16 +6,17 @@ import type { Engine } from "../../src/engine/types.ts";
 import { topologyToJson } from "../../src/export/networks/topology-json.ts";
 import { ncclTestsTable } from "../../src/export/tables/nccl-tests.ts";
 import { readTopology } from "../../src/import/networks/network-formats.ts";
+import { kindOf } from "../../src/kinds/kinds.ts";
 import type { CalibratedClass, CalibrationReport } from "../../src/model/calibration/calibration.ts";
 import type { NamedCollective } from "../../src/model/collective/collective.ts";
 import { collectiveCost, type FittedAlgorithm } from "../../src/model/collective/collective-cost.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { isCalibrated, linkClasses, withFigures } from "../../src/model/topology/link-classes.ts";
 import { type Topology, topologyHash } from "../../src/model/topology/topology.ts";
-import { type CalibrateOptions, calibrate } from "../../src/run/calibrate.ts";
+import { type CalibrateOptions, calibrate, calibrateSchedules } from "../../src/run/calibrate.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
 import { missing, outOfRange, type Refusal, refusalFrom, refused, unexpected } from "../support/refusals.ts";
-import { runs } from "../support/runs.ts";
+import { quick, runs } from "../support/runs.ts";
 import { sharedFiles, sharedText } from "../support/shared-data.ts";
 
 const SIZES = Array.from({ length: 19 }, (_, i) => 2 ** (12 + i));
@@ -219,6 +220,138 @@ describe("calibrate finds what made the times", () => {
   });
 });
 
+/** Networks with the schedules that ran on them; those with one class of links first. */
+const RAN: readonly (readonly [network: string, algorithm: string, collective: NamedCollective])[] = [
+  ["switch:16", "tacos", "allgather"],
+  ["ring:8", "tacos", "allgather"],
+  ["ring:8", "bfb", "allreduce"],
+  ["torus:4x4", "tacos", "allreduce"],
+  ["torus:4x4", "themis", "allreduce"],
+  ["torus:4x4", "forestcoll", "allgather"],
+  ["torus:4x4", "bfb", "reducescatter"],
+  ["torus:4x4", "mcf", "alltoall"],
+  ["torus:2x3x4", "blueconnect", "reducescatter"],
+  ["K(4,4)", "bfb", "allgather"],
+  ["K(4,4)", "forestcoll", "allreduce"],
+  ["mesh:4x4", "tacos", "allgather"],
+  ["mesh:3x3", "multitree", "allreduce"],
+  ["mesh:3x3", "tto", "allreduce"],
+  ["mesh:4x4", "blueconnect", "allreduce"],
+  ["hypercube:3", "rhd", "allreduce"],
+  ["switch:12", "forestcoll", "allgather"],
+  ["switch:8", "direct", "alltoall"],
+  ["switch:8", "bruck", "allgather"],
+  ["switch:8", "dbt", "allreduce"],
+  ["switch:8", "pat", "allgather"],
+  ["switch:6", "rings", "allreduce"],
+  ["mi300x", "forestcoll", "allgather"],
+  ["hgx-h200", "nccl-tree", "allreduce"],
+  ["dgx-a100:1", "multitree", "allgather"],
+  ["C(16,{3,4})", "bfb", "allgather"],
+  ["DC(16,{1,3,5,9})", "expand", "allreduce"],
+  ["Pi(4,20)", "bfb", "allgather"],
+  ["dgx1", "tacos", "allgather"],
+  ["dgx1", "blink", "broadcast"],
+  ["dgx-h100:2", "forestcoll", "allgather"],
+  ["dgx-h100:2", "tacos", "allgather"],
+  ["dgx-h100:2", "blueconnect", "allreduce"],
+  ["dgx-a100:4", "direct", "alltoall"],
+];
+
+describe("calibrateSchedules finds what made the times", () => {
+  const POWERS = [10, 13, 16, 19, 22, 25, 28];
+
+  it.each(quick(RAN, (_, i) => i % 4 === 3))(
+    "of %s with schedules of %s for %s, from noisy times, or says what it cannot know",
+    async (preset, algorithm, collective) => {
+      const network = presetTopology(preset);
+      const { classes } = linkClasses(network);
+      const seed = RAN.findIndex((one) => one[0] === preset && one[1] === algorithm);
+      const drawn = (k: number, values: number): number => random(seed, k).below(values);
+      const figures = classes.map(
+        ({ bytesPerSecond, latencyPs }, k) =>
+          [
+            (bytesPerSecond / 1e9) * (0.3 + 0.1 * drawn(2 * k, 7)),
+            (latencyPs / 1e6 || 0.5) * (0.5 + 0.5 * drawn(2 * k + 1, 9)),
+          ] as const,
+      );
+      const truth = withTruth(network, figures);
+      const rows: { sizeBytes: number; us: number }[] = [];
+      for (const [i, power] of POWERS.entries()) {
+        const asked = { algorithm, collective, sizeBytes: 2 ** power };
+        const { schedule, report } = await synthesize(engine, network, asked, false);
+        // the schedule that ran was made for the network as it is labelled
+        const ran = kindOf(schedule).on(truth).simulate({ pieces: report.schedule.pieces });
+        rows.push({ sizeBytes: 2 ** power, us: noisy((ran?.ps ?? 0) / 1e6, 0.02, 100 + seed, i) });
+      }
+      const log = { name: "log", text: tableOf(collective, network.npuCount, rows) };
+      const { report } = await calibrateSchedules(engine, network, [log], { algorithm, collective });
+      expect(report.errors.worst).toBeLessThan(0.05);
+      let fitted = 0;
+      report.classes.forEach(({ gbps, latencyUs }, k) => {
+        for (const [{ value, error, certainty }, own] of [
+          [gbps, figures[k]?.[0] as number],
+          [latencyUs, figures[k]?.[1] as number],
+        ] as const) {
+          if (certainty !== "fitted") continue;
+          fitted++;
+          expect(Math.abs(value - own)).toBeLessThan(Math.max(4 * (error as number), 0.05 * own));
+        }
+      });
+      if (classes.length === 1) expect(fitted).toBe(2);
+    },
+  );
+
+  it("of hosts with one GPU each, by a library's ring or by any schedule, on networks without boxes", async () => {
+    for (const network of ["switch:8", "ring:8", "torus:2x4", "K(4,4)"].map((name) => presetTopology(name))) {
+      const text = logOf(withTruth(network, [[20, 3]]), { ranks: 8 });
+      const devices = Array.from({ length: 8 }, (_, r) => `#  Rank ${r} Pid 9 on node${r} device 0 [0x07] some GPU\n`);
+      const log = `${devices.join("")}${text}`;
+      const [own] = run(network, [log]).report.classes as [CalibratedClass];
+      expect([own.gbps.value, own.latencyUs.value].map(Math.round)).toEqual([20, 3]);
+      const ours = await calibrateSchedules(engine, network, [{ name: "log", text: log }], { algorithm: "direct" });
+      expect(ours.report).toMatchObject({
+        algorithm: "direct",
+        regimes: [],
+        notes: [expect.stringContaining("direct")],
+      });
+      expect(isCalibrated(ours.topology)).toBe(true);
+    }
+  });
+
+  it("says that one class or the other limits where both explain the times", async () => {
+    const network = presetTopology("dgx-h100:2");
+    const truth = withTruth(network, [
+      [135, 0.5],
+      [50, 1.5],
+    ]);
+    const rows: { sizeBytes: number; us: number }[] = [];
+    for (const power of POWERS) {
+      const { schedule, report } = await synthesize(
+        engine,
+        network,
+        { algorithm: "forestcoll", collective: "allgather", sizeBytes: 2 ** power },
+        false,
+      );
+      const ran = kindOf(schedule).on(truth).simulate({ pieces: report.schedule.pieces });
+      rows.push({ sizeBytes: 2 ** power, us: (ran?.ps ?? 0) / 1e6 });
+    }
+    const log = { name: "log", text: tableOf("allgather", 16, rows) };
+    const { report } = await calibrateSchedules(engine, network, [log], { algorithm: "forestcoll" });
+    expect(report.classes.map(({ gbps }) => gbps.certainty)).toEqual(["either", "either"]);
+    expect(report.errors.worst).toBeLessThan(0.01);
+  });
+
+  it.each<[string, Parameters<typeof calibrateSchedules>[3], Refusal]>([
+    ["ranges of sizes", { algorithm: "tacos", regimes: 2 }, refused("not-together", "regimes", 2)],
+    ["chunks of a library's ring", { algorithm: "ring", chunks: 2 }, refused("not-together", "chunks", 2)],
+  ])("refuses %s", async (_, options, sentence) => {
+    const network = presetTopology("ring:8");
+    const log = { name: "log", text: logOf(network, { ranks: 8 }) };
+    await expect(calibrateSchedules(engine, network, [log], options)).rejects.toEqual(sentence);
+  });
+});
+
 describe("calibrate says what the data do not tell", () => {
   const box = presetTopology("dgx-a100:1");
   const truth = withTruth(box, [[231, 1.7]]);
@@ -253,7 +386,7 @@ describe("calibrate says what the data do not tell", () => {
     ]);
     const [inner, outer] = report.classes as [CalibratedClass, CalibratedClass];
     expect([inner.latencyUs.certainty, outer.latencyUs.certainty]).toEqual(["together", "together"]);
-    expect(inner.latencyUs.because).toContain("told only together with GPU-IB switch 25 GB/s");
+    expect(inner.latencyUs.because).toContain("known only together with GPU-IB switch 25 GB/s");
     expect(inner.latencyUs.value).toBeCloseTo(1, 2);
     expect(outer.latencyUs.value).toBeCloseTo(5, 2);
     expect(inner.gbps).toMatchObject({ certainty: "kept", because: "limits none of the measurements" });

@@ -8,13 +8,15 @@ import type {
   CalibrationErrors,
   CalibrationReport,
 } from "../../model/calibration/calibration.ts";
-import { FITTED_ALGORITHMS } from "../../model/collective/collective-cost.ts";
+import { FITTED_ALGORITHMS, isFitted } from "../../model/collective/collective-cost.ts";
 import { formatSize, parseSize } from "../../model/numbers/units.ts";
 import { count, significant } from "../../report/amounts.ts";
-import { type Options, optionValue, placeOf, textOf, wordOf } from "../../request/option-table.ts";
+import { type Options, optionValue, placeOf, requestOf, textOf } from "../../request/option-table.ts";
 import { namedCollective } from "../../request/values.ts";
-import { type CalibrateOptions, calibrate } from "../../run/calibrate.ts";
+import { type CalibrateSchedulesOptions, calibrateSchedules } from "../../run/calibrate.ts";
+import { AUTO, algorithmNamed } from "../../synthesize/catalog.ts";
 import { type Context, outJson, outLines } from "../context.ts";
+import { withEngine } from "../engine.ts";
 import { nameOf, readText } from "../files/input-file.ts";
 import { outputFile } from "../files/output-file.ts";
 import { networkOf } from "../network.ts";
@@ -27,9 +29,13 @@ const MOST_POINTS = 24;
 /** Of them, those with the greatest errors. */
 const WORST_POINTS = 8;
 
-function optionsOf(options: Options): CalibrateOptions {
+/** Returns the algorithm that ran: a library's, or one of ours. */
+const ranAs = (name: string): string =>
+  isFitted(name) || name === AUTO ? name : algorithmNamed(name, [...FITTED_ALGORITHMS, AUTO]).name;
+
+function optionsOf(options: Options): CalibrateSchedulesOptions {
   const collective = textOf(options, "collective");
-  const algorithm = wordOf(options, "algorithm", FITTED_ALGORITHMS);
+  const algorithm = textOf(options, "algorithm");
   const platform = textOf(options, "platform");
   const regimes = optionValue(options, "regimes");
   const size = textOf(options, "size");
@@ -37,10 +43,11 @@ function optionsOf(options: Options): CalibrateOptions {
     throw new InputError(optionName("sizeBytes"), "--regimes 2 or more beside it", size).as("not-alone");
   return {
     ...(collective !== undefined && { collective: namedCollective(collective) }),
-    ...(algorithm !== undefined && { algorithm }),
+    ...(algorithm !== undefined && { algorithm: ranAs(algorithm) }),
     ...(platform !== undefined && { platform }),
     ...(regimes !== undefined && { regimes }),
     ...(size !== undefined && { sizeBytes: parseSize(size) }),
+    ...requestOf(options, ["chunks", "policy", "seed", "switching"]),
   };
 }
 
@@ -55,7 +62,12 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     name: nameOf(log),
     text: readText(log, "LOG"),
   }));
-  const { report, topology: fitted } = calibrate(topology, logs, asked);
+  const onProgress = (done: number, total: number): void =>
+    context.progress({ what: "synthesizing", done, total, unit: "sizes" });
+  const { signal } = context;
+  const { report, topology: fitted } = await withEngine(context, (engine) =>
+    calibrateSchedules(engine, topology, logs, { ...asked, signal, onProgress }),
+  );
   output?.write(
     (function* () {
       yield* topologyJsonParts(fitted);
@@ -81,7 +93,8 @@ const errorsText = ({ mean, median, worst, explained }: CalibrationErrors): stri
 function figureText({ value, error, certainty }: FittedFigure, unit: string): string {
   const number = significant(value);
   if (certainty === "kept") return `${number} ${unit}, as before`;
-  return error === null ? `${number} ${unit}` : `${number} +- ${significant(error, 2)} ${unit}`;
+  const text = error === null ? `${number} ${unit}` : `${number} +- ${significant(error, 2)} ${unit}`;
+  return certainty === "either" ? `${text}, or another` : text;
 }
 
 /** Returns what calls cost by themselves, which is no part of a network. */
@@ -162,7 +175,7 @@ const classCells = ({ name, links, before, gbps, latencyUs }: CalibratedClass): 
   figureText(latencyUs, "us"),
 ];
 
-/** Returns why figures are as before, or told only with others. */
+/** Returns why figures are as before, known only together with others, or one of several that fit. */
 const reasons = ({ name, gbps, latencyUs }: CalibratedClass): string[] =>
   [["bandwidth", gbps.because] as const, ["latency", latencyUs.because] as const].flatMap(([what, because]) =>
     because === "" ? [] : [`${what} of ${name}: ${because}`],

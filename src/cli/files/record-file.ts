@@ -25,7 +25,7 @@ export interface Recorded {
 /** Writes and compares records once something was judged; the record is made of what is correct only. */
 export type Recording = (correct: boolean, make: () => VerificationRecord | ProgramRecord) => Recorded;
 
-/** The first so many differences are shown; --json has all. */
+/** The first few differences are shown; --json has all. */
 const SHOWN = 20;
 
 /** Returns what --record and --record-of ask for. Call it before long work, so that it does not end in a surprise. Throws InputError. */

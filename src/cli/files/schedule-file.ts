@@ -44,7 +44,7 @@ export async function sendsAsked({ options }: Pick<Context, "options">): Promise
 }
 
 /**
- * Returns the schedule of a JSON, .bys or CSV file, told by its content, for the network of --topology where that is given; a
+ * Returns the schedule of a JSON, .bys or CSV file, recognized by its content, for the network of --topology where that is given; a
  * JSON file may be of trees, of phases, of several collectives at once, or a list of sends, which --collective and its kin
  * complete. Throws InputError.
  */

@@ -27,7 +27,7 @@ export interface ProgramFile {
 const READABLE =
   "a schedule (Banyan's JSON or .bys, or sends as CSV under the header step,src,dst,chunk,op) or a program (MSCCL XML, its first element <algo>, or an MSCCL++ plan in JSON)";
 
-/** The first so many violations are shown; --json has more. */
+/** The first few violations are shown; --json has more. */
 const SHOWN = 20;
 
 /** Returns the text of a file that is no .bys; null for one. Throws InputError. */

@@ -88,20 +88,21 @@ function detailLines(
   return chainTable(rows, style, "of bound");
 }
 
-/** Returns how a schedule was made, what there is to know, and its file. */
+/** Returns how a schedule was made, what there is to know, and its file; `details`: by which policy too. */
 export function closingLines(
-  { notes = [], schedule, synthesis, solver, deterministic }: Omit<Report, "collective">,
-  fileBytes?: number,
+  { notes = [], schedule, synthesis, solver, deterministic, repaired }: Omit<Report, "collective">,
+  { fileBytes, details = false }: { readonly fileBytes?: number | undefined; readonly details?: boolean } = {},
 ): string[] {
   const { trials, seed, ms, backend, threads, policy } = synthesis;
-  const where = `${backend}${threads > 1 ? `, ${count(threads, "thread")}` : ""}`;
+  const where = `${backend} kernels${threads > 1 ? `, ${count(threads, "thread")}` : ""}`;
   const tried = schedule.kind === "steps" || schedule.kind === "slots" ? `${count(trials, "trial")} in ` : "";
   const size = fileBytes === undefined ? "" : ` (${roundedSize(fileBytes)})`;
   return [
-    label("synthesis", `${tried}${timeText(ms * 1000)} on ${where}; seed ${seed}; ${policy}`),
+    label("synthesis", `${tried}${timeText(ms * 1000)} on ${where}, seed ${seed}`),
+    ...(details || repaired !== undefined ? [label("policy", policy)] : []),
     ...(solver === undefined ? [] : solverLines(solver).map((line) => `  ${line}`)),
     ...(solver !== undefined && !deterministic
-      ? [label("note", "the limit on time decided: another run may give another schedule")]
+      ? [label("note", "the time limit decided: another run may give another schedule")]
       : []),
     ...notes.map((note) => label("note", note)),
     ...(schedule.file === null ? [] : [label("file", `${schedule.file}${size}`)]),

@@ -6,7 +6,7 @@ import { linkCount, type Topology } from "../../model/topology/topology.ts";
 import { significant } from "../../report/amounts.ts";
 import { labelled } from "./text.ts";
 
-/** The diameter is shown where finding it visits so many links at most. */
+/** The diameter is shown where finding it visits this many links at most. */
 const MOST_VISITS = 1e7;
 
 /**

@@ -37,6 +37,6 @@ export function jointReportLines(
     "",
     ...chainLines(report, style, details),
     "",
-    ...closingLines(report, fileBytes),
+    ...closingLines(report, { fileBytes, details }),
   ];
 }

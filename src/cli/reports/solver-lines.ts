@@ -13,7 +13,7 @@ const STATUS: Readonly<Record<SolverStage["status"], string>> = {
   skipped: "not needed",
 };
 
-/** Stages beyond so many are summed up. */
+/** Stages beyond this many are summed up. */
 const MOST_LISTED = 6;
 
 /** Returns one solve in words: "routing: 1,204 columns, 866 rows, solved in 0.3 s (17 nodes)". */

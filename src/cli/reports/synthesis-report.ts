@@ -83,5 +83,5 @@ export function synthesisReport(
     const left = `NPUs send ${percent(traffic.sentByNpus)} and links carry ${percent(traffic.ofAllLinks)} of this traffic, at the same rates`;
     lines.push(label("multicast", `where switches duplicate and reduce, ${left}`));
   }
-  return [...lines, ...closingLines(report, fileBytes)];
+  return [...lines, ...closingLines(report, { fileBytes, details })];
 }

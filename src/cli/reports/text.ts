@@ -68,7 +68,7 @@ export const labelledTable = (rows: readonly (readonly string[])[], align: reado
 /** Returns a line of a report: a label, then the text. */
 export const labelled = (label: string, text: string): string => `${label.padEnd(LABEL_WIDTH)}${text}`;
 
-/** Returns a text in lines of at most so many columns, broken between words. */
+/** Returns a text in lines of at most this many columns, broken between words. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   let [line, taken] = ["", 0];

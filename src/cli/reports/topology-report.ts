@@ -17,7 +17,7 @@ import { bandwidthText, describeGraph } from "./direct-report.ts";
 import type { Style } from "./style.ts";
 import { aligned, labelled } from "./text.ts";
 
-/** Networks of up to so many nodes are shown whole; of larger ones the first few nodes. */
+/** Networks of up to this many nodes are shown whole; of larger ones the first few nodes. */
 const ALL_NODES = 40;
 const FIRST_NODES = 12;
 const MOST_NEIGHBOURS = 16;

@@ -11,7 +11,7 @@ import { type Context, outJson, outRows } from "../context.ts";
 import type { Recorded, Recording } from "../files/record-file.ts";
 import { version } from "../version.ts";
 
-/** The first so many violations are shown; --json has more. */
+/** The first few violations are shown; --json has more. */
 const SHOWN = 20;
 
 export { KEPT };

@@ -13,7 +13,7 @@ export const INSIDE = "inside";
 export const DOCS = "docs";
 const NOT_FOUND = "no such file";
 
-/** A file of the user's; read anew for each request. */
+/** A file of the user's; read again for each request. */
 export interface OfferedFile {
   readonly name: string;
   /** Bytes, so that a browser sees where not all of them came. Throws as `open` does. */

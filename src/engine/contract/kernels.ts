@@ -75,7 +75,7 @@ export interface SpreadProblem {
   readonly policy: Pick<MatchPolicy, "seed" | "choice" | "window" | "lateLimit">;
   /** Threads that share the work, >= 1; the answer does not depend on it. Only native kernels use more than one. */
   readonly threads: number;
-  /** Room for so many slots. */
+  /** Room for this many slots. */
   readonly maxSlots: number;
   /**
    * [maps * npus] a group of maps of the network onto itself, the first the identity: where each takes every NPU; null: none.
@@ -85,7 +85,7 @@ export interface SpreadProblem {
   readonly maps: Int32Array | null;
 }
 
-/** Returns how many maps of so many NPUs a column has. */
+/** Returns how many maps of this many NPUs a column has. */
 export const mapCountOf = (maps: Int32Array | null, npuCount: number): number =>
   maps === null ? 0 : maps.length / npuCount;
 
@@ -192,11 +192,11 @@ export interface PackProblem {
   readonly scheduled: boolean;
   /** 0 .. 2^32 - 1 */
   readonly seed: number;
-  /** At most so many times, the deepest trees and some others are taken out and packed anew; 0: never. */
+  /** At most this many times, the deepest trees and some others are taken out and repacked; 0: never. */
   readonly repairs: number;
   /** Repairs end when no tree is higher than this. */
   readonly enoughHeight: number;
-  /** Room for so many trees, and for so many links of all their edges. */
+  /** Room for this many trees, and for this many links of all their edges. */
   readonly maxTrees: number;
   readonly maxLinks: number;
 }
@@ -282,7 +282,7 @@ export interface BalanceProblem {
   readonly wantsShares: number;
   /** Threads that share the work, >= 1; the answer does not depend on it. Only native kernels use more than one. */
   readonly threads: number;
-  /** Room for so many steps, at most 65535, and rows: `balanceRows` tells how many are enough, and fewer are too few. */
+  /** Room for this many steps, at most 65535, and rows: `balanceRows` tells how many are enough, and fewer are too few. */
   readonly maxSteps: number;
   readonly maxRows: number;
 }

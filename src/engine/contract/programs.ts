@@ -60,7 +60,7 @@ export interface MilpProblem extends LpProblem {
 export interface MilpOptions {
   /** Stops after so long; never without it. */
   readonly timeLimitMs?: number;
-  /** Stops after so many nodes of the search tree; a limit that does not depend on the machine. */
+  /** Stops after this many nodes of the search tree; a limit that does not depend on the machine. */
   readonly nodeLimit?: number;
   /** Stops once bound - objective is at most this; 0 without it. */
   readonly absoluteGap?: number;

@@ -5,7 +5,7 @@ import type { MilpProgress } from "../contract/programs.ts";
  * ends. Over ordinary memory where there is no shared one and both are the same thread.
  */
 export interface Board {
-  /** [4]: cancelled, started, times that progress was told, 1 + the place of the latest point. */
+  /** [4]: cancelled, started, times that progress was reported, 1 + the place of the latest point. */
   readonly control: Int32Array;
   /** [4]: the latest progress. */
   readonly progress: Float64Array;
@@ -18,7 +18,7 @@ const STARTED = 1;
 const TOLD = 2;
 const LATEST = 3;
 
-/** Returns a board for points of so many numbers. */
+/** Returns a board for points of this many numbers. */
 export function newBoard(length: number): Board {
   const bytes = (count: number) =>
     typeof SharedArrayBuffer === "undefined" ? new ArrayBuffer(count) : new SharedArrayBuffer(count);

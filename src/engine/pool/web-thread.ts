@@ -30,7 +30,7 @@ export class ThreadLost extends InternalError {
   }
 }
 
-/** Returns a worker that has been told what it works with. */
+/** Returns a worker that knows what it works with. */
 export function webThread(worker: Worker, { backend, module }: Kernels): WebThread {
   const thread: WebThread = {
     onReady: () => {},
@@ -45,7 +45,7 @@ export function webThread(worker: Worker, { backend, module }: Kernels): WebThre
   };
   worker.onmessageerror = () => thread.onDeath("its answer could not be read");
   worker.onerror = (event) => {
-    // It is told to who waits for the task; the page's console need not have it too.
+    // Whoever waits for the task hears of it; the page's console need not have it too.
     event.preventDefault();
     thread.onDeath(event.message ?? "");
   };

@@ -336,7 +336,7 @@ interface Stretch {
   readonly turns: number;
 }
 
-/** Lines nearer than this cannot be told apart, pixels. */
+/** Lines nearer than this cannot be distinguished, pixels. */
 const SAME = 2;
 const DASH = 9;
 

@@ -7,7 +7,7 @@ import { at, escaped, framed, label, type Picture, type PictureOptions, short } 
 
 const MOST_CELLS = 1000;
 const MOST_PAIRS = 40_000;
-/** Up to so many nodes every cell says its figure when pointed at. */
+/** Up to this many nodes every cell says its figure when pointed at. */
 const MOST_POINTED = 72;
 const MOST_NAMES = 40;
 /** Colours that cells of large maps share. */

@@ -19,7 +19,7 @@ interface Cut {
   readonly direction: "in" | "out";
 }
 
-/** Reports list so many nodes of a cut, and no more. */
+/** Reports list this many nodes of a cut, and no more. */
 const MOST_SHOWN = 4096;
 
 /** Returns the cut that proves a bound as node numbers; null where something else proves it. */

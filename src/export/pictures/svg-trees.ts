@@ -14,7 +14,7 @@ interface TreesPictureOptions {
 }
 
 const DEFAULT_MOST = 12;
-/** Up to so many nodes trees are drawn where the nodes of the network stand. */
+/** Up to this many nodes trees are drawn where the nodes of the network stand. */
 const MOST_ON_NETWORK = 144;
 /** Width of all trees of a row together. */
 const ROW = 1080;

@@ -104,7 +104,7 @@ BUFFERS = {"i": Buffer.input, "o": Buffer.output, "s": "scratch", "t": "arrived"
 
 
 def place(text, shift):
-    """Returns rank, buffer and first chunk of a place like 1o5, so many ranks further."""
+    """Returns rank, buffer and first chunk of a place like 1o5, this many ranks further."""
     at = next(k for k, letter in enumerate(text) if letter in BUFFERS)
     rank, letter, index = int(text[:at]), text[at], int(text[at + 1 :])
     if letter in "${blocked}":

@@ -204,7 +204,7 @@ def channel(text, rank, shift):
 
 
 def chunks(text, rank, shift, first, size):
-    """Returns so many chunks of a rank from a place like o5 on, so many blocks further; \`first\` is added."""
+    """Returns this many chunks of a rank from a place like o5 on, this many blocks further; \`first\` is added."""
     index = int(text[1:])
     if text[0] in "${blocked}":
         index = (index + shift * CHUNKS) % (RANKS * CHUNKS)

@@ -14,7 +14,7 @@ export interface PythonSubject {
   readonly ranks: number;
   /** Chunks to a block, the unit of a buffer: the whole of it, or what one rank contributes or gets. */
   readonly chunksPerBlock: number;
-  /** Every piece is a multiple of so many chunks, which the schedule sends one after the other. */
+  /** Every piece is a multiple of this many chunks, which the schedule sends one after the other. */
   readonly parts: number;
   /** "allgather among 8 ranks (ring:8) in 7 rounds" */
   readonly title: string;
@@ -95,7 +95,7 @@ export function* pythonTables(
   const placed = (placement: Placement): string => placementText(collective, placement, chunksPerBlock);
   yield `# Rank r is the r-th of these NPUs.\nNPUS = [${names.join(", ")}]\n`;
   yield `RANKS = ${ranks}\nROOT = ${collective.rootRank}\nREDUCES = ${collective.reduces ? "True" : "False"}\n`;
-  yield "# Buffers are blocks, of equal size, one after the other; a block is cut into so many units.\n";
+  yield "# Buffers are blocks, of equal size, one after the other; a block is cut into this many units.\n";
   yield `UNITS_PER_BLOCK = ${chunksPerBlock / parts}\n`;
   yield "# For each block the units of its pieces; pieces are numbered through all blocks.\n";
   yield `PIECES = ${piecesText(pieces, pieces.chunks, parts)}\n`;

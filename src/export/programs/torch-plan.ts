@@ -4,7 +4,7 @@
  */
 export const PLAN_TEXT = `
 
-RUN_BYTES = 1 << 19  # neighbouring pieces of so many bytes go by themselves, smaller ones together
+RUN_BYTES = 1 << 19  # neighbouring pieces of this many bytes go by themselves, smaller ones together
 SMALL_BYTES = 1 << 17  # on CPUs, where messages would have fewer bytes on average, data goes fewer ways
 
 
@@ -35,7 +35,7 @@ class Message:
 
 
 def edge(unit, units, count):
-    """Returns where one of the units of a block of so many elements begins: the first ones get one more where they must."""
+    """Returns where one of the units of a block of this many elements begins: the first ones get one more where they must."""
     return unit * (count // units) + min(unit, count % units)
 
 
@@ -67,7 +67,7 @@ def merged(moves):
 
 
 class Plan:
-    """What a rank does for blocks of so many elements, its pieces cut in parts that follow each other a round apart."""
+    """What a rank does for blocks of this many elements, its pieces cut in parts that follow each other a round apart."""
 
     def __init__(self, rank, count, itemsize, parts, pieces):
         self.sizes, begins, self.blocks = cut(count, parts, pieces)

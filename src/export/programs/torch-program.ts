@@ -12,7 +12,7 @@ import {
 import { PLAN_TEXT } from "./torch-plan.ts";
 import { TIMES_TEXT } from "./torch-times.ts";
 
-/** Above so many transfers every rank would spend its time on reading them. */
+/** Above this many transfers every rank would spend its time on reading them. */
 const MOST_TRANSFERS = 1e6;
 
 /**
@@ -27,7 +27,7 @@ export function* torchProgram(schedule: StepSchedule): Generator<string> {
   const subject = pythonSubject(schedule, MOST_TRANSFERS);
   yield heading(subject);
   yield* pythonTables(subject);
-  yield `# The schedule sends pieces in so many parts, one after the other. On a CPU they are sent whole.\nPARTS = ${subject.parts}\n`;
+  yield `# The schedule sends pieces in this many parts, one after the other. On a CPU they are sent whole.\nPARTS = ${subject.parts}\n`;
   const few = fewPieces(subject.pieces);
   if (few === null) yield "# Small data goes the same ways.\nFEW = PIECES\n";
   else {
@@ -262,7 +262,7 @@ ${indented(body, 8)}${root}
         return not odd and all(output_at.get(block) == at for block, at in starts if -count < at < y.numel())
 
     def plan(self, count, x):
-        """Returns what this rank does for blocks of so many elements; made once for each size."""
+        """Returns what this rank does for blocks of this many elements; made once for each size."""
         size = count * x.element_size()
         parts = self.parts
         if parts is None:

@@ -51,7 +51,7 @@ def seconds(calls, iterations, warmup, device):
 
 
 def fixed(value, width):
-    """Returns a number in so many characters, as nccl-tests write it."""
+    """Returns a number in this many characters, as nccl-tests write it."""
     texts = [f"{value:.{digits}f}" for digits in (2, 1, 0)] + [f"{value:.1e}"]
     return next((text for text in texts if len(text) <= width), texts[-1]).rjust(width)
 

@@ -23,7 +23,7 @@ const LISTED_CHUNKS = 10_000;
 
 /**
  * Yields the text that every `banyan-schedule` (version 1) begins with, up to the comma after its routes: JSON files whole,
- * .bys files as their header. What is told is written as JSON under its keys.
+ * .bys files as their header. What it says is written as JSON under its keys.
  *
  * All routes are written, used or not, so route ids stay what they were. Links stand by name where all names differ, else
  * by number; `share` is one text where it is the same on all links of the route, else a list. A chunk's `origin` is the NPU

@@ -14,7 +14,7 @@ export interface AstraBackend {
   readonly early?: true;
 }
 
-/** A full mesh of so many NPUs has a million links. */
+/** A full mesh of this many NPUs has a million links. */
 const MOST_FULL_MESH = 1024;
 
 /**

@@ -65,7 +65,7 @@ function linesOf({ collective, ranks, rows }: PredictedRun): Line[] {
     });
 }
 
-/** Returns a number in so many characters, as nccl-tests write it: with two, one or no decimals, else with an exponent. */
+/** Returns a number in this many characters, as nccl-tests write it: with two, one or no decimals, else with an exponent. */
 export function fixedWidth(value: number, width: number): string {
   const fits = [2, 1, 0].map((digits) => value.toFixed(digits)).find((text) => text.length <= width);
   const text = fits ?? exponential(value, width >= 7 ? 1 : 0);

@@ -40,7 +40,7 @@ export function looksLikeMscclTools(value: unknown): boolean {
 
 /**
  * Returns the network of a msccl-tools topology, `{name, links, switches}`, or of an algorithm file with one. `links`
- * [destination][source] counts chunks a round: a link of so many units, each the options' NVLink rate (else 25 GB/s).
+ * [destination][source] counts chunks a round: a link of this many units, each the options' NVLink rate (else 25 GB/s).
  * `switches`, limits on what ranks together send and receive, become a switch with a port for each rank.
  *
  * TACCL's algorithm files have `node_links` and `node_invbws` (us for 1 MiB) for a node instead, `copies` of it, and

@@ -112,7 +112,7 @@ export function readLogicalDims(value: unknown, fileName: string, options: Topol
   );
 }
 
-/** A format of networks, told by its content: by the text, or where that is JSON by its value. */
+/** A format of networks, recognized by its content: by the text, or where that is JSON by its value. */
 interface NetworkFormat<Content> {
   readonly name: string;
   readonly description: string;
@@ -313,7 +313,7 @@ export function refuseOptions(options: TopologyOptions, place: string, taken: re
 }
 
 /**
- * Returns the network in a text whose format is told by its content; of a schedule, the network it is for. Throws InputError
+ * Returns the network in a text whose format is recognized by its content; of a schedule, the network it is for. Throws InputError
  * where it is in no known format, and for options that mean nothing to its format.
  */
 export function readTopology(text: string, fileName: string, options: TopologyOptions = {}): Topology {

@@ -138,7 +138,7 @@ function refuseLegacy(gpus: readonly unknown[], at: Place): void {
   if (old.length === 0 || gpu.input_chunks !== undefined) return;
   throw new InputError(
     at("gpus[0]"),
-    "a plan in the format of MSCCL++ 0.8 and later (compile the algorithm anew with its mscclpp.language of today)",
+    "a plan in the format of MSCCL++ 0.8 and later (recompile the algorithm with today's mscclpp.language)",
     `${old[0]}, as the format had it until 0.7`,
   );
 }
@@ -431,7 +431,7 @@ interface Cut {
   readonly finer: number;
   /** Bytes that a chunk of the file is taken to have where there are pipelines. */
   readonly chunkBytes: number;
-  /** Pipelines begin again at the start of a scratch chunk after so many bytes; 0: they do not. */
+  /** Pipelines begin again at the start of a scratch chunk after this many bytes; 0: they do not. */
   readonly wrapBytes: number;
 }
 
@@ -526,7 +526,7 @@ const cells = ({ moves, channels, semaphores }: PlanOperation): number =>
   channels.length +
   semaphores.length;
 
-/** Returns how often a pipeline runs for chunks of so many bytes. */
+/** Returns how often a pipeline runs for chunks of this many bytes. */
 const iterationsOf = ({ chunks, unitBytes }: PlanPipeline, chunkBytes: number): number =>
   Math.ceil((chunks * chunkBytes) / unitBytes);
 

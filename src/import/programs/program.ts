@@ -25,7 +25,7 @@ export function looksLikeProgram(text: string): boolean {
   return /^\ufeff?\s*\{/.test(text) && text.includes('"gpus"') && text.includes('"threadblocks"');
 }
 
-/** Returns the program in a text whose format is told by its content. Throws InputError. */
+/** Returns the program in a text whose format is recognized by its content. Throws InputError. */
 export function readProgram(text: string, fileName: string): Program {
   if (looksLikeMscclXml(text)) return readMscclXml(text, fileName);
   if (/^\ufeff?\s*[{[]/.test(text)) {
@@ -385,7 +385,7 @@ function numberOf(
   throw new InputError(attributePlace(element, name, fileName), range, text);
 }
 
-/** Returns so many times a bound in bytes, null where there is none. Beyond exact integers it is as good as no bound: 2^53 - 1. */
+/** Returns this many times a bound in bytes, null where there is none. Beyond exact integers it is as good as no bound: 2^53 - 1. */
 function bytesOf(element: XmlElement, name: string, times: number, fileName: string): number | null {
   if (!element.attributes.has(name)) return null;
   return Math.min(times * numberOf(element, name, fileName, [0, 2 ** 63]), Number.MAX_SAFE_INTEGER);

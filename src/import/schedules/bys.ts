@@ -218,7 +218,7 @@ function checkEnd(source: ByteSource, fileName: string, end: BysBlock, blocks: n
 }
 
 interface ReadBysOptions extends ReadScheduleOptions {
-  /** Blocks of arrival logs of about so many bytes are kept in memory; 1 GiB without it. */
+  /** Blocks of arrival logs of about this many bytes are kept in memory; 1 GiB without it. */
   readonly cacheBytes?: number;
 }
 

@@ -63,7 +63,7 @@ export function looksLikeScclAlgorithm(value: unknown): boolean {
  * Returns the schedule in an algorithm file of msccl-tools or TACCL, on the file's own network: its sends (address of the
  * chunk, source, destination, further numbers ignored) in the order of its steps, each as early as its data is there, the
  * sends before it on its links are through. The collective, which must move
- * chunks without adding, is told by the chunks' places, and has `sizeBytes` (else 1 MiB for each chunk of a rank). Throws
+ * chunks without adding, is found by the chunks' places, and has `sizeBytes` (else 1 MiB for each chunk of a rank). Throws
  * InputError with the place. O(sends log sends).
  */
 export function readScclAlgorithm(

@@ -8,7 +8,7 @@ export interface Yaml {
   readonly at: (container: object, key: string | number) => string;
 }
 
-/** Longer texts are refused: the parser takes some seconds for so many characters, and a kilobyte for each value. */
+/** Longer texts are refused: the parser takes some seconds for this many characters, and a kilobyte for each value. */
 const MAX_CHARACTERS = 2 * 2 ** 20;
 const MAX_DEPTH = 32;
 const MAX_ALIASES = 100;

@@ -132,7 +132,7 @@ export interface WireLimits {
 export interface Channels {
   /** Returns how often a pair is in use. */
   uses(channel: number, pair: number): number;
-  /** Returns whether both ranks have so many peers to spare, or the pair already. */
+  /** Returns whether both ranks have this many peers to spare, or the pair already. */
   hasRoom(channel: number, pair: number, sends?: number, receives?: number): boolean;
   use(channel: number, pair: number): void;
   /** Returns whether a block could receive through one pair and send through the other. */

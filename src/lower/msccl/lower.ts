@@ -20,9 +20,9 @@ export interface MscclLowering {
   readonly runtime: MscclRuntime["name"];
   /** In place, out of place, or right for either call. */
   readonly placement: CallPlacement;
-  /** Every chunk is cut into so many, each with thread blocks and channels of its own; 1 without it. */
+  /** Every chunk is cut into this many, each with thread blocks and channels of its own; 1 without it. */
   readonly instances?: number;
-  /** Thread blocks of a GPU at most, if trees can do with so many: a block to a multiprocessor. 100 without it. */
+  /** Thread blocks of a GPU at most, if trees can do with this many: a block to a multiprocessor. 100 without it. */
   readonly threadBlocks?: number;
   /**
    * Into how many parts that follow each other a tree's data is cut, if trees have as many copies or share blocks, or a run of a
@@ -44,7 +44,7 @@ export interface MscclLowering {
 
 /** Thread blocks of a GPU all run at the same time, one to a multiprocessor: 108 an A100 has, 132 an H100. */
 const USUAL_BLOCKS = 100;
-/** Above so many, blocks of steps are joined, for a model's own kernels want some multiprocessors. */
+/** Above this many, blocks of steps are joined, for a model's own kernels want some multiprocessors. */
 const ENOUGH_BLOCKS = 64;
 const MOST_INSTANCES = 128;
 /**

@@ -53,7 +53,7 @@ export interface Parts {
 export interface Pace {
   /** Chunks of a part at most. */
   readonly mostChunks: number;
-  /** Every chunk is cut into so many, which are of one run. */
+  /** Every chunk is cut into this many, which are of one run. */
   readonly finer: number;
   /** All contributions come before all sums, unless lanes have one part; else a part goes down as soon as it is up. */
   readonly sumsLast: boolean;

@@ -204,7 +204,7 @@ function numbered({ chunk }: Moves, least: (move: number) => number): Units {
   return { count: inOrder.length, of: Int32Array.from(chunk, (_, move) => number.get(least(move)) as number) };
 }
 
-/** Returns the slice of each move where units are dealt to so many: in turns, or in runs of units that follow each other. */
+/** Returns the slice of each move where units are dealt to this many: in turns, or in runs of units that follow each other. */
 export function dealt({ count, of }: Units, slices: number, inTurns: boolean): Int32Array {
   return inTurns ? of.map((unit) => unit % slices) : of.map((unit) => Math.floor((unit * slices) / count));
 }

@@ -41,7 +41,7 @@ export const NOP: PlanOp = { op: "nop", via: "local", channels: [], parts: [] };
 interface Writing {
   readonly ops: PlanOp[];
   dirty: boolean;
-  /** It was told of data, or changed data, that it has not told of yet. */
+  /** It heard of data, or changed data, that it has not announced yet. */
   news: boolean;
   /** Channels that were signalled or waited on since. */
   readonly touched: Set<string>;
@@ -108,7 +108,7 @@ function haveMet(writing: Writing): void {
   writing.touched.clear();
 }
 
-/** Returns a list in pieces of at most so many. */
+/** Returns a list in pieces of at most this many. */
 export function pieces<T>(list: readonly T[], most: number): T[][] {
   return Array.from({ length: Math.ceil(list.length / most) }, (_, k) => list.slice(k * most, (k + 1) * most));
 }

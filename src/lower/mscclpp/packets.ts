@@ -354,7 +354,7 @@ function unpack(slice: Slice): void {
   }
 }
 
-/** Returns operations whose plain places in scratch are behind so many places. */
+/** Returns operations whose plain places in scratch are behind this many places. */
 function settled(ops: readonly PlanOp[], before: number): PlanOp[] {
   const put = (at: number): number =>
     at !== NOWHERE && bufferOf(at) === PARTIAL ? place(SCRATCH, before + indexOf(at)) : at;

@@ -234,7 +234,7 @@ function sum(
 const WAVE = 4;
 /** Thread blocks over several boxes, where it is not said: waves that fill rails and switches at the same time. */
 export const BLOCKS_OVER_BOXES = 16;
-/** What comes from other boxes is stored in so many turns at most: a thread block has room for few operations. */
+/** What comes from other boxes is stored in this many turns at most: a thread block has room for few operations. */
 const MOST_ARRIVALS = 6;
 
 type SharePlace = (of: number, block: number, where: "start" | "end", rank: number) => number;

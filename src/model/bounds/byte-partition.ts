@@ -268,7 +268,7 @@ export interface Raisable {
  * an NPU of part A be the first with the whole sum, at time t. By t every other part has sent something on its way to A: n - 1
  * departures, one for each. Later, every other part is completed by a delivery that ends at t or later, so by none of those,
  * which had to end before they were passed on: n - 1 more. Sums outside the parts merge departures of different parts on
- * their way, but not before they have left; the deliveries are told apart by where they end, and were turned around in time
+ * their way, but not before they have left; the deliveries are distinguished by where they end, and were turned around in time
  * by who sends them: with time reversed, the argument counts what leaves where it counted what enters. So it is departures
  * that count where switches in none of the parts add, deliveries where they duplicate, and either where they do neither.
  * Parts without a member of a group only pass its chunks on.

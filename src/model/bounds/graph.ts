@@ -65,7 +65,7 @@ export function slotGraph({ topology, routes, slotPs, entering, leaving }: Route
 }
 
 /**
- * Returns whether so many transfers can end by a time over the NPU's own routes, in or out; `release` as for `capacityOf`.
+ * Returns whether this many transfers can end by a time over the NPU's own routes, in or out; `release` as for `capacityOf`.
  * For views whose routes are direct. O(routes of the NPU).
  */
 export function fitsAtNpu(

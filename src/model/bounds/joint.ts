@@ -15,13 +15,13 @@ import { cutWitness } from "./route-cuts.ts";
 import { crossingBandwidth, crossingRoutes, markSet, type Ports, portsOf, type Sides, sidesOf } from "./sides.ts";
 import type { Bound, Witness } from "./witness.ts";
 
-/** A weight for each size of chunks is tried for so many different routes over a border. */
+/** A weight for each size of chunks is tried for this many different routes over a border. */
 const MOST_WEIGHTS = 4;
 /** So many different collectives, those of most bytes, are bounded by themselves as well. */
 const MOST_ALONE = 200;
 /** Array cells that a cut costs for each size of chunks: sums of large integers. */
 const COST_OF_SIZE = 30;
-/** More parts of a demand are told by kind. */
+/** More parts of a demand are summed up by kind. */
 const MOST_PARTS = 8;
 
 /** What the cuts of several tenants share. Demands are listed by different collective: equal ones add up. */

@@ -81,7 +81,7 @@ export function lagsOf(topology: Topology, part: Int32Array, visitLinks: VisitLi
 }
 
 /**
- * Returns the least time T in picoseconds by which so many bytes can have crossed a border: a link carries its bandwidth times
+ * Returns the least time T in picoseconds by which this many bytes can have crossed a border: a link carries its bandwidth times
  * T - lag and no more, for what crosses it is neither sent before 0 nor there after T. Exact; null where no link is left.
  */
 export function leastTime(bytes: Rational, lags: Lags): Rational | null {

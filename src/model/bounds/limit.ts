@@ -189,7 +189,7 @@ function npuBandwidths({ npuCount, linkSource, linkTarget, linkBytesPerSecond }:
   return { into, outOf };
 }
 
-/** Returns the bytes of so many chunks as "1.0066 GB". */
+/** Returns the bytes of this many chunks as "1.0066 GB". */
 const bytesText = (chunks: number, chunkBytes: Rational): string =>
   roundedBytes(Number((BigInt(chunks) * chunkBytes.num) / chunkBytes.den));
 
@@ -200,7 +200,7 @@ export function roundedBytes(bytes: number): string {
   return `${Number((bytes / scale).toPrecision(5))} ${unit}`;
 }
 
-/** Up to so many dimensions all sets of them are tried; beyond, the slowest first, by prefixes. */
+/** Up to this many dimensions all sets of them are tried; beyond, the slowest first, by prefixes. */
 const MOST_DIMENSIONS = 12;
 
 /** Returns the sets of dimensions whose loads are looked at. */

@@ -193,7 +193,7 @@ export function tryRoutePartition(best: Best, view: RouteView, collective: Colle
   }
 }
 
-/** Returns whether so many transfers can end by a time over the routes between parts, each of which has its link for itself. */
+/** Returns whether this many transfers can end by a time over the routes between parts, each of which has its link for itself. */
 function fitsBetween(view: RouteView, { part }: Partition, transfers: number, time: number): boolean {
   const { routes, pacePs, leadPs } = view;
   const { source, target } = routes;

@@ -19,7 +19,7 @@ export type Witness =
       readonly demand: string;
       /** How many chunks they are; of several collectives all together. */
       readonly chunks?: number;
-      /** Where they are told as bytes: exact, "1073741824" or "1/3". */
+      /** Where they are given as bytes: exact, "1073741824" or "1/3". */
       readonly bytes?: string;
       /** Nothing can cross before it has come from this NPU over the fastest routes. */
       readonly from?: number;
@@ -178,7 +178,7 @@ export function noWay(
   );
 }
 
-/** Returns what `work` returns; an infeasibility that it finds in reversed time is told the right way around. */
+/** Returns what `work` returns; an infeasibility that it finds in reversed time is described the right way around. */
 export function inReversedTime<T>(topology: Topology, work: () => T): T {
   try {
     return work();

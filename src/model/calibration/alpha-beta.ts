@@ -4,15 +4,18 @@ import { nonNegativeLeastSquares, ownLength, residual, squares } from "../number
 import { PS_PER_US } from "../numbers/units.ts";
 import type { LinkClass } from "../topology/link-classes.ts";
 
-/** What is known of a figure. `together`: only told with others, of which it keeps its share. */
-type Certainty = "fitted" | "together" | "kept";
+/**
+ * What is known of a figure. `together`: known only together with others, of which it keeps its share; `either`: another value
+ * fits as well, where other figures change too; `kept`: the data do not say, so it is as before.
+ */
+type Certainty = "fitted" | "together" | "either" | "kept";
 
 export interface FittedFigure {
   readonly value: number;
   /** One standard error; null where nothing tells it. */
   readonly error: number | null;
   readonly certainty: Certainty;
-  /** Why it is kept, in words. */
+  /** Why it is not simply fitted, in words. */
   readonly because: string;
 }
 
@@ -81,7 +84,8 @@ function attempt(setups: readonly FitSetup[], classes: readonly LinkClass[], bot
 
 /** Returns whether no other class would limit a setup more than the one that does. */
 const isConsistent = ({ bottleneck, usPerByte }: Attempt, setups: readonly FitSetup[]): boolean =>
-  setups.every(({ terms }, s) => {
+  setups.every(({ terms, pathOf }, s) => {
+    if (pathOf !== undefined) return true;
     const limit = bottleneck[s];
     const most = limit < 0 ? 0 : terms.load[limit] * (usPerByte[limit] as number);
     return terms.load.every((load, index) => load * (usPerByte[index] as number) <= most * (1 + LITTLE));
@@ -89,6 +93,7 @@ const isConsistent = ({ bottleneck, usPerByte }: Attempt, setups: readonly FitSe
 
 /** Returns other choices of what limits: another class for one setup, or for all that a class limits. */
 function* otherChoices(setups: readonly FitSetup[], bottleneck: Int32Array): Generator<Int32Array> {
+  if (setups.every(({ pathOf }) => pathOf !== undefined)) return;
   const limiting = [...new Set(bottleneck)].sort((a, b) => b - a);
   const classCount = setups[0]?.terms.load.length ?? 0;
   for (let other = 0; other < classCount; other++) {
@@ -139,8 +144,10 @@ function reportOf(
 ): AlphaBetaFit {
   const { unknowns, columns, values, kept, rest } = solved;
   const crossed = classes.map((_, index) => setups.some(({ terms }) => terms.hops[index] > 0));
-  const unused = (index: number): string =>
-    crossed[index] ? "limits none of the measurements" : "none of the measurements crosses it";
+  const off = setups.some(({ pathOf }) => pathOf !== undefined)
+    ? "on the critical path of none of these schedules"
+    : "none of the measurements crosses it";
+  const unused = (index: number): string => (crossed[index] ? "limits none of the measurements" : off);
   const latencyUs = classes.map(
     (one, index): FittedFigure => ({
       value: one.latencyPs / PS_PER_US,
@@ -185,7 +192,7 @@ function reportOf(
   return { latencyUs, bytesPerUs: rates, callUs, fittedUs, bottleneck, squares: squares(rest) };
 }
 
-/** Returns whether a latency was told by itself. */
+/** Returns whether a latency is known by itself. */
 function shared(
   group: readonly number[],
   index: number,
@@ -193,12 +200,14 @@ function shared(
 ): Pick<FittedFigure, "certainty" | "because"> {
   const others = group.filter((other) => other !== index).map((other) => classes[other].name);
   if (others.length === 0) return { certainty: "fitted", because: "" };
-  return { certainty: "together", because: `told only together with ${others.join(", ")}, in proportion to before` };
+  return { certainty: "together", because: `known only together with ${others.join(", ")}, in proportion to before` };
 }
 
 /** Measured times of one setup: a collective among some ranks. */
 export interface FitSetup {
   readonly terms: CostTerms;
+  /** The terms are those of one path, whose loads follow each other: the log that it is of. Without it the class that takes longest limits. */
+  readonly pathOf?: number;
   /** [points] */
   readonly sizeBytes: Float64Array;
   /** [points] */
@@ -217,12 +226,12 @@ interface Unknown {
 }
 
 /** Times are not repeated better than this, however well a line fits. */
-const LEAST_NOISE = 1e-3;
+export const LEAST_NOISE = 1e-3;
 /** What they are repeated to where a line goes through all points, so that nothing tells. */
 const UNKNOWN_NOISE = 0.05;
 /** Student's t at 95 % for 1, 2, ... spare points, as a multiple of that for many. */
 const FEW_POINTS = [6.48, 2.2, 1.62, 1.42, 1.31, 1.25, 1.21, 1.18, 1.15, 1.14];
-/** A figure with a greater standard error, as part of it, is not told. */
+/** A figure with a greater standard error, as part of it, is not taken for known. */
 const MOST_UNCERTAIN = 0.5;
 /** A figure that makes up less of every time, as it was before, does not show. */
 const LEAST_SHARE = 0.05;
@@ -272,9 +281,9 @@ function latencyGroups(setups: readonly FitSetup[], classCount: number): number[
 /** Returns the column of an unknown over all points, each as a part of the measured time. */
 function columnOf(unknown: Unknown, setups: readonly FitSetup[], bottleneck: Int32Array): Float64Array {
   const rows: number[] = [];
-  setups.forEach(({ terms, sizeBytes, timeUs }, s) => {
+  setups.forEach(({ terms, sizeBytes, timeUs, pathOf }, s) => {
     const fixed = unknown.parts.reduce((sum, part, k) => sum + part * terms.hops[unknown.classes[k]], 0);
-    const limits = bottleneck[s] === unknown.classes[0];
+    const limits = pathOf !== undefined || bottleneck[s] === unknown.classes[0];
     sizeBytes.forEach((size, i) => {
       const us = { latency: fixed, bandwidth: limits ? size * terms.load[unknown.classes[0]] : 0, call: 1 }[
         unknown.kind
@@ -287,8 +296,11 @@ function columnOf(unknown: Unknown, setups: readonly FitSetup[], bottleneck: Int
 
 /** Returns whether setups tell what a call costs by itself: a constant does not depend on the hops of the groups. */
 function tellsCall(setups: readonly FitSetup[], groups: readonly (readonly number[])[]): boolean {
-  const columns = groups.map(([first]) => Float64Array.from(setups, ({ terms }) => terms.hops[first as number]));
-  columns.push(new Float64Array(setups.length).fill(1));
+  // paths of one log differ by size, which tells too little
+  const logs = new Set<number>();
+  const own = setups.filter(({ pathOf }) => pathOf === undefined || (!logs.has(pathOf) && logs.add(pathOf)));
+  const columns = groups.map(([first]) => Float64Array.from(own, ({ terms }) => terms.hops[first as number]));
+  columns.push(new Float64Array(own.length).fill(1));
   return columns.every((_, j) => ownLength(columns, j) > 0);
 }
 
@@ -336,7 +348,7 @@ function standardError({ unknowns, columns, kept, rest }: Solved, j: number): nu
   return (noise * (FEW_POINTS[spare - 1] ?? 1)) / own;
 }
 
-/** Keeps the unknown that is told least, again and again, until all others are told. */
+/** Keeps the least certain unknown as it was, again and again, until all others are certain enough. */
 function solveWhatIsTold(unknowns: readonly Unknown[], columns: readonly Float64Array[]): Solved {
   const kept = new Map<Unknown, string>();
   for (;;) {
@@ -354,13 +366,13 @@ function solveWhatIsTold(unknowns: readonly Unknown[], columns: readonly Float64
   }
 }
 
-/** Returns why an unknown is not told. */
+/** Returns why an unknown stays as it was. */
 function reasonOf(solved: Solved, j: number): string {
   const { kind, before } = solved.unknowns[j] as Unknown;
   const share = (solved.columns[j] as Float64Array).reduce((most, part) => Math.max(most, part), 0) * before;
   if (kind !== "call" && share < LEAST_SHARE)
     return `no sizes so ${kind === "latency" ? "small" : "large"} that it shows`;
-  if (standardError(solved, j) === Number.POSITIVE_INFINITY) return "not told apart from the others";
+  if (standardError(solved, j) === Number.POSITIVE_INFINITY) return "cannot be told apart from the others";
   return solved.values[j] > 0
     ? "its standard error is above half of it"
     : "fits best as 0, which no link has (small sizes may have run otherwise)";
@@ -368,12 +380,16 @@ function reasonOf(solved: Solved, j: number): string {
 
 /**
  * Returns the unknowns: a factor for each group of latencies, us per byte for each class that limits a setup, and us of a call
- * where numbers of ranks or boxes differ so that it can be told from latencies.
+ * where numbers of ranks or boxes differ so that it can be told apart from latencies.
  */
 function unknownsOf(setups: readonly FitSetup[], classes: readonly LinkClass[], bottleneck: Int32Array): Unknown[] {
   const groups = latencyGroups(setups, classes.length);
   const call: Unknown = { kind: "call", classes: [], parts: [], before: 0 };
-  const limiting = [...new Set(bottleneck)].filter((index) => index >= 0).sort((a, b) => a - b);
+  const limiting = classes.flatMap((_, index) =>
+    setups.some(({ terms, pathOf }, s) => (pathOf !== undefined ? terms.load[index] > 0 : bottleneck[s] === index))
+      ? [index]
+      : [],
+  );
   return [
     ...limiting.map(
       (index): Unknown => ({ kind: "bandwidth", classes: [index], parts: [], before: 1 / bytesPerUs(classes[index]) }),
@@ -435,7 +451,7 @@ function lineOf(
 }
 
 /**
- * Returns the split of the sizes into so many ranges, of two sizes at least, that lines of their own fit best: least sum of the
+ * Returns the split of the sizes into this many ranges, of two sizes at least, that lines of their own fit best: least sum of the
  * squares of relative errors, by dynamic programming; of equal splits the earliest. There are at least two sizes for each range.
  * O(sizes^2 points).
  */

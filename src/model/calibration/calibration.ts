@@ -1,5 +1,4 @@
 import type { NamedCollective } from "../collective/collective.ts";
-import type { FittedAlgorithm } from "../collective/collective-cost.ts";
 import type { FittedFigure } from "./alpha-beta.ts";
 
 export interface CalibratedPoint {
@@ -33,7 +32,8 @@ export interface CalibratedClass {
 export interface CalibrationReport {
   readonly schema: "banyan/calibration@1";
   readonly topology: string;
-  readonly algorithm: FittedAlgorithm;
+  /** ring, tree or nvls as a library runs them, or the algorithm whose schedules were simulated. */
+  readonly algorithm: string;
   readonly classes: readonly CalibratedClass[];
   /**
    * us that every call costs by itself, such as a launch: no part of a network. null where the logs do not tell it from

@@ -14,6 +14,9 @@ import type { NamedCollective } from "./collective.ts";
 export const FITTED_ALGORITHMS = ["ring", "tree", "nvls"] as const;
 export type FittedAlgorithm = (typeof FITTED_ALGORITHMS)[number];
 
+export const isFitted = (algorithm: string): algorithm is FittedAlgorithm =>
+  FITTED_ALGORITHMS.some((name) => name === algorithm);
+
 /** Time of a collective: the sum over classes of hops x latency, and size x load of the bottleneck / its bandwidth. */
 export interface CostTerms {
   /** [classes] links of the class that follow each other on the longest way of a message. */
@@ -26,7 +29,7 @@ export interface CostRequest {
   readonly algorithm: FittedAlgorithm;
   readonly collective: NamedCollective;
   readonly ranks: number;
-  /** Boxes that the ranks are in; null: as few as hold them. */
+  /** Boxes that the ranks are in; null: as few as hold them. A network without boxes may have any number of hosts. */
   readonly hosts: number | null;
   /** For errors. */
   readonly source: string;
@@ -35,8 +38,14 @@ export interface CostRequest {
 /** Which NPUs took part: [boxes][GPUs of the box]. */
 type Placed = readonly (readonly number[])[];
 
-/** Returns the ranks in boxes (NodeTraits.group; without any one box is all), the same number in each. Throws InputError. */
-function placedRanks(topology: Topology, { ranks, hosts, source }: CostRequest): Placed {
+/**
+ * Returns the ranks in boxes (NodeTraits.group), the same number in each; where no NPU is in a box the first ranks, however many
+ * hosts they are on. Throws InputError.
+ */
+export function placedRanks(
+  topology: Topology,
+  { ranks, hosts, source }: Pick<CostRequest, "ranks" | "hosts" | "source">,
+): Placed {
   const boxes = new Map<string, number[]>();
   for (let npu = 0; npu < topology.npuCount; npu++) {
     const group = topology.nodeTraits[npu]?.group ?? "";
@@ -44,11 +53,13 @@ function placedRanks(topology: Topology, { ranks, hosts, source }: CostRequest):
   }
   const all = [...boxes.values()];
   const size = all.reduce((least, { length }) => Math.min(least, length), Number.POSITIVE_INFINITY);
-  const used = hosts ?? Math.ceil(ranks / size);
+  const isBoxed = boxes.size > 1 || !boxes.has("");
+  const used = (isBoxed ? hosts : null) ?? Math.ceil(ranks / size);
   const perBox = ranks / used;
   if (ranks < 2 || used > all.length || !Number.isInteger(perBox) || perBox > size) {
     const received = `${ranks} ranks on ${hosts ?? "some"} hosts`;
-    const has = `${all.length} box${all.length === 1 ? "" : "es"} of ${size} GPU${size === 1 ? "" : "s"}`;
+    const of = `${size} GPU${size === 1 ? "" : "s"}`;
+    const has = isBoxed ? `${all.length} box${all.length === 1 ? "" : "es"} of ${of}` : of;
     throw new InputError(source, `ranks that ${topology.name} has (${has})`, received);
   }
   return all.slice(0, used).map((members) => members.slice(0, perBox));

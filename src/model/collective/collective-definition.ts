@@ -39,7 +39,7 @@ const DEFINITIONS: Readonly<Record<NamedCollective, Definition>> = {
 
 /**
  * Returns why a collective is not the one that its kind names, in a phrase; null where it is. What a
- * kind says is worked out anew, by other means than `collective` makes it: how many chunks of which size, whether they are
+ * kind says is worked out again, by other means than `collective` makes it: how many chunks of which size, whether they are
  * summed, and for each chunk who has it and who wants it. Chunks stand block by block (`collective`); those of an all-reduce
  * are all alike, so any number of them makes one, and `chunksPerNpu` is what each NPU's share has of them, rounded down, or 1.
  *

@@ -168,7 +168,7 @@ export function collective(request: CollectiveRequest): Collective {
   };
 }
 
-/** Returns the same collective with its data in so many chunks per NPU. Throws InputError for a custom one. O(NPUs). */
+/** Returns the same collective with its data in this many chunks per NPU. Throws InputError for a custom one. O(NPUs). */
 export function withChunks(whole: Collective, chunksPerNpu: number): Collective {
   const { kind, groupMembers, groupSize, groupCount, sizeBytes, rootRank } = whole;
   if (kind === "custom") throw new InputError("the collective", "one whose chunks are equal parts", kind);

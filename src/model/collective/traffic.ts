@@ -11,7 +11,7 @@ export interface Traffic {
 
 /**
  * Returns the traffic of a collective; null where it reduces, or a chunk has several holders or goes to several NPUs. An
- * all-to-all is told by its groups, not chunk by chunk: O(NPUs) for it, O(chunks + NPUs) for a table.
+ * all-to-all is described by its groups, not chunk by chunk: O(NPUs) for it, O(chunks + NPUs) for a table.
  */
 export function trafficOf(collective: Collective, npuCount: number): Traffic | null {
   if (collective.kind === "alltoall") return groupTraffic(collective, npuCount);

@@ -68,7 +68,7 @@ export function commCollective(topology: Topology, collective: Collective, { for
   ]);
 }
 
-/** From so many transfers on a schedule is kept as arrival logs. */
+/** From this many transfers on a schedule is kept as arrival logs. */
 const FROM_TRANSFERS = 4e6;
 
 /** Returns whether a collective among all NPUs, in order of id, is large and its links alike, so that arrival logs are to hold it. */

@@ -58,7 +58,7 @@ export function stepLoads({ steps, step, arc, from, to }: CommSchedule): Float64
   return most;
 }
 
-/** Returns the times of steps whose busiest arcs carry so many shards each. */
+/** Returns the times of steps whose busiest arcs carry this many shards each. */
 export function timesOfLoads(graph: Digraph, loads: readonly Rational[]): CommTimes {
   let sum = rational(0);
   for (const load of loads) sum = rational(sum.num * load.den + load.num * sum.den, sum.den * load.den);

@@ -27,7 +27,7 @@ export function arcSources({ nodes, offset, target }: Digraph): Int32Array {
   return source;
 }
 
-/** Returns the graph in which so many nodes have these targets each, in order. Targets are not checked. O(arcs). */
+/** Returns the graph in which this many nodes have these targets each, in order. Targets are not checked. O(arcs). */
 export function digraph(
   nodes: number,
   targetsOf: (node: number) => readonly number[],

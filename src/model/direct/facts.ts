@@ -35,7 +35,7 @@ export interface DirectLink {
 
 /**
  * Returns the facts of a collective of `sizeBytes` made of these passes (one, or the two of an all-reduce, of which the longer
- * one is told) on a graph of equal links. O(arcs log arcs).
+ * one is given) on a graph of equal links. O(arcs log arcs).
  */
 export function directFacts(
   graph: Digraph,

@@ -151,7 +151,7 @@ export const OVERHEAD_PARTS = 64;
 
 /**
  * Returns about how long messages issued in order take where serialisation occupies links and latency does not. Every message is
- * charged a part of the latency besides (1/64, as pieces of trees are, unless told), so that ever more chunks do not always gain.
+ * charged a part of the latency besides (1/64, as pieces of trees are, unless asked otherwise), so that ever more chunks do not always gain.
  * No schedule is made: this chooses numbers of chunks and orders. O(message hops).
  */
 export function issuedPs(
@@ -226,7 +226,7 @@ interface ArrivalTable {
   raise(chunk: number, npu: number, ps: number): void;
 }
 
-/** A table has at most so many cells per message, or so few, else pairs of chunk and NPU are hashed. */
+/** A table has at most this many cells per message, or so few, else pairs of chunk and NPU are hashed. */
 const CELLS_PER_MESSAGE = 8;
 const FEW_CELLS = 2 ** 20;
 

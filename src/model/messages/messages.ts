@@ -13,7 +13,7 @@ export interface Messages {
   add(chunk: number, source: number, target: number, reduce: boolean): void;
 }
 
-/** A schedule of so many takes about 2.5 GB while it is made. */
+/** A schedule of this many takes about 2.5 GB while it is made. */
 const MOST = 5e7;
 const FIRST = 1024;
 

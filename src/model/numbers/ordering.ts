@@ -1,4 +1,4 @@
-/** Up to so many different times, each is counted; beyond, digits are. */
+/** Up to this many different times, each is counted; beyond, digits are. */
 const MOST_TIMES = 32_768;
 /** Power of two above MOST_TIMES: places of the hash table. */
 const PLACES = 131_072;

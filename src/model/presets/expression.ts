@@ -32,7 +32,7 @@ const LONGEST = 500;
 const TIME_UNITS = new Set(["ps", "ns", "us", "µs", "ms", "s"]);
 
 /**
- * Returns bandwidths and latencies of a list such as `200,100,50GB/s,0.5us`: told apart by unit; a number without a unit
+ * Returns bandwidths and latencies of a list such as `200,100,50GB/s,0.5us`: distinguished by unit; a number without a unit
  * takes the unit of the next one that has it. Throws InputError.
  */
 function figures(list: string, text: string): { bandwidths: number[]; latencies: number[] } {

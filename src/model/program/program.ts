@@ -29,7 +29,7 @@ export const WAIT_INSTRUCTION = 0;
 /** It takes one from an event's count, and waits until there is one (`waitOn`: event). */
 export const WAIT_EVENT = 1;
 /**
- * It waits until so many thread blocks of the rank as the barrier counts have come to it (`waitOn`: barrier). The instruction
+ * It waits until this many thread blocks of the rank as the barrier counts have come to it (`waitOn`: barrier). The instruction
  * is a `nop` of its block before and after that (MSCCL++: DeviceSyncer.sync; its DSL drops nops beside barriers).
  */
 export const WAIT_BARRIER = 2;

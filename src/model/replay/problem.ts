@@ -1,6 +1,6 @@
 /**
  * A replay as columns of numbers: what a simulator asks of a kernel. Times are exact integers, in any unit, held in doubles.
- * The C twin is BanyanReplay in native/abi.h; what a replay does is told at `simulateSchedule` (src/simulate/steps/replay.ts).
+ * The C twin is BanyanReplay in native/abi.h; what a replay does is described at `simulateSchedule` (src/simulate/steps/replay.ts).
  */
 
 /**

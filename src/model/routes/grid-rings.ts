@@ -15,7 +15,7 @@ export interface GridCycles {
 const MOST_NPUS = 512;
 /** Slots of links that an NPU has, counted in one direction of each dimension. */
 const MOST_SLOTS = 16;
-/** Squares looked at, and NPUs passed when cycles are numbered anew: well below a second. */
+/** Squares looked at, and NPUs passed when cycles are renumbered: well below a second. */
 const BUDGET = 1e7;
 
 const known = new WeakMap<Topology, GridCycles | null>();

@@ -10,11 +10,11 @@ export interface RingDecomposition {
   readonly rings: readonly Int32Array[];
   /** Of each ring. */
   readonly bytesPerSecond: number;
-  /** No more rings of this bandwidth than so many are possible, for a cut or an exhausted search says so. */
+  /** No more rings of this bandwidth than this many are possible, for a cut or an exhausted search says so. */
   readonly bound: number;
 }
 
-/** Steps of the search for a certain number of rings, 2 to 4 s; looking at so many sets of NPUs counts as one. */
+/** Steps of the search for a certain number of rings, 2 to 4 s; looking at this many sets of NPUs counts as one. */
 const BUDGET = 8_000_000;
 const SETS_A_STEP = 8;
 
@@ -89,7 +89,7 @@ export function leastCut(npus: number, slots: Int32Array): number {
 }
 
 /**
- * Returns so many rings, `step` 2: in pairs of a ring and its reverse; null where there are none, "gave up" where the budget ended
+ * Returns this many rings, `step` 2: in pairs of a ring and its reverse; null where there are none, "gave up" where the budget ended
  * before that was clear. Rings leave NPU 0 in the order of the NPUs they go to, for which of them is the first makes no difference.
  */
 function search({ npus, slots }: RingSlots, count: number, step: 1 | 2): Int32Array[] | null | "gave up" {
@@ -255,7 +255,7 @@ function throughSwitch(ring: Int32Array, from: number, to: number): number[] {
 
 /**
  * Returns a ring for each exit ([exits] its number) so that no two exits are followed by the same place in theirs and rings are used
- * as equally as can be found: depth-first, for each number of uses of a ring so many steps. Ring 0 for all always does.
+ * as equally as can be found: depth-first, for each number of uses of a ring this many steps. Ring 0 for all always does.
  */
 function ringsAtExits({ exits, rings }: Boxes): Int32Array {
   const next = rings.map((ring) => exits.map((exit) => at(ring, ring.indexOf(exit) + 1)));

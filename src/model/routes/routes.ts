@@ -56,7 +56,7 @@ export function serializationPs(bytes: Rational, bytesPerSecond: number, shareNu
   return divide(multiply(bytes, rational(PS_PER_SECOND)), perSecond);
 }
 
-/** The first so many classes of equal links are found by comparing, which is faster than making a key of text. */
+/** So many of the first classes of equal links are found by comparing, which is faster than making a key of text. */
 const COMPARED_CLASSES = 8;
 
 /** Returns a function that rounds `serializationPs` up, working it out once per bandwidth and share. */

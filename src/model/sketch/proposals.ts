@@ -79,7 +79,7 @@ function boxesOf(topology: Topology): number {
   return 1;
 }
 
-/** Returns whether no link joins two blocks of so many NPUs, while links or switches join the NPUs of each. */
+/** Returns whether no link joins two blocks of this many NPUs, while links or switches join the NPUs of each. */
 function areBoxes(topology: Topology, size: number): boolean {
   const { linkSource, linkTarget, npuCount } = topology;
   const linked = new Uint8Array(npuCount / size);

@@ -76,7 +76,7 @@ export const slotMakespanPs = ({ slots, slotPs, passes }: SlotSchedule): number 
 /** Returns the routes into each NPU, ascending: port p of NPU v is items[offset[v] + p]. O(routes). */
 export const portsOf = (routes: RouteSet, npuCount: number): Grouped => groupedBy(routes.target, npuCount);
 
-/** Returns the bytes that a slot takes in the ports of an NPU with so many ports. */
+/** Returns the bytes that a slot takes in the ports of an NPU with this many ports. */
 export const portBytes = (ports: number): number => (ports + 7) >>> 3;
 
 /**

@@ -30,7 +30,7 @@ const TIME_DIGITS = 11;
 const LINK_TEXT = 140;
 const NODE_TEXT = 50;
 const CHUNK_TEXT = 8;
-/** Below so many transfers nobody asks whether the network is symmetric: the file is small. */
+/** Below this many transfers nobody asks whether the network is symmetric: the file is small. */
 const SYMMETRY_FROM = 1e7;
 
 /** Returns the fewest transfers of a collective: one per chunk and NPU that wants it. */
@@ -57,7 +57,7 @@ const rowText = (chunks: number, routes: number, timeDigits: number): number =>
 const headerBytes = (topology: Topology, chunkCount: number): number =>
   linkCount(topology) * LINK_TEXT + topology.nodeNames.length * NODE_TEXT + chunkCount * CHUNK_TEXT;
 
-/** Returns what a step schedule of so many transfers takes. */
+/** Returns what a step schedule of this many transfers takes. */
 export function stepsEstimate(topology: Topology, { chunkCount }: Demand, transfers: number): Estimate {
   const header = headerBytes(topology, chunkCount);
   return {

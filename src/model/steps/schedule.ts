@@ -46,7 +46,7 @@ export const makespanOf = (schedule: Schedule): number =>
 
 /**
  * Returns the schedule transfer by transfer: itself, its arrival logs expanded to about 20 bytes a transfer, its trees with
- * each copy's part in so many pieces (`report.schedule.pieces` has the best number), or the messages of its phases. Throws as
+ * each copy's part in this many pieces (`report.schedule.pieces` has the best number), or the messages of its phases. Throws as
  * stepsOfTrees and stepsOfPhases do.
  */
 export const stepsOf = (schedule: AnySchedule, pieces = 1): StepSchedule => {

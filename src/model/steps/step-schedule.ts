@@ -41,7 +41,7 @@ export function makespanPs(schedule: StepSchedule): number {
   return last;
 }
 
-/** Returns a schedule of so many rows, all zeros (copies), in the narrowest columns. */
+/** Returns a schedule of this many rows, all zeros (copies), in the narrowest columns. */
 export function emptyRows(topology: Topology, collective: Collective, routes: RouteSet, count: number): StepSchedule {
   return {
     topology,

@@ -9,9 +9,9 @@ import { groupedBy } from "../graph/graph.ts";
 const MOST_LANDMARKS = 16;
 /** So many classes of NPUs are tried as landmarks, the smallest first. */
 const MOST_CLASSES = 4;
-/** Above so many placed landmarks the search for permutations gives up; a cube needs 320, one of four dimensions about 6,000. */
+/** Above this many placed landmarks the search for permutations gives up; a cube needs 320, one of four dimensions about 6,000. */
 const MOST_NODES = 10_000;
-/** Above so many maps the search gives up; a cube has 48, one of four dimensions 384. */
+/** Above this many maps the search gives up; a cube has 48, one of four dimensions 384. */
 const MOST_MAPS = 400;
 /** Classes whose permutations have more distances and routes to check, all together, are left out; 1e8 take a second. */
 const MOST_CHECKS = 1e8;

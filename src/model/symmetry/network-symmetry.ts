@@ -98,7 +98,7 @@ function commute(a: Int32Array, b: Int32Array): boolean {
   return true;
 }
 
-/** Above so many candidates the search for a group gives up. */
+/** Above this many candidates the search for a group gives up. */
 const MOST_CANDIDATES = 512;
 
 const product = (sizes: readonly number[]): number => sizes.reduce((all, size) => all * size, 1);

@@ -11,7 +11,7 @@ import type { Topology } from "../topology/topology.ts";
  * x0, x1, ...; translating by an NPU adds its coordinates, each modulo its size. Z_n is [n], the binary cube [2, 2, ...].
  */
 
-/** Above so many candidates the search for a group gives up. */
+/** Above this many candidates the search for a group gives up. */
 const MOST_CANDIDATES = 4096;
 
 /** Returns where a translation by the coordinates of `by` takes `npu`. O(dimensions). */
@@ -108,7 +108,7 @@ export function factorsOf(n: number): { readonly divisors: readonly number[]; re
   return { divisors, primes };
 }
 
-/** Yields the ways to write n as an ordered product of so many of its divisors above 1. */
+/** Yields the ways to write n as an ordered product of this many of its divisors above 1. */
 export function* factorizations(n: number, factors: number, divisors: readonly number[]): Generator<readonly number[]> {
   if (factors === 1) {
     yield [n];
@@ -227,7 +227,7 @@ function translationOfPorts(columns: PortColumns, npuCount: number, sizes: reado
   return { ports, portsAt };
 }
 
-/** Above so many bytes of logs with reordered ports, those kept are dropped. */
+/** Above this many bytes of logs with reordered ports, those kept are dropped. */
 const MOST_BYTES = 1 << 26;
 
 /** The arrival log of NPU 0 and the translations that give those of the others. */

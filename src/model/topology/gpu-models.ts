@@ -5,7 +5,7 @@ import { closest, unknownName } from "./closest.ts";
 /** How GPUs of a model are joined where nothing but their number is known. */
 type BoardWiring = "switch" | "mesh" | "cube-mesh";
 
-/** A board with so many GPUs; `linksPerPair` is for a mesh. */
+/** A board with this many GPUs; `linksPerPair` is for a mesh. */
 export interface GpuBoard {
   readonly gpus: number | "any";
   readonly wiring: BoardWiring;
@@ -155,7 +155,7 @@ export function gpuModel(name: string, place: Place = optionName("gpu")): GpuMod
   throw unknownName(place, name, names, { list: "gpus", meant: closest(name, names) });
 }
 
-/** Returns the wiring of a board with so many of the GPUs, null where none is known. */
+/** Returns the wiring of a board with this many of the GPUs, null where none is known. */
 export const boardOf = (model: GpuModel, gpus: number): GpuBoard | null =>
   model.boards.find((board) => board.gpus === gpus) ?? model.boards.find((board) => board.gpus === "any") ?? null;
 

@@ -22,7 +22,7 @@ function numberWritten(text: string, count: number): number | undefined {
 }
 
 /**
- * Returns a builder of the network `name`, with room for so many links before its columns must grow. NPUs keep their
+ * Returns a builder of the network `name`, with room for this many links before its columns must grow. NPUs keep their
  * declared order and become nodes 0 .. npuCount - 1, switches follow in declared order; links keep their declared order.
  * Repeated names, self-loops, unknown nodes and figures that are not whole numbers in range throw InputError. O(nodes +
  * links) in all.

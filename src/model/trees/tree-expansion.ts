@@ -2,7 +2,7 @@ import { InputError, InternalError } from "../../base/errors.ts";
 import { groupElements, type NetworkMap } from "../symmetry/network-maps.ts";
 import { type Forest, groupOrder, type TreeFlow, treeCount } from "./tree-flow.ts";
 
-/** Above so many links of all edges trees are not written out. */
+/** Above this many links of all edges trees are not written out. */
 const MOST_LINKS = 2 ** 28;
 
 /**

@@ -99,7 +99,7 @@ export const listedTrees = ({ forests }: Pick<TreeFlow, "forests">): number =>
 export const groupOrder = (symmetry: NetworkSymmetry | null): number =>
   symmetry === null ? 1 : symmetry.sizes.reduce((product, size) => product * size, 1);
 
-/** Returns the copies of all trees of a forest, images included: into so many equal parts it cuts the data. */
+/** Returns the copies of all trees of a forest, images included: into this many equal parts it cuts the data. */
 export function copiesOf(forest: Forest, symmetry: NetworkSymmetry | null): bigint {
   let sum = 0n;
   for (const copies of forest.copies) sum += BigInt(copies);

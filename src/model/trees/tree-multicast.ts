@@ -224,3 +224,25 @@ export function fittingBandwidth(loads: readonly bigint[], usable: Float64Array)
 /** Returns the data per second of a forest without symmetry: all its copies times the bandwidth of one. */
 export const rateOfForest = (forest: Forest): Rational =>
   multiply(rational(copiesOf(forest, null)), forest.copyBytesPerSecond);
+
+/**
+ * Returns a function that puts a sound flow on a network of other figures: copies get the part more or less bandwidth that the
+ * narrowest link allows them. O(links of all edges) once, then O(links).
+ */
+export function onOtherFigures(flow: TreeFlow): (topology: Topology) => TreeFlow {
+  const { copies } = trafficOf(flow, flow.inNetwork === true);
+  const loads = flow.concurrent
+    ? copies.map(() => copies.reduce((sum, other) => sum.map((load, link) => load + other[link])))
+    : copies;
+  const fitting = ({ linkBytesPerSecond }: Topology) => loads.map((load) => fittingBandwidth(load, linkBytesPerSecond));
+  const before = fitting(flow.topology);
+  return (topology) => {
+    const now = fitting(topology);
+    const forests = flow.forests.map((forest, f): Forest => {
+      const [own, old] = [now[f], before[f]];
+      if (!own || !old) return forest;
+      return { ...forest, copyBytesPerSecond: multiply(forest.copyBytesPerSecond, divide(own, old)) };
+    });
+    return { ...flow, topology, forests };
+  };
+}

@@ -10,7 +10,7 @@ import { expandTrees } from "./tree-expansion.ts";
 import { copiesOf, demandForwarding, type Forest, type TreeFlow, treeCount } from "./tree-flow.ts";
 import { checkPieces, chunkSerial, dataBytesOf, type Pace, paceOf } from "./tree-times.ts";
 
-/** Above so many transfers, or chunks, trees are not written out. */
+/** Above this many transfers, or chunks, trees are not written out. */
 const MOST_TRANSFERS = 1e7;
 
 /** Returns how many transfers the steps of a flow are: one for each chunk and edge. */
@@ -229,7 +229,7 @@ export interface EdgeTimes {
   readonly offsetPs: Float64Array;
 }
 
-/** Returns the times of a forest whose copies are cut into so many pieces. O(links of all edges). */
+/** Returns the times of a forest whose copies are cut into this many pieces. O(links of all edges). */
 export function edgeTimes(flow: TreeFlow, forest: Forest, pieces: number): EdgeTimes {
   const { topology, collective } = flow;
   const { linkSource, linkTarget, linkLatencyPs, nodeNames } = topology;
@@ -395,7 +395,7 @@ function copiesPerRoot({ root, copies }: Forest, npus: number): Float64Array {
   return sum;
 }
 
-/** Returns the flow's collective with so many equal chunks. */
+/** Returns the flow's collective with this many equal chunks. */
 function cut(flow: TreeFlow, chunkCount: number, copies: Float64Array): Collective {
   const { kind, groupMembers, groupSize, rootRank, sizeBytes } = flow.collective;
   const request = { groups: [groupMembers], sizeBytes, rootRank };

@@ -65,7 +65,7 @@ export const dataBytesOf = ({ collective }: TreeFlow): Rational =>
   multiply(collective.chunkBytes, rational(collective.chunkCount));
 
 /**
- * Returns how long one chunk occupies an edge of a tree of so many copies, when each copy's part of `bytes` is cut into so
+ * Returns how long one chunk occupies an edge of a tree of this many copies, when each copy's part of `bytes` is cut into so
  * many pieces: picoseconds, rounded up.
  */
 export function chunkSerial(

@@ -13,7 +13,7 @@ import { contender } from "./chunk-trials.ts";
 
 const DEFAULT_BUDGET_MS = 10_000;
 
-/** From so many transfers on baselines that list them take longer than searches do. */
+/** From this many transfers on baselines that list them take longer than searches do. */
 const MANY_TRANSFERS = 1e5;
 
 /** Returns the order of trial: cheap and promising first. */
@@ -77,7 +77,7 @@ async function trials<Result extends Tried>(
   for (const [i, { algorithm, quick }] of attempts.entries()) {
     const { name } = algorithm;
     const leaveOut = (reason: string): void => {
-      const what = quick === undefined ? "" : "its highest trees packed anew: ";
+      const what = quick === undefined ? "" : "its highest trees repacked: ";
       found.leftOut.push({ algorithm: name, reason: `${what}${reason}` });
     };
     const remaining = deadline - performance.now();

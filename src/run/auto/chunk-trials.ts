@@ -9,9 +9,9 @@ import { usOf } from "./best.ts";
 import { type Algorithm, wholeProblem } from "./candidates.ts";
 
 const TRIALS_EACH = 4;
-/** While schedules have at most so many transfers. */
+/** While schedules have at most this many transfers. */
 const MOST_TRANSFERS = 20_000;
-/** What takes so many times as long as the best of the others after a few trials does not win with more. */
+/** What takes this many times as long as the best of the others after a few trials does not win with more. */
 const HOPELESS = 1.15;
 /** Nor is there much to win from another that is so near to the limit. */
 const NEAR = 1.01;

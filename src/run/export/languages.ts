@@ -72,12 +72,12 @@ function mscclppDsl({ schedule }: ScheduleSubject, options: World["options"], ab
 export const LANGUAGE_EXPORTERS: readonly Exporter[] = [
   sourceExporter(
     "msccl-lang",
-    "a short Python program for msccl-tools (MSCCLang), which makes the XML; to be changed",
+    "a short Python program for msccl-tools (MSCCLang), which makes the XML; meant to be edited",
     mscclLang,
   ),
   sourceExporter(
     "mscclpp-dsl",
-    "a short Python program for MSCCL++'s DSL, which makes the plan; to be changed",
+    "a short Python program for MSCCL++'s DSL, which makes the plan; meant to be edited",
     mscclppDsl,
   ),
 ];

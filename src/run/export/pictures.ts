@@ -50,7 +50,7 @@ export const PICTURE_EXPORTERS: readonly Exporter[] = [
     name: "report",
     extension: ".html",
     description:
-      "a report on one page without scripts, nothing loaded: answer, proof, network, trees, time, links, data",
+      "a one-page report without scripts or anything to load: answer, proof, network, trees, time, links, data",
     async fromSchedule(world, { schedule: given, report, algorithm }, path) {
       const schedule = withoutPhases(given, optionName("to", " report"));
       const output = world.file(path);
@@ -132,7 +132,7 @@ export function timelineFor(schedule: Schedule | TreeFlow, mostDrawn = MOST_DRAW
     return timelineOf(steps, simulateSchedule(steps, { timeline: true }).startPs);
   }
   if (isSlotSchedule(schedule) || transfersOf(schedule) > mostDrawn) return null;
-  // hops of messages that are stored on their way are not told apart; the plan's times stand for them
+  // hops of messages that are stored on their way are not distinguished; the plan's times stand for them
   if (switchingFor(schedule) !== "cut-through") return timelineOf(schedule);
   return timelineOf(schedule, simulateSchedule(schedule, { timeline: true }).startPs);
 }

@@ -56,7 +56,7 @@ export function writeFastest(world: World, schedule: GivenSchedule, options: Pro
   return { ...written, notes: [...times, ...(written.notes ?? [])] };
 }
 
-/** A program that takes so many times what its schedule takes is worth another one. */
+/** A program that takes this many times what its schedule takes is worth another one. */
 const SLOWER = 1.25;
 
 /** Returns what a runtime would need for the program beside what the schedule itself takes. */

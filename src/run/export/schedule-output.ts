@@ -52,7 +52,7 @@ export function writeSchedule(
   return writeShown(world, output, form.parts(told), form.bytes);
 }
 
-/** Writes parts of about so many bytes in all, showing how far it is; returns the bytes. */
+/** Writes parts of about this many bytes in all, showing how far it is; returns the bytes. */
 export function writeShown(
   world: Watched,
   output: OutputFile,

@@ -16,7 +16,7 @@ import { verifyPhases } from "../../verify/phases/phases.ts";
 import { limitWithBottleneck } from "../bottleneck.ts";
 import type { Made } from "../report-on.ts";
 
-/** Up to so many transfers phases are written out as steps. */
+/** Up to this many transfers phases are written out as steps. */
 const MOST_STEPS = 2e6;
 
 /** Phases, or their steps with what the phases say beside them. */

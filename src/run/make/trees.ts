@@ -20,7 +20,7 @@ import { limitWithBottleneck } from "../bottleneck.ts";
 import type { Made } from "../report-on.ts";
 import { treeRunnerFor } from "../threads/tree-runner.ts";
 
-/** Up to so many transfers the steps of a flow are judged as well. */
+/** Up to this many transfers the steps of a flow are judged as well. */
 const MOST_STEPS = 1e6;
 
 /** Returns what trees may use of each link; throws InputError for a network without balance, unless that is asked for. */
@@ -126,7 +126,7 @@ function trafficOf(flow: TreeFlow) {
   return traffic === null ? {} : { traffic };
 }
 
-/** Trees that were made, and what they take in so many pieces. */
+/** Trees that were made, and what they take in this many pieces. */
 interface Timed {
   readonly found: TreeSynthesis;
   readonly pieces: number;

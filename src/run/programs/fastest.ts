@@ -73,7 +73,7 @@ const LONG = Number.POSITIVE_INFINITY;
 const MOST_WORK = 8e6;
 /** Of these for shapes: the rest is for what is best of them. */
 const WORK_FOR_SHAPES = 4e6;
-/** Programs are compared at no more bytes, and so many for each rank: enough for pipelines to fill. */
+/** Programs are compared at no more bytes, and this many for each rank: enough for pipelines to fill. */
 const ENOUGH_BYTES = 2 ** 26;
 const ENOUGH_BYTES_PER_RANK = 2 ** 22;
 /** Programs of more instructions are not simulated: the first that can be made is taken. */

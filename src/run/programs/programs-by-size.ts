@@ -43,7 +43,7 @@ interface Choice {
 /** Among more ranks programs of fewer copies only are tried. */
 const MOST_RANKS_SEARCHED = 32;
 
-/** A program that takes so many times the least is no slower: the first is taken. */
+/** A program that takes this many times the least is no slower: the first is taken. */
 const NO_SLOWER = 1.001;
 
 /** Of f32; what these fill, smaller elements fill too. */

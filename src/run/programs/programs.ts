@@ -133,7 +133,7 @@ export function judged(
   if (wrong?.kind !== "deadlock" || most >= maxBytes)
     throw new InternalError(`a lowered program is wrong: ${wrong?.message}`);
   if (most < Math.max(minBytes, callOf(program, given).sizeBytes)) {
-    const expected = `at most ${formatSize(most)} for messages of so many chunks`;
+    const expected = `at most ${formatSize(most)} for messages of this many chunks`;
     throw new InputError(optionName("sizesBytes"), expected, "more");
   }
   return judged(program, given, { ...options, maxBytes: most }, onProgress);

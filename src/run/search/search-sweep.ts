@@ -16,7 +16,7 @@ export interface SweepRow {
   readonly bandwidth: string;
 }
 
-/** From so many visits of arcs on, a balance runs on the pool, beside other sizes. */
+/** From this many visits of arcs on, a balance runs on the pool, beside other sizes. */
 const POOL_FROM = 3e5;
 
 /**

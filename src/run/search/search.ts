@@ -59,7 +59,7 @@ export interface SearchOptions {
   readonly alltoall?: boolean;
 }
 
-/** What a search assumes where it is not told: the figures of table 3.4. */
+/** What a search assumes where it is not said: the figures of table 3.4. */
 const DEFAULTS = {
   bidirectional: false,
   alphaPs: parseTime("10us"),
@@ -131,7 +131,7 @@ export const MOST_NODES = 10_000;
 export const MOST_DEGREE = 128;
 
 /**
- * Returns the Pareto-efficient networks of so many nodes and ports (Zhao 2026, 3.5.4). Throws InputError where there can be none,
+ * Returns the Pareto-efficient networks of this many nodes and ports (Zhao 2026, 3.5.4). Throws InputError where there can be none,
  * and where the library has none, with the nearest size that has.
  */
 export async function search(
@@ -309,7 +309,7 @@ const alltoallUs = (rate: Rational, options: Asked): number =>
 
 /** What is computed for single networks of a search: diameter, all-to-all, and whether the prediction holds. */
 
-/** Breadth-first searches from all nodes may look at so many arcs. */
+/** Breadth-first searches from all nodes may look at this many arcs. */
 const MOST_VISITS = 2e8;
 
 /** Returns the diameter of a candidate's graph; of very large ones what theorems say, which is never less. */
@@ -357,7 +357,7 @@ export async function rowFlow(
   };
 }
 
-/** Flows that only tell which network to look at closely visit so many arcs a round in all, and are so many at most. */
+/** Flows that only tell which network to look at closely visit this many arcs a round in all, and are this many at most. */
 const MOST_FLOW_VISITS = 5e7;
 const MOST_COARSE = 12;
 const MOST_FINE = 3;

@@ -3,21 +3,21 @@ import { cancelOn, type PoolResult, type PoolTask, runTask } from "../../engine/
 import type { Engine } from "../../engine/types.ts";
 import type { KernelRunner } from "../../synthesize/synthesizer.ts";
 
-/** From so many deliveries on, kernels run on the pool, so that the calling thread stays free to cancel. */
+/** From this many deliveries on, kernels run on the pool, so that the calling thread stays free to cancel. */
 const POOL_FROM = 200_000;
-/** From so many deliveries on, the threads share one trial instead of running several. */
+/** From this many deliveries on, the threads share one trial instead of running several. */
 const SHARE_FROM = 4e6;
-/** From so many visits of arcs on, a balance runs on the pool, on all threads. */
+/** From this many visits of arcs on, a balance runs on the pool, on all threads. */
 const BALANCE_POOL_FROM = 1e7;
-/** From so many visits of arcs a round on, a concurrent flow runs on the pool. */
+/** From this many visits of arcs a round on, a concurrent flow runs on the pool. */
 const FLOW_POOL_FROM = 1e5;
 /** How long trials on the calling thread may keep signals and timers waiting, besides the one that runs. */
 const BREATHE_MS = 20;
 const PROGRESS_MS = 200;
 
 /**
- * Returns where the kernels of a problem with so many deliveries run, sharing what all trials read with the pool's threads.
- * `progress` is told the thousandths that a long kernel has done.
+ * Returns where the kernels of a problem with this many deliveries run, sharing what all trials read with the pool's threads.
+ * `progress` gets the thousandths that a long kernel has done.
  */
 export function runnerFor(
   engine: Engine,

@@ -3,10 +3,10 @@ import type { Engine } from "../../engine/types.ts";
 import { rootCount } from "../../synthesize/forestcoll/packing.ts";
 import type { TreeKernels } from "../../synthesize/tree-maker.ts";
 
-/** From so many edges of trees on, packing runs on the pool, so that the calling thread stays free to cancel. */
+/** From this many edges of trees on, packing runs on the pool, so that the calling thread stays free to cancel. */
 const POOL_FROM = 200_000;
 
-/** Packing trees anew takes about as long as this counts, far longer than packing them. */
+/** Repacking trees takes about as long as this counts, far longer than packing them. */
 const REPAIRS_POOL_FROM = 1e6;
 
 const isLarge = (copies: Float64Array, npuCount: number): boolean => rootCount(copies) * npuCount >= POOL_FROM;

@@ -3,7 +3,7 @@ import { wasmKernels } from "../../engine/kernels/wasm.ts";
 import { buffersOf, replyTo, type WorkerRequest } from "../../engine/pool/request.ts";
 import type { WebWorkerMessage, WebWorkerSetup } from "../../engine/pool/web-thread.ts";
 
-/** A Web Worker of src/engine/pool/web-worker.ts: it is told its backend first, then works on one request at a time. */
+/** A Web Worker of src/engine/pool/web-worker.ts: it gets its backend first, then works on one request at a time. */
 
 let kernels: Kernels | undefined;
 

@@ -614,7 +614,7 @@ interface Signals {
   readonly signal: (from: number, to: number, event: number, nowPs: number, earliestPs: number) => void;
 }
 
-/** Returns the signals of a program; they are told of by events of this kind with the event's number. */
+/** Returns the signals of a program; they are announced by events of this kind with the event's number. */
 function signalsOf(network: ProgramNetwork, rankCount: number, kind: number): Signals {
   const stretches = new Map<number, Stretch[]>();
   const of = (from: number, to: number): Stretch[] => {

@@ -16,7 +16,7 @@ export interface Message {
   size: number;
   /** When its last byte is where its head is. */
   tailPs: number;
-  /** The arrival of the head is told of, not that of the last byte: someone takes it on from there. */
+  /** The arrival of the head is reported, not that of the last byte: someone takes it on from there. */
   early: boolean;
   /** What it is to the machine. */
   owner: number;

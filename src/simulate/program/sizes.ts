@@ -91,8 +91,8 @@ export const messagesOf = (sizes: Sizes, chunks: number): number =>
   Math.ceil(chunks / sizes.chunksPerMessage) * sizes.cuts;
 
 /**
- * What is loaded or stored through a switch takes turns of so many bytes, for every part of it waits for links of all ranks: a thread
- * block moves 16 KiB at once. At most so many turns.
+ * What is loaded or stored through a switch takes turns of this many bytes, for every part of it waits for links of all ranks: a thread
+ * block moves 16 KiB at once. At most this many turns.
  */
 const SWITCH_TURN_BYTES = 65_536;
 const MOST_SWITCH_TURNS = 64;

@@ -24,7 +24,7 @@ import {
   routesAreLinks,
 } from "./replay.ts";
 
-/** Beyond so many transfers a schedule is not expanded: 20 bytes each and as much again for the replay. */
+/** Beyond this many transfers a schedule is not expanded: 20 bytes each and as much again for the replay. */
 const MOST_EXPANDED = 5e7;
 
 export interface SlotSimulationOptions {

@@ -66,7 +66,7 @@ export function treeFlowClock(flow: TreeFlow): TreeFlowClock {
   };
 }
 
-/** Returns the simulation of a tree flow, each copy's part cut into so many pieces; see treeFlowClock. */
+/** Returns the simulation of a tree flow, each copy's part cut into this many pieces; see treeFlowClock. */
 export function simulateTreeFlow(flow: TreeFlow, pieces: number): Simulation {
   const ps = treeFlowClock(flow)(pieces);
   return { model: "network/cut-through", ps, linkBusyPs: linkBusyPs(flow, pieces) };

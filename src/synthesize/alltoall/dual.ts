@@ -18,7 +18,7 @@ import type { FlowRunner } from "./flow.ts";
 
 /** Rounds of refinement that are tried, the last only where the one before is better than the first. */
 const DEPTHS = [1, 4, 8];
-/** At least so many sources stand for all, in the flow and in what tells which lengths are best. */
+/** At least this many sources stand for all, in the flow and in what tells which lengths are best. */
 const LEAST_SOURCES = 64;
 /** Links that the flow of one depth may look at, and what tells how good its lengths are. */
 const FLOW_WORK = 1e7;

@@ -15,11 +15,11 @@ export interface FlowOptions {
   readonly orbits?: FlowOrbits | undefined;
 }
 
-/** The kernel stops after so many rounds; a gap of 0.02 % takes some hundred. */
+/** The kernel stops after this many rounds; a gap of 0.02 % takes some hundred. */
 const MOST_ROUNDS = 1000;
 /** Where the linear program is small, the kernel only tries so long. */
 const ROUNDS_BEFORE_LP = 100;
-/** Flows of all sources have at most so many numbers: 1 GiB, and as much for the best ones in the kernel. */
+/** Flows of all sources have at most this many numbers: 1 GiB, and as much for the best ones in the kernel. */
 const MOST_NUMBERS = 2 ** 27;
 
 /**
@@ -405,7 +405,7 @@ export interface FlowRunner {
   concurrent(problem: ConcurrentProblem): Promise<ConcurrentFlow>;
 }
 
-/** Above so many flows of sources over arcs the linear program is not tried. */
+/** Above this many flows of sources over arcs the linear program is not tried. */
 export const MOST_LP_COLUMNS = 4000;
 
 const LONGEST = 2 ** 30;

@@ -37,7 +37,7 @@ export interface FlowOrbits {
   readonly about: string;
 }
 
-/** Above so many NPUs other maps than translations are not looked for. */
+/** Above this many NPUs other maps than translations are not looked for. */
 const MOST_NPUS = 2048;
 
 /**
@@ -132,9 +132,9 @@ interface LinkMaps {
 
 /** So many nodes and arcs are looked at in the search for maps. */
 const MOST_WORK = 2e7;
-/** Above so many images of links, over all NPUs, the orbits are not made. */
+/** Above this many images of links, over all NPUs, the orbits are not made. */
 const MOST_IMAGES = 2 ** 24;
-/** Above so many, over all NPUs and generators, fewer generators do. */
+/** Above this many, over all NPUs and generators, fewer generators do. */
 const MOST_JOINS = 2 ** 25;
 
 /**

@@ -184,7 +184,7 @@ export function messagesOf(collective: Collective, npuCount: number): Messages {
   return { chunk, source: chunk.map((c) => from[c]), target: chunk.map((c) => to[c]), bySource };
 }
 
-/** Above so many routes through switches, only those that paths take are listed. */
+/** Above this many routes through switches, only those that paths take are listed. */
 const MOST_PORT_ROUTES = 65_536;
 
 /** What moves: the hops of all messages, one message after the other, each in the order of its path. */

@@ -127,7 +127,7 @@ export const refuseGroups = (
   { groupCount, groupSize }: Collective,
 ): string | null => (groupCount === 1 && groupSize === npuCount ? null : `one group of all NPUs for ${name}`);
 
-/** Schedules of more transfers than so many are not looked at. */
+/** Schedules of more transfers than this many are not looked at. */
 const MOST_MESSAGES = 2e5;
 /** More chunks must gain more than this part of the time. */
 const WORTHWHILE_PARTS = 128;

@@ -26,7 +26,7 @@ import { unevenBroadcast } from "./uneven.ts";
 const MOST_SYMMETRIC = 4e9;
 /** Shards that nodes may receive altogether where none stands for the others. */
 const MOST_SHARDS = 1.5e8;
-/** Sets of ports over unequal links are found for so many pairs of node and arc. */
+/** Sets of ports over unequal links are found for this many pairs of node and arc. */
 const MOST_UNEVEN = 2e7;
 /** Parts of a shard that are tried over unequal links. */
 const UNEVEN_PARTS = [1, 2, 3, 4, 6, 8, 12, 16];

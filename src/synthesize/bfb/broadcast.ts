@@ -67,7 +67,7 @@ async function loadsOf(network: Network, balance: Balancer): Promise<Rational[]>
 }
 
 /**
- * Returns the best breadth-first broadcast with so many parts of a shard, 1 .. MOST_PARTS: T_L is the diameter (theorem 15), and
+ * Returns the best breadth-first broadcast with this many parts of a shard, 1 .. MOST_PARTS: T_L is the diameter (theorem 15), and
  * no arc into a node carries more parts in a step than it must (A.11). Symmetric where the graph has translations. Throws as
  * bfbLoads.
  */
@@ -211,7 +211,7 @@ export function affordableParts({ topology, collective }: Request, logged = MOST
 export const passesOf = <T>({ kind }: Collective, gathers: readonly T[]): readonly T[] =>
   kind === "allreduce" && gathers.length === 1 ? [...gathers, ...gathers] : gathers;
 
-/** Searches may visit so many arcs, all nodes together: those of 15,000 nodes with four links each take about a second. */
+/** Searches may visit this many arcs, all nodes together: those of 15,000 nodes with four links each take about a second. */
 const MOST_VISITS = 1e9;
 
 /**

@@ -23,14 +23,14 @@ interface Target {
 
 /** Breadth-first broadcast on unequal links, solved up to the number of parts. */
 export interface UnevenBroadcast {
-  /** Returns the sum over the steps of the longest that a node needs, with so many parts of a shard; null: cut anywhere. */
+  /** Returns the sum over the steps of the longest that a node needs, with this many parts of a shard; null: cut anywhere. */
   psOf(parts: number | null): Rational;
-  /** Returns the schedule with so many parts of a shard, symmetric where the graph has translations, and its psOf. */
+  /** Returns the schedule with this many parts of a shard, symmetric where the graph has translations, and its psOf. */
   schedule(parts: number): { readonly schedule: CommSchedule; readonly ps: Rational };
 }
 
 /**
- * Returns the best breadth-first broadcast of shards of so many bytes on links of different latencies and bandwidths (Zhao 2026,
+ * Returns the best breadth-first broadcast of shards of this many bytes on links of different latencies and bandwidths (Zhao 2026,
  * A.12), each node for itself: O(nodes * arcs) sets of ports, then a small exact flow per node and step. Throws InfeasibleError
  * where a node cannot be reached.
  */
@@ -197,13 +197,13 @@ interface Rule {
   room(port: Port, ps: Rational): bigint;
   /** Units of a shard at that time. */
   demand(ps: Rational): bigint;
-  /** Least time in which these ports bring so many shards. */
+  /** Least time in which these ports bring this many shards. */
   least(ports: readonly Port[], shards: number): Rational;
 }
 
 /**
  * Returns the least time U in which the shards arrive, a link that carries x > 0 of them needing latency + x * shardPs (Zhao 2026,
- * A.12), with shards cut anywhere (`parts` null) or into so many equal parts, and what each port then brings.
+ * A.12), with shards cut anywhere (`parts` null) or into this many equal parts, and what each port then brings.
  *
  * U is enough just when every set J of classes has |J| <= sum over its ports of room(U), room(U) = max(0, (U - latency) / shardPs):
  * a link that is used with load x has latency + x * shardPs <= U, so x <= room(U), and one that is not used has x = 0 <= room(U);
@@ -258,7 +258,7 @@ function fluid(all: readonly Port[]): Rule {
   };
 }
 
-/** Returns the least time in which the ports bring so many shards: the nearest ones share, as many as are nearer than that. */
+/** Returns the least time in which the ports bring this many shards: the nearest ones share, as many as are nearer than that. */
 function fluidTime(ports: readonly Port[], shards: Rational): Rational {
   const nearest = [...ports].sort((a, b) => (a.latencyPs < b.latencyPs ? -1 : a.latencyPs > b.latencyPs ? 1 : 0));
   // U = (shards + sum of latency / shardPs) / (sum of 1 / shardPs) over the ports in use
@@ -284,7 +284,7 @@ function whole(parts: number): Rule {
     const left = ps.num - latencyPs * ps.den;
     return left <= 0n ? 0n : (left * shardPs.den * count) / (ps.den * shardPs.num);
   };
-  /** When the port has brought so many parts. */
+  /** When the port has brought this many parts. */
   const end = ({ latencyPs, shardPs }: Port, brought: bigint): Rational =>
     rational(latencyPs * shardPs.den * count + brought * shardPs.num, shardPs.den * count);
   return {

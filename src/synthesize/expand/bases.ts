@@ -405,7 +405,7 @@ export function refuseRows(rows: number): void {
   throw new InputError("expand", fewer, `about ${rows.toExponential(1)}`);
 }
 
-/** Returns room for so many rows. Throws as refuseRows. */
+/** Returns room for this many rows. Throws as refuseRows. */
 export function roomFor(rows: number): Rows {
   refuseRows(rows);
   const column = (): Int32Array => new Int32Array(rows);

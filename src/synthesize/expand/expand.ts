@@ -41,7 +41,7 @@ const isBroadcast = (base: Base, bases: Bases): boolean =>
 const usOf = (side: Side, graph: Digraph, times: CommTimes): Rational =>
   predictedUs(times, degreeOf(graph), side.link, side.sizeBytes);
 
-/** Returns the times of BFB with so many parts: the busiest arc of a step carries its load rounded up (Zhao 2026, A.11). */
+/** Returns the times of BFB with this many parts: the busiest arc of a step carries its load rounded up (Zhao 2026, A.11). */
 async function broadcastTimes(base: Base, parts: number | null, bases: Bases): Promise<CommTimes> {
   const loads = await bases.loads(base);
   const whole = (load: Rational): Rational =>
@@ -70,7 +70,7 @@ async function predictedTimes(base: Base, bases: Bases): Promise<CommTimes> {
   return predict(base.construction, { nodes: graph.nodes, degree: degreeOf(graph), ...times });
 }
 
-/** Returns the all-gather with so many parts of a shard. Throws as gatherOf, the network being too large for its rows included. */
+/** Returns the all-gather with this many parts of a shard. Throws as gatherOf, the network being too large for its rows included. */
 async function chosen(side: Side, parts: number, bases: Bases): Promise<Chosen> {
   const { base, policy } = side;
   const broadcast = async (): Promise<Chosen> =>

@@ -29,7 +29,7 @@ import {
 } from "./bases.ts";
 
 /**
- * Returns the all-gather of a construction that its expansions give (Zhao 2026, 3.5), with so many parts of a shard, on
+ * Returns the all-gather of a construction that its expansions give (Zhao 2026, 3.5), with this many parts of a shard, on
  * `graphOfBase`. T_L and T_B are those of the theorems (`predict.ts`). Throws InputError unless the parts are a multiple of
  * the granularity; InfeasibleError where a base is not strongly connected.
  */
@@ -92,7 +92,7 @@ async function gathered(wanted: Base, parts: number, bases: Bases): Promise<Comm
   }
 }
 
-/** Returns the schedule with its parts cut so that shards have so many, a multiple of what they have. */
+/** Returns the schedule with its parts cut so that shards have this many, a multiple of what they have. */
 function finer(schedule: CommSchedule, parts: number): CommSchedule {
   const times = parts / schedule.parts;
   const scaled = (column: CommSchedule["from"]): Int32Array => Int32Array.from(column, (part) => part * times);
@@ -131,7 +131,7 @@ function addHalf(rows: Rows, schedule: CommSchedule, arcOf: Int32Array, finer: n
 }
 
 /**
- * Returns the all-gather on so many copies of the schedule's graph, connected as degree expansion does (Zhao 2026, definition 2):
+ * Returns the all-gather on this many copies of the schedule's graph, connected as degree expansion does (Zhao 2026, definition 2):
  * data stays in the copy of its owner but for its last hop, and in one more step the copies of the owner receive equal pieces
  * over all their arcs. `expanded` is numbered as in `construction.ts`; a node needs at least one arc in, and none from itself.
  * T_L grows by one step, T_B by (n - 1) / (n * N) where the graph is regular (theorem 11). O(rows of the answer).

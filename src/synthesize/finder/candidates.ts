@@ -209,12 +209,12 @@ function lineChain(first: number, factor: number, nodes: number): number {
   return size === nodes ? times : 0;
 }
 
-/** Searches from all nodes of a graph may look at so many arcs. */
+/** Searches from all nodes of a graph may look at this many arcs. */
 const MOST_VISITS = 5e7;
 
 /**
  * Returns the sum of the distances from a node to all others, on average over nodes, or a little less: all messages of an
- * all-to-all together cross so many links, so its rate is at most the degree by this. Infinity where a node does not reach
+ * all-to-all together cross this many links, so its rate is at most the degree by this. Infinity where a node does not reach
  * another, null where the graph is too large. A line graph's distances are those of its base and one, but to the node itself:
  * with S(G) their sum, S(L(G)) = d^2 (S(G) + N^2) less the ways back along each arc. O(arcs) for each node that is not like
  * node 0 of the graph that line graphs start with.

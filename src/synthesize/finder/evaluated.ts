@@ -33,7 +33,7 @@ export const EVALUATIONS_VERSION = 2;
 
 const { loopless, simple, balanced, bidirectional, reversible } = TRAITS;
 
-/** Line graphs of circulants are evaluated up to so many nodes. */
+/** Line graphs of circulants are evaluated up to this many nodes. */
 const MOST_LINED = 2048;
 
 /**
@@ -109,7 +109,7 @@ function linedTimes(family: string, parameters: readonly number[], times: number
   return bfbTimes(graph, indicesBelow(paths), balance);
 }
 
-/** Cayley digraphs are searched for up to so many nodes; larger ones are line graphs of them. */
+/** Cayley digraphs are searched for up to this many nodes; larger ones are line graphs of them. */
 const MOST_ELEMENTS = 96;
 
 /** Returns Cayley digraphs of groups that do not commute, of the least diameter that the search finds; kept in `known`. */
@@ -195,7 +195,7 @@ function candidateOf(evaluated: Evaluated, nodes: number, degree: number, traits
 
 /** Arcs that the search in one group looks at before it ends. */
 const BUDGET = 100_000;
-/** Exchanges without success before the search starts anew. */
+/** Exchanges without success before the search starts over. */
 const PATIENCE = 12;
 /** Sets of a group that are kept: as many of different scores. */
 const KEPT = 3;
@@ -207,7 +207,7 @@ interface Elements {
 }
 
 /**
- * Returns sets of elements of groups Z_m : Z_n that do not commute, whose Cayley digraphs of so many nodes have the least
+ * Returns sets of elements of groups Z_m : Z_n that do not commute, whose Cayley digraphs of this many nodes have the least
  * diameter found, then the least mean distance, then the longest ways back. (Sums of offsets in any order are the same node, so
  * circulants of 16 nodes of degree 4 have diameter 3, but Cayley(8,2,7,{1,6,8,11}) has 2.) Hill climbing as in `offsets.ts`.
  */
@@ -222,7 +222,7 @@ export function elementsOfSmallDiameter(nodes: number, degree: number): Elements
 
 type Group = readonly [m: number, n: number, r: number];
 
-/** Returns the groups of so many elements that do not commute; r and r^j give the same group where j has no factor of n. */
+/** Returns the groups of this many elements that do not commute; r and r^j give the same group where j has no factor of n. */
 export function groupsOf(nodes: number): Group[] {
   const groups: Group[] = [];
   for (let n = 2; n <= nodes / 3; n++) {

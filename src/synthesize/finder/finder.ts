@@ -104,7 +104,7 @@ async function offerProducts(
       for (const other of others) {
         const steps = one.steps + other.steps;
         const traits = one.traits & other.traits;
-        // all have the same T_B; equals are told apart by their texts
+        // all have the same T_B; equals are ordered by their texts
         if (!found.some((rival) => rival.steps < steps && has(rival, traits))) offer(found, multipliedBy(one, other));
       }
     }

@@ -2,7 +2,7 @@ import { below, draw } from "../../base/random.ts";
 
 /** Arcs that a search looks at before it ends. */
 const BUDGET = 250_000;
-/** Exchanges without success before the search starts anew. */
+/** Exchanges without success before the search starts over. */
 const PATIENCE = 15;
 /** Sets of least diameter that are kept, and those from all whose neighbours it is equally far back. */
 const KEPT = 4;
@@ -12,14 +12,14 @@ const KEPT_EVEN = 12;
 export interface Offsets {
   readonly offsets: readonly number[];
   readonly diameter: number;
-  /** From all nodes that so many arcs lead to it is equally far back: line graphs may then save a shard (`evaluated.ts`). */
+  /** From all nodes that this many arcs lead to it is equally far back: line graphs may then save a shard (`evaluated.ts`). */
   readonly even: number;
 }
 
 /**
  * Returns sets of offsets whose circulants, directed or both ways, have the least diameter found, even ones first, then those of
  * least mean distance; none where the degree does not allow any. Hill climbing: one offset is exchanged for a random one, and
- * the search starts anew where that helps no more. It ends after so many arcs, so it is the same everywhere. (Random sets
+ * the search starts over where that helps no more. It ends after this many arcs, so it is the same everywhere. (Random sets
  * without climbing had a diameter one greater at 1,024 nodes and degree 4, and at 16.)
  */
 export function offsetsOfSmallDiameter(nodes: number, degree: number, undirected: boolean): Offsets[] {
@@ -90,7 +90,7 @@ function keepBest(found: Map<string, Offsets & Score>): Offsets[] {
   return [...found.values()].map(({ offsets, diameter, even }) => ({ offsets, diameter, even }));
 }
 
-/** Returns so many different numbers of 1 .. range (Floyd's sampling). O(count). */
+/** Returns this many different numbers of 1 .. range (Floyd's sampling). O(count). */
 export function distinct(count: number, range: number, next: (bound: number) => number): number[] {
   const chosen = new Set<number>();
   for (let i = range - count + 1; i <= range; i++) {
@@ -101,7 +101,7 @@ export function distinct(count: number, range: number, next: (bound: number) => 
 }
 
 /**
- * Returns the least D for which so many offsets can reach every node in D steps: sums of D of them at most, in any order, are
+ * Returns the least D for which this many offsets can reach every node in D steps: sums of D of them at most, in any order, are
  * C(D + k, k), and with signs sum of 2^i C(k, i) C(D, i).
  */
 function leastDiameter(nodes: number, count: number, undirected: boolean, half: boolean): number {

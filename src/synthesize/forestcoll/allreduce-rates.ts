@@ -234,7 +234,7 @@ function firstOf(values: Int32Array): number[] {
   return [...values.keys()].filter((i) => !seen.has(values[i]) && seen.add(values[i]));
 }
 
-/** Flow values are rounded to so many parts of the total. */
+/** Flow values are rounded to this many parts of the total. */
 const PARTS = 2 ** 44;
 /** Cuts that lack less than this part of the total are left: it is below what the solver tolerates. */
 const SLACK = 1e-10;
@@ -305,7 +305,7 @@ function separation(network: AllReduceNetwork, sinks: Iterable<number>): Separat
   };
 }
 
-/** Values of the linear program are right to so many parts of the greatest. */
+/** Values of the linear program are right to this many parts of the greatest. */
 const ACCURACY = 1e-9;
 const MOST_PARTS = 1e6;
 /** Multiples of the bound's denominator that are tried as denominators of the values. */

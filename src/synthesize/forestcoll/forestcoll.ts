@@ -74,7 +74,7 @@ async function allReduce(request: TreeRequest, context: TreeContext, weight: Flo
   );
 }
 
-/** Above so many members the linear program is tried only where symmetry makes it small, above more of them never. */
+/** Above this many members the linear program is tried only where symmetry makes it small, above more of them never. */
 const FEW_MEMBERS = 128;
 const MOST_MEMBERS = 1024;
 const MOST_ORBITS = 1000;

@@ -43,7 +43,7 @@ export interface Grown {
   readonly cut: Int32Array;
   readonly policy: string;
   readonly trials: number;
-  /** Its highest trees were not packed anew, as the policy `quick` asks. */
+  /** Its highest trees were not repacked, as the policy `quick` asks. */
   readonly couldBeLower: boolean;
   readonly repaired: { readonly kept: number; readonly changed: number } | null;
   readonly notes: readonly string[];
@@ -100,7 +100,9 @@ export async function growForest(
       ...(copiesPerRoot === null ? [] : [shareNote(part.packing, optimum, collective.kind)]),
       ...(part.repaired === undefined ? notes : []),
       ...(part.notes ?? []),
-      ...(old.reason === undefined ? [] : [`made anew, for the old trees could not be repaired: ${old.reason}`]),
+      ...(old.reason === undefined
+        ? []
+        : [`made from scratch, for the old trees could not be repaired: ${old.reason}`]),
     ],
   };
 }
@@ -120,7 +122,7 @@ export async function growBack(
 /** Numbers of copies per root that are tried below the one for which all links hold whole copies. */
 const FEW_COPIES = 16n;
 
-/** Above so many copies per root users are told of fewer. */
+/** Above this many copies per root users are offered fewer. */
 const MANY_COPIES = 1000n;
 
 /**
@@ -144,7 +146,7 @@ async function fewestCopies(
     best === null || optimum.k <= MANY_COPIES
       ? []
       : [
-          `so many copies are exact, but hard to run: ${optionName("k")} ${best.k} reaches ${percentOf(best, optimum)} of the optimum`,
+          `that many copies are exact, but hard to run: ${optionName("k")} ${best.k} reaches ${percentOf(best, optimum)} of the optimum`,
         ];
   return { packing: optimum, notes: hint };
 }
@@ -205,7 +207,7 @@ async function repaired(
   const part = {
     trees,
     packing,
-    policy: `repaired, ${changed} of ${kept + changed} trees anew`,
+    policy: `repaired, ${changed} of ${kept + changed} trees grown again`,
     trials: 1,
     repaired: { kept, changed },
     notes:
@@ -234,7 +236,7 @@ async function packedOrPublished(
   for (let step = 0; ; step++) {
     const part = await packed(request, context, network, packing);
     if (part !== null) {
-      return step === 0 ? part : { ...part, notes: ["better trees for so many copies are not ruled out"] };
+      return step === 0 ? part : { ...part, notes: ["better trees with that many copies are not ruled out"] };
     }
     if (!("wider" in packing) || packing.wider === null || step === MOST_STEPS) return asPublished(network, packing);
     packing = nextCopies(network, weight, packing);
@@ -378,7 +380,7 @@ function packedColumns(trees: readonly PaperTree[]): PackedTrees {
   };
 }
 
-/** A switch remembers at most so many kinds of paths from one distance. */
+/** A switch remembers at most this many kinds of paths from one distance. */
 const MOST_KINDS = 16;
 
 /**

@@ -10,7 +10,7 @@ import { optimumOf } from "./optimum.ts";
 import { forestFrom, type PackingNetwork, packingNetwork } from "./packing.ts";
 import { mirroredForest, reduceAndBroadcast, refuseSeveralGroups } from "./requests.ts";
 
-/** Trees of so many take a minute and a gigabyte. */
+/** Trees of this many take a minute and a gigabyte. */
 const MOST_NPUS = 4096;
 
 /**
@@ -121,7 +121,7 @@ export function longestHop({ nodeCount, npuCount, linkSource, linkTarget }: Pack
   return longest;
 }
 
-/** What a tree tries: paths of so many links whose first link is of one group. */
+/** What a tree tries: paths of this many links whose first link is of one group. */
 interface Hop {
   readonly length: number;
   readonly group: number;
@@ -442,7 +442,7 @@ class Growth {
   }
 
   /**
-   * Tries the links of a node from the `first` on as the beginning of a path of so many links; returns the place of the link that
+   * Tries the links of a node from the `first` on as the beginning of a path of this many links; returns the place of the link that
    * is one, the path being written from its end backwards, or -1.
    */
   #tryLinks(t: number, node: number, { offset, items }: Grouped, length: number, first: number): number {

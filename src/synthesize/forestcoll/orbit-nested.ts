@@ -331,7 +331,7 @@ interface Level {
   readonly leaves: Uint8Array;
 }
 
-/** Above so many tiers all that have equal budgets go at once. */
+/** Above this many tiers all that have equal budgets go at once. */
 const MOST_TIERS = 32;
 
 /**

@@ -19,7 +19,7 @@ const SETTINGS: readonly Setting[] = [
   { name: "shallow", depthPrice: 10, loadPrice: 2, scheduled: false },
   { name: "even", depthPrice: 10, loadPrice: 40, scheduled: true },
 ];
-/** All settings in turn, and no tree is packed anew to make it lower: that takes nearly all of the time. */
+/** All settings in turn, and no tree is repacked to make it lower: that takes nearly all of the time. */
 export const QUICK = "quick";
 export const PACK_POLICIES: readonly string[] = [...SETTINGS.map(({ name }) => name), QUICK];
 
@@ -29,7 +29,7 @@ export const triesAll = (policy: string | null): boolean => policy === null || p
 /** Work of all repairs of one packing: an attempt costs about NPUs x NPUs. */
 const REPAIR_WORK = 8e6;
 const MOST_REPAIRS = 8000;
-/** Above so many NPUs repairs take longer than they are worth; up to so few both settings are repaired. */
+/** Above this many NPUs repairs take longer than they are worth; up to so few both settings are repaired. */
 const MOST_REPAIRED = 256;
 const FEW = 32;
 
@@ -40,7 +40,7 @@ export interface Packed {
   readonly trees: PackedTrees;
   readonly policy: string;
   readonly trials: number;
-  /** Its highest trees were not packed anew, as QUICK asks. */
+  /** Its highest trees were not repacked, as QUICK asks. */
   readonly couldBeLower: boolean;
 }
 
@@ -51,7 +51,7 @@ export interface PackOptions {
   readonly seed: number;
   /** One of PACK_POLICIES; null: all settings in turn until trees are as low as can be. */
   readonly policy: string | null;
-  /** Trees that are too high are not packed anew. */
+  /** Trees that are too high are not repacked. */
   readonly hasty?: boolean;
 }
 
@@ -63,7 +63,7 @@ interface Measured {
 
 /**
  * Returns the lowest forest that the settings give; of equally low ones the one of least mean height, then the first. In
- * small networks its deepest trees are then packed anew, with others to make room (native/kernels/pack_repair.h). Settings
+ * small networks its deepest trees are then repacked, with others to make room (native/kernels/pack_repair.h). Settings
  * are tried side by side where kernels can run so; the answer does not depend on that.
  */
 export async function packTrees(
@@ -98,7 +98,7 @@ export async function packTrees(
   for (const setting of repaired) {
     if (best.heights.greatest <= least) break;
     if (policy === QUICK)
-      return { trees: best.trees, policy: `${best.setting.name}, not packed anew`, trials, couldBeLower: true };
+      return { trees: best.trees, policy: `${best.setting.name}, not repacked`, trials, couldBeLower: true };
     const outcome = await pack(setting, repairs);
     trials++;
     if (outcome.kind !== "packed") continue;
@@ -175,7 +175,7 @@ async function packOnce(
   }
 }
 
-/** Above so many NPUs only one root is looked at. */
+/** Above this many NPUs only one root is looked at. */
 const MOST_ROOTS = 2048;
 
 /** Returns the edges from the root of each tree to its farthest member. O(links of all edges). */

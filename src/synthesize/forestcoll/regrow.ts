@@ -116,7 +116,7 @@ function copiesPerWeight({ root, copies }: Damaged["forest"], weight: Float64Arr
   return Number.isSafeInteger(k) && atRoots.every((c, v) => c * divisor === k * weight[v]) ? BigInt(k) : null;
 }
 
-/** Rounds of taking out further trees until the rest can be packed anew. */
+/** Rounds of taking out further trees until the rest can be repacked. */
 const MOST_ROUNDS = 24;
 
 /** A forest for the network before something failed, in the numbers of the network as it is now. */
@@ -141,7 +141,7 @@ type PackRest = (
 ) => Promise<{ readonly trees: PackedTrees } | { readonly cut: Uint8Array } | null>;
 
 /**
- * Returns the forest with the trees that used what has failed grown anew: first those that use a link that is gone or too
+ * Returns the forest with the trees that used what has failed grown again: first those that use a link that is gone or too
  * narrow now, and, while a set of nodes has too little left to enter it, further trees that enter it most often. Null when
  * that does not succeed. O(edges of the forest) a round.
  */

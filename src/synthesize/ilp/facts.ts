@@ -7,7 +7,7 @@ import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import type { Trying } from "./search.ts";
 import type { Proof } from "./shorten.ts";
 
-/** Above so many routes through switches a ring of them is taken instead of all pairs. */
+/** Above this many routes through switches a ring of them is taken instead of all pairs. */
 const MOST_PORT_ROUTES = 4096;
 /** Larger schedules are left as they are: their programs have more columns than any solver takes. */
 export const MOST_TRANSFERS = 20_000;

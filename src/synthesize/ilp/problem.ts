@@ -41,7 +41,7 @@ export interface Resource {
   readonly capacity: number;
 }
 
-/** Shares of a link become whole units of at most so many; larger ones are rounded up. */
+/** Shares of a link become whole units of at most this many; larger ones are rounded up. */
 const MOST_UNITS = 1e6;
 
 /**

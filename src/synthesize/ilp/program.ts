@@ -274,7 +274,7 @@ function countingSink(): RowSink & { readonly size: { rows: number; entries: num
   };
 }
 
-/** Smallest part of a coefficient that is told from another: shares of links have small denominators. */
+/** Smallest part of a coefficient that is distinguished from another: shares of links have small denominators. */
 const COEFFICIENT_UNIT = 1 / 720_720;
 
 /**

@@ -12,9 +12,9 @@ export interface Stages {
   timedOut(): boolean;
   /** Returns the solution; null where no time is left. */
   solve(name: string, problem: MilpProblem, shareOfTime: number, options?: MilpOptions): Promise<MilpSolution | null>;
-  /** Returns whether so many columns can be looked at in the time left, roughly; notes them as skipped where not. */
+  /** Returns whether this many columns can be looked at in the time left, roughly; notes them as skipped where not. */
   inTime(name: string, columns: number): Promise<boolean>;
-  /** Returns whether rows of so many entries can be written in the time left, roughly; notes them as skipped where not. */
+  /** Returns whether rows of this many entries can be written in the time left, roughly; notes them as skipped where not. */
   timeToWrite(name: string, size: MilpSize): boolean;
   /** Returns whether a program of this size has room; notes it as skipped where it has not. */
   fits(name: string, size: MilpSize): boolean;
@@ -28,7 +28,7 @@ const COLUMNS_PER_MS = 25;
 const ENTRIES_PER_MS = 1500;
 const NO_TIME = "no time was left to build it";
 
-/** Returns stages that are solved by a runner until a deadline, and told of as they begin. */
+/** Returns stages that are solved by a runner until a deadline, and announced as they begin. */
 export function stagesOf(
   milp: MilpRunner,
   deadline: Deadline,

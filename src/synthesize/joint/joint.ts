@@ -24,7 +24,7 @@ import { type OverlapOptions, overlapped } from "../tacos/overlap.ts";
 import { synthesizeByMatching } from "../tacos/tacos.ts";
 import { searchTable, stepsFor, tableProblem } from "./table-search.ts";
 
-/** Above so many routes through switches the table takes a ring instead of all pairs. */
+/** Above this many routes through switches the table takes a ring instead of all pairs. */
 const MOST_PORT_ROUTES = 4096;
 /** Array cells that the repairs of all tables may read: five to ten seconds. */
 const MOST_STEPS = 8e8;

@@ -14,7 +14,7 @@ import type { RouteSet } from "../../model/routes/routes.ts";
  */
 const PRICE = { cell: 6, relay: 8, theft: 64, branch: 32, lateBranch: 32, grudge: 16 };
 const NOWHERE = 2 ** 52;
-/** A table with so many more missing places than at its best (and twice that) does not recover. */
+/** A table with this many more missing places than at its best (and twice that) does not recover. */
 const HOPELESS = 60;
 
 /** Returns about how many array cells one repair reads: at every time every NPU, every route and half of the routes' cells. */

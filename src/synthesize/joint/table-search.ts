@@ -34,14 +34,14 @@ const TABLE_COST = 3;
 const MOST_REPAIR_STEPS = 1.5e8;
 /** The same for filling the table once, before any repair. */
 const MOST_FILLING = 3e8;
-/** Repairs of one attempt: so many, and more for each place that is wanted. */
+/** Repairs of one attempt: this many, and more for each place that is wanted. */
 const FEWEST_REPAIRS = 1000;
 const REPAIRS_EACH = 4;
 /** Larger tables are not tried. */
 const MOST_PLACES = 4e6;
 const MOST_DISTANCES = 16e6;
 const MOST_CELLS = 4e6;
-/** A transfer of the shortest slot is at most so many cells long. */
+/** A transfer of the shortest slot is at most this many cells long. */
 const FINEST = 12;
 
 /** What the table is filled with: a chunk of a tenant in one phase. */
@@ -105,7 +105,7 @@ export function tableProblem(
 }
 
 /**
- * Returns the pieces and errands for a table of so many cells; null where some chunk has no time to go round. A chunk of an
+ * Returns the pieces and errands for a table of this many cells; null where some chunk has no time to go round. A chunk of an
  * all-reduce is two errands that meet in one NPU, reduced until then and spread from then on: the owner that TACOS gives it
  * where that leaves time enough, else any NPU that does, members or not. The meetings are spread evenly over the time left,
  * in an order drawn from the seed.
@@ -206,7 +206,7 @@ interface Allowance {
   left: number;
 }
 
-/** Returns the schedule of one attempt at so many cells; null where it fails. */
+/** Returns the schedule of one attempt at this many cells; null where it fails. */
 function attempt(problem: TableProblem, cells: number, k: number, seed: number, allowance: Allowance) {
   const own = draw(seed, cells, k);
   const found = errandsOf(problem, cells, own);
@@ -377,7 +377,7 @@ const USUAL_TRIALS = 64;
 /** Longer schedules are left as they are. */
 const MOST_TRANSFERS = 1e5;
 
-/** Returns how many array cells the repairs of tables may read, for so many trials. */
+/** Returns how many array cells the repairs of tables may read, for this many trials. */
 export const stepsFor = (most: number, trials: number | null): number =>
   Math.floor(most * Math.min(1, (trials ?? USUAL_TRIALS) / USUAL_TRIALS));
 

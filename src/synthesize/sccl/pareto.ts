@@ -20,7 +20,7 @@ import { type Folded, fold, freeMaps } from "./symmetry.ts";
 /** A plan, with what is known of its steps. */
 export interface SyncPoint extends SyncPlan {
   readonly steps: number;
-  /** No plan of so many steps has fewer rounds. */
+  /** No plan of this many steps has fewer rounds. */
   readonly proved: boolean;
 }
 
@@ -42,7 +42,7 @@ export interface FrontOptions {
   readonly breathe?: (() => Promise<void>) | undefined;
   /** Rounds are at most steps + extra; no limit without it. */
   readonly extra?: number;
-  /** Returns whether more steps, with at best so many rounds, are worth a try. */
+  /** Returns whether more steps, with at best this many rounds, are worth a try. */
   readonly worthTrying?: (steps: number, rounds: number, points: readonly SyncPoint[]) => boolean;
   /** Sets of NPUs whose borders may be narrow (likelySets). */
   readonly sets?: readonly Int32Array[];
@@ -157,7 +157,7 @@ function searchOf(problem: SyncProblem, { milp, deadline, breathe, shape = [], o
     return solution.status === "optimal" ? Math.ceil(-solution.bound - ROUNDING) : 0;
   };
 
-  /** Returns a plan of so many steps with fewer rounds than `best`, not fewer than `floor`. */
+  /** Returns a plan of this many steps with fewer rounds than `best`, not fewer than `floor`. */
   const fewestRounds = async (steps: number, floor: number, best: number, greedy: SyncPlan | null): Promise<Found> => {
     let plan = greedy;
     const budget = (): Budget => {

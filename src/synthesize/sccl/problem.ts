@@ -246,7 +246,7 @@ export function leastSteps(items: readonly Item[], windows: readonly Window[]) {
   return { ...far, reachable: far.steps < UNREACHED };
 }
 
-/** Up to so many NPUs every set of them is tried. */
+/** Up to this many NPUs every set of them is tried. */
 const ALL_SETS = 12;
 
 /** Returns chunks that must enter a set of NPUs. */

@@ -33,7 +33,7 @@ const MOST_OWN_CHUNKS = 8;
 const MOST_OWN_PAIRS = 4_000;
 const WORTH_MORE = 0.99;
 
-/** Returns how many pairs of an item and an arc a program has, as far as can be told without listing them. O(nodes + links). */
+/** Returns how many pairs of an item and an arc a program has, as far as can be known without listing them. O(nodes + links). */
 function pairsOf(topology: Topology, { kind, chunkCount, groupSize, groupCount }: Collective): number {
   const { linkSource, linkTarget } = topology;
   let arcs = portRouteCount(topology);

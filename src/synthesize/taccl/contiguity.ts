@@ -29,14 +29,14 @@ export interface NamedPlan extends Planned {
 
 /** Most chunks of a message that list schedules are made with. */
 const MOST_TOGETHER = [1, Number.POSITIVE_INFINITY, 2, 4] as const;
-/** Local searches, one for so many tries, each with an equal part of most of them; the rest go on from the best. */
+/** Local searches, one for this many tries, each with an equal part of most of them; the rest go on from the best. */
 const TRIES_OF_SEARCH = 16_000;
 const LEAST_SEARCHES = 3;
 const MOST_SEARCHES = 12;
 const PART_OF_SEARCHES = 0.75;
-/** They begin with the best so many plans in turn. */
+/** They begin with the best this many plans in turn. */
 const STARTS = 4;
-/** List schedules may take this part of the budget; one costs as much as so many timings. */
+/** List schedules may take this part of the budget; one costs as much as this many timings. */
 const PART_OF_LISTS = 0.3;
 const COST_OF_LIST = 6;
 

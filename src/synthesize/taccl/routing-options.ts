@@ -40,7 +40,7 @@ export interface RoutingOptions {
   readonly longestPs: number;
 }
 
-/** A chunk for a single NPU takes a way of at most so many times the shortest. */
+/** A chunk for a single NPU takes a way of at most this many times the shortest. */
 const LONGEST_DETOUR = 1.7;
 
 /** Returns whether the sketch lets NPUs send a chunk of these holders over a route; images of it must be allowed too. */
@@ -383,7 +383,7 @@ export interface RoutingCosts {
   readonly share: Float64Array;
 }
 
-/** Returns the costs of chunks of so many bytes. O(route links). */
+/** Returns the costs of chunks of this many bytes. O(route links). */
 export function routingCosts(network: SketchNetwork, chunkBytes: Rational): RoutingCosts {
   const { routes, leavesBox } = network;
   const times = routeTimes(network.topology, routes, chunkBytes);

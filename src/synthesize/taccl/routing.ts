@@ -311,7 +311,7 @@ function cutBound({ routes }: SketchNetwork, { chunks, routes: across }: Cut, co
   return most;
 }
 
-/** Returns the least whole time in which the ports carry so many chunks. */
+/** Returns the least whole time in which the ports carry this many chunks. */
 function leastTime(ports: readonly Port[], chunks: number): number {
   const carried = (time: number): number => {
     let total = 0;
@@ -339,7 +339,7 @@ interface GreedyRouting {
   readonly latePs: number;
 }
 
-/** Rounds of rerouting: at most, without a better one, and such that all together look at about so many loads. */
+/** Rounds of rerouting: at most, without a better one, and such that all together look at about this many loads. */
 const MOST_ROUNDS = 60;
 const PATIENCE = 12;
 const MOST_WORK = 3e8;
@@ -350,7 +350,7 @@ const LATE = 0.02;
 const TOO_LATE = 4;
 
 /**
- * Returns the best of several rounds in which chunk after chunk is taken off its links and routed anew, target after target in
+ * Returns the best of several rounds in which chunk after chunk is taken off its links and rerouted, target after target in
  * the chunk's order, each over the way that costs least: loads weigh by the fourth power of how busy the link would be, times a
  * price that rises while it is busier than `goalPs` (negotiated congestion). Ends early where nothing is over the goal and
  * no chunk comes late, or where time is over. O(rounds * options * images * route length).

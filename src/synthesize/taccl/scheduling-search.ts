@@ -32,7 +32,7 @@ export interface Planned {
   readonly tries: number;
 }
 
-/** A change is accepted where it is no worse than the plan of so many tries ago. */
+/** A change is accepted where it is no worse than the plan of this many tries ago. */
 const MEMORY = 64;
 /**
  * Weight of the mean of NPUs' last arrivals beside the end: a direction where many paths are critical. With 1, half of the

@@ -87,7 +87,7 @@ export async function routedPhases(
 
 /**
  * Returns a plan for the phases. Reductions are planned as copies on the network turned around, run backwards in time, and
- * ordered anew as they run (section 5.3: not all that an NPU receives can be reduced at once, as its links are busy); the
+ * reordered as they run (section 5.3: not all that an NPU receives can be reduced at once, as its links are busy); the
  * halves of an all-reduce then overlap, each chunk's second half waiting for its first. `budget` as in PlanOptions, each time.
  */
 export async function drafted(
@@ -187,7 +187,7 @@ function reversedInternode(internode: InternodeSketch): InternodeSketch {
   };
 }
 
-/** More sends are not worth it: each change builds the tasks anew. */
+/** More sends are not worth it: each change rebuilds the tasks. */
 const MOST_SENDS = 2000;
 
 /**

@@ -140,7 +140,7 @@ export function pruned(
 
 /** Rows handed on at a time. */
 const BLOCK = 65_536;
-/** Up to so many different slot lengths, the rows of each are merged; beyond, they are sorted. */
+/** Up to this many different slot lengths, the rows of each are merged; beyond, they are sorted. */
 const MOST_SLOTS = 8;
 
 /** Returns the slot lengths in ascending order and the number of each route's, or null when these are too many. */
@@ -176,7 +176,7 @@ export function endsOf({ route, startPs, slotPs }: Pick<PhaseTransfers, "route" 
 
 /**
  * Returns when the phase ends, and its rows block by block in the order in which they start when it runs (a reversed one
- * backwards in time), equal starts in order of row. The blocks are views of one array that is written anew each time. Rows in
+ * backwards in time), equal starts in order of row. The blocks are views of one array that is rewritten each time. Rows in
  * order of their ends need no sorting: backwards in time they are in order, and forwards those of each slot length are.
  * O(rows).
  */

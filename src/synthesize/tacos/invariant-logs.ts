@@ -8,7 +8,7 @@ import type { Topology } from "../../model/topology/topology.ts";
 import type { SynthesisRequest } from "../synthesizer.ts";
 import { receive, refill, translatedLog } from "./translated-log.ts";
 
-/** Returns how many chunks each NPU owns, where NPU v owns the v-th so many; null where it is otherwise. */
+/** Returns how many chunks each NPU owns, where NPU v owns the v-th this many; null where it is otherwise. */
 function evenShare({ pre, chunkCount }: Collective, npuCount: number): number | null {
   if (pre.kind !== "one" || chunkCount % npuCount !== 0) return null;
   const share = chunkCount / npuCount;

@@ -21,7 +21,7 @@ import { type Phase, tenNetwork } from "./network.ts";
 import { isSlotted, spreadLogs, transfersOfLogs } from "./slots.ts";
 import { type Attempt, type MulticastTrial, multicastTrial, type Network, outcome } from "./trials.ts";
 
-/** From so many deliveries on the symmetries of a network are looked for: before that a trial takes milliseconds. */
+/** From this many deliveries on the symmetries of a network are looked for: before that a trial takes milliseconds. */
 const FOLD_FROM = 200_000;
 
 /** Returns the attempt for trial k of a phase whose chunks may go to many NPUs; `targetPs` is a bound on its time. */
@@ -106,7 +106,7 @@ export function multicastAttempts(
   };
 }
 
-/** Above so many transfers, networks of several speeds are left to the kernels. */
+/** Above this many transfers, networks of several speeds are left to the kernels. */
 const MOST_TRANSFERS = 1e6;
 
 interface Variant {
@@ -160,7 +160,7 @@ function mixedAttempt(
   return async () => outcome(phase, network, found, [invariantLabel("novelty"), network.label]);
 }
 
-/** Trials that must end by the target; then so many halvings of what is left, of so many trials each. */
+/** Trials that must end by the target; then this many halvings of what is left, of this many trials each. */
 const TRIALS_AT_TARGET = 16;
 const HALVINGS = 8;
 const TRIALS_PER_HALVING = 4;

@@ -8,7 +8,7 @@ import { assembleRows } from "./assemble.ts";
 /**
  * Overlapping the two halves of an all-reduce. TACOS runs reduce-scatter and all-gather one after the other, and so leaves
  * links idle that only one half needs: a corner sends its contributions first and receives results only later. Here the
- * transfers keep their ways (the trees that the two halves found) and are scheduled anew, by list scheduling: a transfer may
+ * transfers keep their ways (the trees that the two halves found) and are rescheduled, by list scheduling: a transfer may
  * start when what it carries is complete at its source, and of those ready on a link the one with the least key goes first.
  *
  *   key = stagger * (place of the chunk in an order) - (time that still lies behind this transfer on its trees)

@@ -19,7 +19,7 @@ import { invariantLabel, invariantLogs } from "./invariant-logs.ts";
 import { type Phase, tenNetwork } from "./network.ts";
 import { bestOf, defaultTrials, multicastTrial } from "./trials.ts";
 
-/** From so many transfers on a schedule is kept as arrival logs. */
+/** From this many transfers on a schedule is kept as arrival logs. */
 const FROM_TRANSFERS = 4e6;
 /** The same for an all-reduce, whose halves can overlap only transfer by transfer. */
 const FROM_TRANSFERS_OF_TWO = 1e7;

@@ -36,7 +36,7 @@ import {
   unicastTrial,
 } from "./trials.ts";
 
-/** Above so many routes through switches, ports are not tried unless asked for. */
+/** Above this many routes through switches, ports are not tried unless asked for. */
 const MOST_PORT_ROUTES = 65_536;
 
 /** Returns the degrees of unwinding worth trying: ports first, then a ring (and only that where there are too many pairs). */

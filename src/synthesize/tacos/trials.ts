@@ -24,7 +24,7 @@ const WHOLE = 0x7fffffff;
 /** Candidates that the choices of one trial may look at, about a second, and those of all trials together. */
 const MOST_LOOKS = 4e8;
 const MOST_LOOKS_OF_ALL = 1.6e9;
-/** A window of so many chunks for each NPU chooses as well as one over all of them. */
+/** A window of this many chunks for each NPU chooses as well as one over all of them. */
 const CHUNKS_PER_NPU = 8;
 /** What one look costs: bits of the neighbours, and of those around, are read as well. */
 const COST: Readonly<Record<number, number>> = { [CHOICE.neighbour]: 4, [CHOICE.around]: 8 };
@@ -152,7 +152,7 @@ export function unicastTrial(k: number, seed: number, wanted: string | null, var
 }
 
 /**
- * Returns how many trials a phase of so many transfers gets by default: min(64, 1e7 / transfers), at least 1; fewer where a
+ * Returns how many trials a phase of this many transfers gets by default: min(64, 1e7 / transfers), at least 1; fewer where a
  * multicast phase has so many chunks that choosing among them takes longer than sending them.
  */
 export function defaultTrials(transfers: number, size: MulticastSize): number {

@@ -53,7 +53,7 @@ export function writeOrder(problem: PhaseProblem, orders: ChunkOrders, chunk: nu
  * (of an all-reduce, of its reduce-scatters; its all-gathers take the reverse order). Where loads differ by less than the
  * threshold, the chunk takes the baseline's order; else its reduce-scatters take the dimensions by ascending load and its
  * all-gathers by descending load, so that the least loaded dimension moves most. Equal loads: in the baseline's order.
- * `onLoads` is told the loads after each chunk, picoseconds. Loads are exact. O(chunks x dimensions log dimensions).
+ * `onLoads` gets the loads after each chunk, picoseconds. Loads are exact. O(chunks x dimensions log dimensions).
  */
 export function themisOrders(
   problem: PhaseProblem,

@@ -18,9 +18,9 @@ import {
   writeOrder,
 } from "./orders.ts";
 
-/** Up to so many dimensions all orders are tried, beyond only the baseline's turned round. */
+/** Up to this many dimensions all orders are tried, beyond only the baseline's turned round. */
 const ALL_ORDERS = 4;
-/** Changes of so many chunks at a time are looked for at most so often. */
+/** Changes of this many chunks at a time are looked for at most so often. */
 const MOST_CHANGES = 64;
 
 /** One order of a chunk's first phases, and what it adds to the load of each dimension. */

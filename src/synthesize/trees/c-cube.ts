@@ -124,7 +124,7 @@ const emptySquare = (): number[][] => Array.from({ length: CUBE_GPUS }, () => ne
 
 /**
  * Returns which member stands at each place of a DGX-1 (hybrid cube mesh), [8], the least numbers first; null where the direct
- * links between the members are none. Each pair of places with links must have so many times the bandwidth of the narrowest
+ * links between the members are none. Each pair of places with links must have this many times the bandwidth of the narrowest
  * pair, each way; other nodes and their links do not count. O(links), then few of the 8! orders.
  */
 export function hybridCubeMesh(topology: Topology, members: Int32Array, usable: Float64Array): Int32Array | null {

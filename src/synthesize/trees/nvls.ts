@@ -11,7 +11,7 @@ import { packingNetwork } from "../forestcoll/packing.ts";
 import { contributions, refuseSeveralGroups } from "../forestcoll/requests.ts";
 import { TREE_OPTIONS, type TreeContext, type TreeMaker, type TreeRequest } from "../tree-maker.ts";
 
-/** Trees of so many roots are listed; symmetric networks need one. */
+/** Trees of this many roots are listed; symmetric networks need one. */
 const MOST_ROOTS = 4096;
 
 const DIRECTIONS: Readonly<Partial<Record<CollectiveKind, readonly Forest["direction"][]>>> = {

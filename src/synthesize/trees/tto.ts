@@ -90,11 +90,11 @@ interface Neighbours {
   readonly items: Int32Array;
 }
 
-/** Corners, and where one is missing the two NPUs beside it, have two neighbours: so many at most. */
+/** Corners, and where one is missing the two NPUs beside it, have two neighbours: this many at most. */
 const MOST_ENDS = 5;
 
 /**
- * Returns the corners and sides of a network that is a mesh of 3x3 or more, whole or without one corner, told by its links alone,
+ * Returns the corners and sides of a network that is a mesh of 3x3 or more, whole or without one corner, recognized by its links alone,
  * whatever its NPUs are numbered and however many parallel links there are; else null.
  *
  * From corner c and corner d at the other end of the side of c, w away, an NPU at column x and row y is x + y and w - x + y away:

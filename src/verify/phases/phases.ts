@@ -444,7 +444,7 @@ function checkProduct(stated: StatedDimensions, recorder: Recorder): void {
   if (stated.dimensions.some(({ kind }) => kind === "switch")) checkSwitches(stated, grid, recorder);
 }
 
-/** Records fully connected dimensions of more links than the network has, so that rates of no more pairs than these are told. */
+/** Records fully connected dimensions of more links than the network has, so that rates of no more pairs than these are reported. */
 function lacksLinks({ topology, dimensions }: StatedDimensions, recorder: Recorder): boolean {
   const links = topology.linkSource.length;
   let lacks = false;

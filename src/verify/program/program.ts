@@ -40,7 +40,7 @@ export interface ProgramVerification {
   readonly collective: Program["collective"];
   /** Kinds of calls for which the program was executed. */
   readonly modes: readonly ProgramMode[];
-  /** Of custom programs, in the last of these kinds of calls: what outputs hold in the end, at most so many runs of chunks as violations. */
+  /** Of custom programs, in the last of these kinds of calls: what outputs hold in the end, at most this many runs of chunks as violations. */
   readonly results: readonly ProgramResult[];
   readonly facts: ProgramFacts;
 }
@@ -210,7 +210,7 @@ function factsOf(program: Program, capacity: number, messageChunks: number, leas
   };
 }
 
-/** Waits of a cycle that are told one by one. */
+/** Waits of a cycle that are listed one by one. */
 const TOLD = 8;
 /** Waits that are followed in search of a cycle. */
 const FOLLOWED = 10_000;

@@ -267,7 +267,7 @@ function chunksOfMessages({ sends, chunks }: Program): number {
  * one nothing is ordered, for the threads of the block run apart. So a wait orders the phases after its own, and a post tells
  * of the phases before its own, and of the data of its own instruction (a put with signal). A packet tells its reader, chunk
  * by chunk, of what was before the chunk that wrote it, and of that chunk. A clock holds, for each block that touches the
- * memory, how many of its phases are over, then a bit for each chunk that is told of singly. Relaxed signals order as others do:
+ * memory, how many of its phases are over, then a bit for each chunk that is reported singly. Relaxed signals order as others do:
  * the runtime's own plans use them to tell that data is there. O(instructions x words of a clock).
  */
 function walkMscclpp(scope: Scope, order: Int32Array, visit: Visit): void {
@@ -519,7 +519,7 @@ function join({ lanes, words }: ClockForm, into: Int32Array, at: number, from: I
   for (let w = lanes; w < words; w++) into[at + w] |= from[fromAt + w];
 }
 
-/** Numbers, in `first`, the first chunks of instructions that touch a rank's memory and are told of singly; returns how many chunks. */
+/** Numbers, in `first`, the first chunks of instructions that touch a rank's memory and are reported singly; returns how many chunks. */
 function numberBits(
   { operandOffset, operandRank, chunks }: Program,
   single: Int32Array,
@@ -590,7 +590,7 @@ interface Phases {
   readonly postBringsData: Uint8Array;
   /** [instructions] how many waits look at its posts. */
   readonly postReaders: Int32Array;
-  /** [instructions] number of its first chunk among those that are told of one by one, by packets or by its own signal; -1. */
+  /** [instructions] number of its first chunk among those that are reported one by one, by packets or by its own signal; -1. */
   readonly single: Int32Array;
   readonly singles: number;
   /** [instructions + 1], [packets read] chunk of the reader, and the single chunk that wrote it. */

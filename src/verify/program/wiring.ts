@@ -157,7 +157,7 @@ interface PacketCells {
   readonly count: number;
   /** Returns a cell that the instruction reads and nobody wrote yet, or -1. */
   readonly unwritten: (instruction: number) => number;
-  /** Marks what the instruction writes; `each` is told the cells that somebody reads. */
+  /** Marks what the instruction writes; `each` gets the cells that somebody reads. */
   readonly write: (instruction: number, each: (cell: number) => void) => void;
   /** Returns the instructions that write a cell as packets. */
   readonly writers: (cell: number) => readonly number[];

@@ -337,7 +337,7 @@ function executorSteps(program: Program): ExecutorSteps {
   return { number, waits, perBlock, awaited, lastPublished, blockOf };
 }
 
-/** microsoft/msccl copies so many characters of a name. */
+/** microsoft/msccl copies this many characters of a name. */
 const NAME_CHARACTERS = 63;
 /** What microsoft/msccl takes for maxBytes where a file has none. */
 const DEFAULT_MAX_BYTES = 134_217_728;
@@ -532,7 +532,7 @@ function copiesNothing(program: Program, block: number, rank: number): boolean {
 /** A tag as the runtimes' parser sees it. */
 interface Tag {
   readonly name: string;
-  /** Of the attributes that it keeps: the first so many slots, where every surplus space takes one. */
+  /** Of the attributes that it keeps: the slots up to this one, where every surplus space takes one. */
   readonly attributes: ReadonlyMap<string, string>;
   readonly slots: number;
 }

@@ -140,7 +140,7 @@ export interface Arrivals {
   readonly since: Uint16Array | Int32Array;
   /** Larger than every slot. */
   readonly absent: number;
-  /** At least so many rows that were asked for last are still there. */
+  /** At least this many rows that were asked for last are still there. */
   readonly rowsKept: number;
   /** Base of a row in which everything is there from the start. */
   readonly idle: number;

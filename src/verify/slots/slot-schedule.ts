@@ -173,7 +173,7 @@ function* slotFaults(schedule: SlotSchedule): Faults {
   else if (!isCount(slotPs) || (slotPs === 0 && slots > 0)) {
     yield { message: `a slot lasts ${slotPs} ps, not a whole number above 0` };
   } else if (!isCount(slots * slotPs * 2))
-    yield { message: `${slots} slots of ${slotPs} ps are more than can be told` };
+    yield { message: `${slots} slots of ${slotPs} ps are more than can be counted exactly` };
   if (origin.length !== chunkCount) {
     yield { message: `the schedule has origins for ${origin.length} chunks, not for ${chunkCount}` };
     return;

@@ -37,7 +37,7 @@ export function checkContributions(schedule: StepSchedule, recorder: Recorder, w
 
 /**
  * Returns a function that says whether a chunk's life is sound, knowing of each set of contributions only its size; false
- * means unsound or not to be told from sizes. O(transfers + members), memory O(NPUs).
+ * means unsound, or unknown from sizes alone. O(transfers + members), memory O(NPUs).
  *
  * Why sizes are enough. Call a set complete when it is the whole of P contributions, partial when it is neither that nor
  * empty. A partial set is *live* at the NPU that holds it until it departs, and then in flight; what stays behind at the

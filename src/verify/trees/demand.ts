@@ -13,7 +13,7 @@ export interface TreeDemand {
 }
 
 /**
- * Returns what a collective of one group wants, told by its chunks and not by its name, so that custom ones of any shares
+ * Returns what a collective of one group wants, as its chunks say, not its name, so that custom ones of any shares
  * count (all-gather-v): copied from one member each to all: out-trees; summed from all to one: in-trees; summed for all:
  * both, with any roots. Null where trees make no such collective. O(chunks + their holders).
  */

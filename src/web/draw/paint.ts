@@ -62,7 +62,7 @@ export function baseOf(network: NetworkView, heat: Float32Array | undefined): Ba
 /** How pale what is not marked is drawn where marks say so: wires, and nodes. */
 const FADED_WIRES = 0.3;
 const FADED_NODES = 0.4;
-/** Lines are so many pixels wide, at least and at most. */
+/** Lines are this many pixels wide, at least and at most. */
 const LEAST_WIDTH = 0.6;
 const MOST_WIDTH = 7;
 /** Arrows of wires shorter than this (pixels) are left out. */

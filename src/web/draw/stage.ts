@@ -23,7 +23,7 @@ interface Plate {
   readonly region: Region;
 }
 
-/** A base of more wires is not painted anew for every frame of a movement, nor is one with which frames took longer (ms). */
+/** A base of more wires is not repainted for every frame of a movement, nor is one with which frames took longer (ms). */
 const QUICK_WIRES = 1500;
 const QUICK_MS = 26;
 /** The camera rests when it has not moved for so long (ms). */
@@ -165,7 +165,7 @@ export class Stage {
     if (this.lateFrames >= 3) this.isQuick = false;
   }
 
-  /** Copies the base onto the canvas, painted anew first unless it would take too long for a frame of a movement. */
+  /** Copies the base onto the canvas, repainted first unless it would take too long for a frame of a movement. */
   private paintPlates(isLate: boolean): void {
     const { context, camera, view, ratio, palette } = this;
     if (!isLate && !this.isFresh()) this.plate = this.develop(camera, this.beyond());

@@ -2,7 +2,7 @@ import { select } from "d3-selection";
 import { type D3ZoomEvent, type ZoomBehavior, zoom, zoomIdentity, zoomTransform } from "d3-zoom";
 import { between, type Camera, centred, type Extent, fitted, type Region } from "./camera.ts";
 
-/** The camera of a canvas: moved by wheel, drag and pinch, and by what it is told. */
+/** The camera of a canvas: moved by wheel, drag and pinch, and on request. */
 export interface Zooming {
   /** Shows everything. */
   fit(): void;

@@ -198,10 +198,10 @@ function ProgramOption({
       {(control) =>
         choices ? (
           <select {...control} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-            <option value="">usual</option>
-            {choices.map(([choice]) => (
+            {choices.every(([choice]) => choice !== "") && <option value="">default</option>}
+            {choices.map(([choice, meaning]) => (
               <option key={choice} value={choice}>
-                {choice}
+                {meaning || choice}
               </option>
             ))}
           </select>

@@ -69,6 +69,6 @@ function keepingText(): string {
   if (isRefused.value)
     return "This browser did not keep all that was shown: it has no room, or its settings forbid it. Copy the link, and keep the file yourself.";
   return isOffline.value
-    ? "This browser keeps what is shown for your next visit, and the page, which works without a network."
+    ? "This browser keeps what is shown for your next visit, and the page itself, which works offline."
     : "This browser keeps what is shown for your next visit.";
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import "./field.css";
 
-/** What a control of a field has to carry, so that its label, hint and error are told with it. */
+/** What a control of a field has to carry, so that its label, hint and error are announced with it. */
 export interface ControlProps {
   readonly id: string;
   readonly "aria-describedby": string;

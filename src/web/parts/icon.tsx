@@ -15,7 +15,7 @@ const STROKES = {
 
 type IconName = keyof typeof STROKES;
 
-/** A small picture beside or instead of a word; the word is told by what holds it. */
+/** A small picture beside or instead of a word; the word comes from what holds it. */
 export const Icon = ({ name }: { readonly name: IconName }) => (
   <svg
     width="16"

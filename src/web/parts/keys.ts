@@ -1,6 +1,6 @@
 /**
  * Does what a table says of a pressed key, which then means nothing else. Keys with Ctrl or Meta are the browser's; with Alt too,
- * unless told otherwise.
+ * unless asked otherwise.
  */
 export function actOnKey(
   event: KeyboardEvent,

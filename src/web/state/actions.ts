@@ -205,7 +205,7 @@ export function cancelOnly(what: NonNullable<typeof busy.value>["what"]): void {
 /** Returns what is to be said of a file that was opened, sentences. */
 function remarksOn(opened: Opened, name: string): string[] {
   if (opened.kind === "schedule")
-    return opened.asked === null ? [`${name} is of a custom collective, for which the form cannot ask.`] : [];
+    return opened.asked === null ? [`${name} is for a custom collective, which the form cannot express.`] : [];
   if (opened.kind === "program" || opened.network.sources.length < 2) return [];
   const { sizeText, sources } = opened.network;
   return [`${name}: ${sizeText}. ${sources.length} remarks below its name say how it was read and what was assumed.`];

@@ -58,7 +58,7 @@ const encoded = (text: string): string =>
     decodeURIComponent(code),
   );
 
-/** Returns what a fragment says, with or without its "#". Never throws: what is wrong is left out and told of. O(length). */
+/** Returns what a fragment says, with or without its "#". Never throws: what is wrong is left out and reported. O(length). */
 export function readAddress(fragment: string): Address {
   const complaints: string[] = [];
   const given = new Map<string, string>();
@@ -68,7 +68,7 @@ export function readAddress(fragment: string): Address {
     const name = cut < 0 ? field : field.slice(0, cut);
     const value = cut < 0 ? "" : decoded(field.slice(cut + 1));
     if (value === null) complaints.push(`the value of ${shown(name)} is cut short or has a stray "%"`);
-    else if (given.has(name)) complaints.push(`${shown(name)} stands there twice, and the first counts`);
+    else if (given.has(name)) complaints.push(`${shown(name)} is given twice; the first counts`);
     else given.set(name, value);
   }
   const take = (name: string): string | null => {

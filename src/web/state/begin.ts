@@ -33,7 +33,7 @@ export function wordsOf({ topology, options, view, choices }: Address): Words {
 /** Says what of the address cannot be used, unless something else went wrong since. */
 function complainOf(sentences: readonly string[]): void {
   if (sentences.length === 0 || trouble.value !== null) return;
-  const message = `of the address not all could be used: ${sentences.join("; ")}`;
+  const message = `not all of the address could be used: ${sentences.join("; ")}`;
   trouble.value = { about: "address", failure: { kind: "input", place: null, message } };
 }
 
@@ -101,7 +101,7 @@ async function showOtherNetwork(asked: Words): Promise<void> {
   }
 }
 
-/** Marks an option that cannot be as the address's: it is told at the top, too, for its field may be out of sight. */
+/** Marks an option that cannot be as the address's: it is reported at the top, too, for its field may be out of sight. */
 function blameAddress(): void {
   const wrong = trouble.value;
   if (wrong !== null && typeof wrong.failure.option === "string") trouble.value = { ...wrong, isOfAddress: true };

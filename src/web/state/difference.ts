@@ -72,7 +72,7 @@ export function remarksOf(past: Compared, after: Compared): string[] {
   const [one, other] = [past.schedule.report, after.schedule.report];
   const isOther = one.algorithm !== other.algorithm;
   return [
-    ...(isOther ? [`The algorithm is another: ${one.algorithm} before, ${other.algorithm} now.`] : []),
+    ...(isOther ? [`The algorithm changed: ${one.algorithm} before, ${other.algorithm} now.`] : []),
     ...[clockRemark("before", one), clockRemark("now", other)].filter((text) => text !== null),
   ];
 }

@@ -11,7 +11,7 @@ import { FIRST_WORDS, type ViewName } from "./words.ts";
  * schedule before: an entry with a schedule is never written over by other words.
  */
 
-/** Changes that follow each other within so many milliseconds are written once. */
+/** Changes that follow each other within this many milliseconds are written once. */
 const PAUSE_MS = 250;
 /** So many schedules are at hand when Back returns to them. */
 const MOST_RECALLED = 4;

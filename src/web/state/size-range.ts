@@ -1,7 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { formatSize } from "../../model/numbers/units.ts";
 
-/** Sizes that are compared: from one to another, each so many times the one before. */
+/** Sizes that are compared: from one to another, each this many times the one before. */
 export interface SizeRange {
   /** Exponents of 2, bytes. */
   readonly from: number;

@@ -22,7 +22,7 @@ export const VIEW_ENTRIES: Readonly<Record<ViewName, ViewEntry>> = {
   },
   bound: {
     title: "Limit",
-    question: "Why can it not be faster?",
+    question: "Why can't it be faster?",
     needsSchedule: true,
     load: () => import("./bound/view.tsx"),
   },

@@ -28,7 +28,7 @@ export type Read =
   | { readonly kind: "program"; readonly program: Program };
 
 /**
- * Returns what a file holds, told apart as the command line does: a program (MSCCL XML, an MSCCL++ plan), a schedule (Banyan's
+ * Returns what a file holds, recognized as the command line does: a program (MSCCL XML, an MSCCL++ plan), a schedule (Banyan's
  * JSON or .bys, an algorithm of SCCL), else a network in any format that can be read. Throws the reader's InputError.
  */
 export async function readGiven(file: GivenFile, options: Options = {}): Promise<Read> {

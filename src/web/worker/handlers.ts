@@ -65,7 +65,7 @@ import { scheduleView } from "./schedule-view.ts";
 import { timelineView } from "./timeline.ts";
 import { violationTexts } from "./violation-texts.ts";
 
-/** So many violations of a program are told. */
+/** This many violations of a program are listed. */
 const MOST_TOLD = 50;
 
 /** Answers "open": what a file is, read, and judged where it can be. Throws the reader's InputError. */
@@ -269,7 +269,7 @@ async function compare(
 ): Promise<Comparison> {
   const names = optionValue(options, "algorithms");
   const algorithms = names === undefined ? {} : { algorithms: names.map(known) };
-  // what one algorithm is told means nothing to the others
+  // the options of one algorithm mean nothing to the others
   const { seed, chunks, switching } = options;
   const topology = await networkOf(network);
   return compareOn(engine, topology, {

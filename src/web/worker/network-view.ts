@@ -117,11 +117,11 @@ interface Shown {
 
 /** More boxes than this stand in rows instead of side by side. */
 const MOST_IN_ROW = 24;
-/** Tiers of switches are drawn over so many nodes; springs take too long for more. */
+/** Tiers of switches are drawn over this many nodes; springs take too long for more. */
 const MOST_IN_TIERS = 1200;
 const MOST_BY_SPRINGS = 700;
 const MOST_WIRES_BY_SPRINGS = 8000;
-/** A picture in depth is read up to so many NPUs. */
+/** A picture in depth is read up to this many NPUs. */
 const MOST_IN_DEPTH = 64;
 
 /** The placements made last: something fails again and again in the same network. */
@@ -205,7 +205,7 @@ const CELL = 26;
 /** From the last column or row of a slab to the first of the next, in cells; names stand below. */
 const GAP_ACROSS = 1.5;
 const GAP_BELOW = 2.3;
-/** Slabs of one dimension stand in rows where a single one would be so many times as wide as it is high. */
+/** Slabs of one dimension stand in rows where a single one would be this many times as wide as it is high. */
 const WIDEST = 3.2;
 /** Of pictures, width to height. */
 const ASPECT = 1.6;

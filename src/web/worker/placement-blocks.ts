@@ -6,7 +6,7 @@ const PITCH = 30;
 const RADIUS = 10;
 /** Of pictures, width to height. */
 const ASPECT = 1.7;
-/** NPUs of a box that are linked with each other stand on a circle, up to so many. */
+/** NPUs of a box that are linked with each other stand on a circle, up to this many. */
 const MOST_ON_CIRCLE = 64;
 
 /** NPUs that stand together, with the switches that are theirs alone. */

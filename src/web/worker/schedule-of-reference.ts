@@ -8,7 +8,7 @@ import type { Tools } from "./request-context.ts";
 import { find, type KnownSchedule, put } from "./schedule-cache.ts";
 import { violationTexts } from "./violation-texts.ts";
 
-/** So many violations of a file are told. */
+/** This many violations of a file are listed. */
 const MOST_TOLD = 20;
 
 /** Returns a schedule that was read, judged, simulated and bounded. Throws InputError where it is too wrong for that. */

@@ -46,8 +46,8 @@ describe("auto", () => {
         const { report } = await auto(network, { collective, sizeBytes, ...more });
         const ofSize = rows.filter((row) => row.sizeBytes === sizeBytes);
         const [best] = ofSize.filter((row) => row.best);
-        // of trees packed anew and as packed at first, auto keeps the faster ones
-        const wasPackedOnce = report.synthesis.policy.endsWith("not packed anew");
+        // of trees repacked and as packed at first, auto keeps the faster ones
+        const wasPackedOnce = report.synthesis.policy.endsWith("not repacked");
         if (wasPackedOnce) expect(report.time.us).toBeLessThan(best?.us ?? 0);
         else expect(report.time.us).toBe(best?.us);
         expect(report.verified).toBe(true);
@@ -117,7 +117,7 @@ describe("auto", () => {
     expect(hurried.report.time).toEqual(quick.report.time);
     expect(hurried.report.auto?.leftOut.at(-1)).toEqual({
       algorithm: "forestcoll",
-      reason: "its highest trees packed anew: not tried: the time limit was reached",
+      reason: "its highest trees repacked: not tried: the time limit was reached",
     });
     expect(hurried.report.deterministic).toBe(false);
     const { report } = await auto("mi250:1", asked);

@@ -163,7 +163,7 @@ const BROKEN: readonly (readonly [string, SlotSchedule, ...Violation[]])[] = [
     }),
   ],
   [
-    "more slots than can be told",
+    "more slots than can be counted exactly",
     lineWith("allgather", { slots: 2 ** 40 }),
     malformed("the schedule has 1099511627776 slots"),
   ],
@@ -176,7 +176,7 @@ const BROKEN: readonly (readonly [string, SlotSchedule, ...Violation[]])[] = [
   [
     "an end beyond what doubles hold",
     lineWith("allgather", { slotPs: 2 ** 52 }),
-    malformed(`2 slots of ${2 ** 52} ps are more than can be told`),
+    malformed(`2 slots of ${2 ** 52} ps are more than can be counted exactly`),
   ],
   [
     "too few origins",

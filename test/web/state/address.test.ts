@@ -152,7 +152,7 @@ describe("addresses", () => {
   it("take the first of two values and tell of the second", () => {
     const address = readAddress("#topology=ring:4&topology=ring:8");
     expect(address.topology).toBe("ring:4");
-    expect(address.complaints).toEqual(['"topology" stands there twice, and the first counts']);
+    expect(address.complaints).toEqual(['"topology" is given twice; the first counts']);
   });
 
   it("say nothing where they are empty or nothing in them can be used", () => {

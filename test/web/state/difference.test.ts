@@ -47,7 +47,7 @@ describe("the difference", () => {
       "share of the limit",
     ]);
     expect(remarksOf(one, one)).toEqual([]);
-    expect(remarksOf(by("nvls"), one)).toEqual(["The algorithm is another: nvls before, forestcoll now."]);
+    expect(remarksOf(by("nvls"), one)).toEqual(["The algorithm changed: nvls before, forestcoll now."]);
     const auto = { budgetMs: 10_000, tried: [{}], leftOut: [], because: "" };
     expect(remarksOf(one, by("forestcoll", { auto, deterministic: true }))).toEqual([]);
     expect(remarksOf(one, by("forestcoll", { auto, deterministic: false }))).toEqual([

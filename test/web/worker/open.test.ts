@@ -74,7 +74,7 @@ describe("open", () => {
     expect(other.asked).not.toHaveProperty("algorithm");
     const unsaid = text.replace(/"about": \{[^}]*\},/, "");
     const silent = await ask("open", { file: fileOf("silent.json", unsaid), options: {} });
-    expect(silent).toMatchObject({ schedule: { report: { algorithm: "not told by the file" } } });
+    expect(silent).toMatchObject({ schedule: { report: { algorithm: "not given in the file" } } });
   });
 
   it("says of switches that sum that measurements stay behind, of what is opened too, and in its report", async () => {

@@ -53,14 +53,14 @@ export const newPouring = (ports: number): Pouring => ({
   search: 0,
 });
 
-/** Empties a pouring for a node with so many ports, at most those that it was made for. */
+/** Empties a pouring for a node with this many ports, at most those that it was made for. */
 export function begin(p: Pouring, ports: number): void {
   p.classes = 0;
   p.ports = ports;
   p.offset[0] = 0;
 }
 
-/** Returns the column, longer where it has no room for so many elements. */
+/** Returns the column, longer where it has no room for this many elements. */
 function grown<T extends Int32Array | Float64Array>(column: T, length: number): T {
   if (column.length >= length) return column;
   const longer = new (column.constructor as new (length: number) => T)(2 * length);
@@ -133,7 +133,7 @@ function orderClasses(p: Pouring): void {
   portOffset[0] = 0;
 }
 
-/** Cuts every shard into so many units. */
+/** Cuts every shard into this many units. */
 export function scale(p: Pouring, units: number): void {
   for (let e = 0; e < p.offset[p.classes]; e++) p.flow[e] *= units;
   for (let k = 0; k < p.ports; k++) p.load[k] *= units;

@@ -14,7 +14,7 @@ import {
   scale,
 } from "./balance-pour.ts";
 
-/** Masks of all nodes have at most so many words of 64 bits, and 4 of a node at least. */
+/** Masks of all nodes have at most this many words of 64 bits, and 4 of a node at least. */
 const MOST_WORDS = 2 ** 28;
 
 /** The JavaScript twin of native/kernels/balance.h: one target after another, one at a time. Returns the status. */

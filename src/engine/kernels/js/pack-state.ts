@@ -235,7 +235,7 @@ export class PackState {
     this.treeCount--;
   }
 
-  /** Takes from links[begin .. end) so many copies; they may be negative. */
+  /** Takes from links[begin .. end) this many copies; they may be negative. */
   draw(begin: number, end: number, amount: number): void {
     const { left, pool } = this;
     const { arc, graph } = this.net;

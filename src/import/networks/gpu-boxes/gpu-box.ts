@@ -29,7 +29,7 @@ interface GpuBox {
   readonly machineOf: Int32Array | null;
   /** Where the figures come from. */
   readonly sources: readonly string[];
-  /** Those of hosts and their links: told where PCIe takes part. */
+  /** Those of hosts and their links: given where PCIe takes part. */
   readonly hostSources: readonly string[];
 }
 

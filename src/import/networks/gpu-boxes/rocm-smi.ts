@@ -92,7 +92,7 @@ function pairsOf(
   return { pairs: joined.map(([a, b]) => ({ a, b, bytesPerSecond, kind: "xgmi" })), notes };
 }
 
-/** Returns a CPU for each NUMA node (all on one where none is told), joined pairwise. */
+/** Returns a CPU for each NUMA node (all on one where none is given), joined pairwise. */
 function hostsOf(
   { gpus, numa }: RocmTables,
   pcie: number,
@@ -119,7 +119,7 @@ interface RocmTables {
   /** Returns the weight of the way between two GPUs. */
   readonly weight: (a: number, b: number) => number;
   readonly isXgmi: (a: number, b: number) => boolean;
-  /** [gpus] NUMA node; -1 where none is told. */
+  /** [gpus] NUMA node; -1 where none is given. */
   readonly numa: Int32Array;
 }
 

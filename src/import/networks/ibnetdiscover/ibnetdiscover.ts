@@ -207,7 +207,7 @@ function* pairsOf(
   else for (let a = 0; a < gpus; a++) for (let b = a + 1; b < gpus; b++) yield [a, b, links];
 }
 
-/** A switch or host adapter, told by the id that ibnetdiscover quotes: `S-2c5e...`, `H-e09d...`. */
+/** A switch or host adapter, recognized by the id that ibnetdiscover quotes: `S-2c5e...`, `H-e09d...`. */
 interface FabricNode {
   readonly id: string;
   readonly kind: "switch" | "adapter";

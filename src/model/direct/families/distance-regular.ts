@@ -27,7 +27,7 @@ const complementary = ({ points, lines }: Geometry): Geometry => ({
   lines: lines.map((line) => range(0, points - 1).filter((point) => !line.includes(point))),
 });
 
-/** Returns the vectors of so many coordinates whose first coordinate above 0 is 1: the points of a projective space. */
+/** Returns the vectors of this many coordinates whose first coordinate above 0 is 1: the points of a projective space. */
 function projectivePoints(q: number, coordinates: number): number[][] {
   const points: number[][] = [];
   for (let zeros = coordinates - 1; zeros >= 0; zeros--) {

@@ -18,7 +18,7 @@ export interface Family {
   /** How it is written, parameters as letters. */
   readonly form: string;
   readonly description: string;
-  /** How many of so many parameters stand before the braces; absent where the family has none. */
+  /** How many of this many parameters stand before the braces; absent where the family has none. */
   readonly beforeBraces?: (parameters: number) => number;
   /** Returns the size of the graph without building it. Throws InputError for parameters without a graph. */
   readonly size: (parameters: Parameters) => GraphSize;
@@ -48,7 +48,7 @@ export const UNDIRECTED = {
 
 const LARGEST_PARAMETER = 1e9;
 
-/** Throws InputError unless so many whole numbers up to 1e9 are given, each at or above its least value. */
+/** Throws InputError unless this many whole numbers up to 1e9 are given, each at or above its least value. */
 export function checkParameters(form: string, parameters: Parameters, least: readonly number[], most = least.length) {
   const { length } = parameters;
   if (length < least.length || length > most) {
@@ -96,7 +96,7 @@ export function cayley(sizes: readonly number[], steps: readonly number[]): Digr
   return { nodes, offset: offsetsOf(nodes, degree), target, translations: sizes };
 }
 
-/** Returns the graph of so many nodes and arcs of each, the k-th of them to target(v, k). O(arcs). */
+/** Returns the graph of this many nodes and arcs of each, the k-th of them to target(v, k). O(arcs). */
 export function regularGraph(nodes: number, degree: number, targetOf: (v: number, k: number) => number): Digraph {
   const target = new Int32Array(nodes * degree);
   for (let v = 0, arc = 0; v < nodes; v++) for (let k = 0; k < degree; k++) target[arc++] = targetOf(v, k);

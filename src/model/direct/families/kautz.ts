@@ -78,7 +78,7 @@ export const DE_BRUIJN: Family = {
  * Returns the Diamond (figure A.8): a cycle of four, 0 to 3, whose even and odd nodes lead to 4 and 5, from there to 6 and 7,
  * and from those to two neighbours on the cycle each. Up to isomorphism it and its transpose are the only digraphs of 8 nodes
  * with two arcs each way, no loops, no parallel arcs, diameter 3, no reverse symmetry and an all-to-all rate that is printed as
- * table A.1 has it: f(Diamond^2) = 3/160, 1.87e-2. Which of the two was drawn cannot be told.
+ * table A.1 has it: f(Diamond^2) = 3/160, 1.87e-2. It is not known which of the two was drawn.
  */
 export function diamond(): Digraph {
   const targets = [

@@ -4,7 +4,7 @@ import { cayley, checkParameters, type Family, never, nodesOf, refuseLarge, UNDI
 
 /**
  * Tori and twisted tori of any number of dimensions. In a twisted torus the wrap-around of a dimension also moves along others:
- * leaving the end of dimension i, one comes in at its start, shifted by so many places in dimension j (Camarero, Martinez and
+ * leaving the end of dimension i, one comes in at its start, shifted by this many places in dimension j (Camarero, Martinez and
  * Beivide, "Lattice graphs for high-scale interconnection topologies", TPDS 2015; TPU v4 has them for sizes k and 2k).
  * Nodes are numbered so that translations are additions (quotientGroup), not by place.
  */

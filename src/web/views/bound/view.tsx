@@ -185,16 +185,16 @@ function cutTitle(network: NetworkView, { nodes }: Extract<Proof, { kind: "cut" 
 function proofText(network: NetworkView, proof: Proof): string {
   if (proof.kind === "cut") {
     const verb = proof.direction === "in" ? "Into" : "Out of";
-    return `${verb} the marked set (${cutTitle(network, proof)}) all must pass over the links drawn strongly: this is why it cannot be faster.`;
+    return `${verb} the marked set (${cutTitle(network, proof)}) everything must cross the highlighted links: this is why it cannot be faster.`;
   }
   if (proof.kind === "path") {
-    return `A way of least latency is drawn: ${count(proof.steps.length, "link")}, ${formatTime(proof.latencyPs)} before the first byte arrives.`;
+    return `A path of least latency is drawn: ${count(proof.steps.length, "link")}, ${formatTime(proof.latencyPs)} before the first byte arrives.`;
   }
   if (proof.kind === "partition") {
     const way = proof.side === "out" ? "leave" : "enter";
-    return `The NPUs are in ${proof.parts} sets; the links that ${way} one are drawn strongly. Over these all must pass that the sets send each other.`;
+    return `The NPUs are in ${proof.parts} sets; the links that ${way} one are highlighted. All that the sets send each other must cross them.`;
   }
-  return `The colour is each link's length in the proof; ${proof.used} links have one. What is sent takes up the distance that it goes, and there is only so much length times bandwidth.`;
+  return `The colour is each link's length in the proof; ${proof.used} links have one. What is sent takes up the distance that it goes, and length times bandwidth is limited.`;
 }
 
 function undrawn(kind: string): string {

@@ -118,7 +118,7 @@ function GainTable({ rows }: { readonly rows: readonly ComparisonRow[] }) {
   return (
     <div class="sideways">
       <table class="compare-table compare-gains">
-        <caption>Gain over the fastest of libraries, simulated</caption>
+        <caption>Gain over the fastest library algorithm, simulated</caption>
         <ColumnHeads names={["Size", "Gain", "Fastest", "Time", "Of libraries", "Library's time"]} />
         <tbody>
           {gains.map(({ best, library, how, text }) => (

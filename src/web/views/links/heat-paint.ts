@@ -95,7 +95,7 @@ export interface Place {
 const HALF_LINE = 6;
 const FONT = '11px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 
-/** Returns the cells as an image of so many device pixels; what has no link is transparent. */
+/** Returns the cells as an image of this many device pixels; what has no link is transparent. */
 function cellsImage(matrix: Matrix, camera: Camera, width: number, height: number, isDark: boolean): ImageData {
   const pixels = heatPixels(SHADES, isDark);
   const shades = shadesOf(matrix, camera, width, height);

@@ -67,8 +67,8 @@ export function View({ network }: Pick<ViewProps, "network">) {
       <aside class="network-side" aria-label="Selection and changes">
         {chosen === null ? (
           <p class="soft">
-            Select an NPU, a switch or a link: its figures stand here, and it can fail or lose bandwidth. Keys on the
-            picture: + - 0, arrows; Shift and an arrow go from node to node.
+            Select an NPU, a switch or a link: its figures appear here, and you can make it fail or take bandwidth away.
+            Keys on the picture: + - 0, arrows; Shift and an arrow go from node to node.
           </p>
         ) : (
           <>

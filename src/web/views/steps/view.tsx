@@ -138,7 +138,7 @@ const TOP = 34;
 const NODE = 4;
 const HEAD = 7;
 const CHARACTER = 7;
-/** Columns are as far apart as fits so many pixels, within limits. */
+/** Columns are as far apart as fits this many pixels, within limits. */
 const GOOD_WIDTH = 880;
 const LEAST_APART = 34;
 const MOST_APART = 150;

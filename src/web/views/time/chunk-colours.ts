@@ -62,7 +62,7 @@ function linearRgb(lightness: number, a: number, b: number): Rgb {
 const encoded = (linear: number): number =>
   linear <= 0.0031308 ? 12.92 * linear : 1.055 * linear ** (1 / 2.4) - 0.055;
 
-/** Returns the colours of so many chunks. */
+/** Returns the colours of this many chunks. */
 export function chunkPalette(chunkCount: number, isDark: boolean): ChunkPalette {
   const few = chunkCount <= FEW;
   const colours: Rgb[] = [isDark ? [58, 68, 84] : [214, 219, 227]];

@@ -28,7 +28,7 @@ export interface Sight {
 
 export const RULER = 26;
 const FONT = 11;
-/** Names take up to so much of the width, and so many pixels. */
+/** Names take up to so much of the width, and this many pixels. */
 const NAMES_SHARE = 0.3;
 const MOST_NAMES = 150;
 const CHARACTER = 6.1;
@@ -41,7 +41,7 @@ export function namesWidth({ names }: Rows, width: number): number {
   return Math.round(Math.min(MOST_NAMES, width * NAMES_SHARE, longest * CHARACTER + 12));
 }
 
-/** Returns a name to be drawn in so many characters, without its middle where it is longer. */
+/** Returns a name to be drawn in this many characters, without its middle where it is longer. */
 export function shortened(name: string, characters: number): string {
   const text = visible(name);
   if (text.length <= characters) return text;
@@ -239,7 +239,7 @@ export interface Frame {
   readonly empty: number;
 }
 
-/** Bars at least so wide (pixels) end a pixel early, so that two of one colour can be told apart. */
+/** Bars at least so wide (pixels) end a pixel early, so that two of one colour can be distinguished. */
 const SEPARATED = 4;
 
 /**

@@ -157,7 +157,7 @@ interface Plot {
   readonly plot: number;
 }
 
-/** Returns the zoom of the time axis, and what zooms and moves it; `moved` is told whenever it did. */
+/** Returns the zoom of the time axis, and what zooms and moves it; `moved` is called whenever it did. */
 function useTimeZoom(scroller: Box, { left, plot }: Plot, lastsPs: number, moved: () => void) {
   const behaviour = useRef<ZoomBehavior<HTMLDivElement, unknown> | null>(null);
   const transform = useSignal<ZoomTransform>(zoomIdentity);
@@ -257,7 +257,7 @@ function useStage(
   useEffect(() => stage.current?.look(sight));
 }
 
-/** Returns the line at the time that is told; while it plays it stays in sight. */
+/** Returns the line at the current time; while it plays it stays in sight. */
 function useCursor(
   { left, plot }: Plot,
   time: ReadonlySignal<number>,

@@ -111,8 +111,8 @@ export function NpuPanel({ network, holdings, palette, active, time, npu, chunk,
     wishes.length === 0
       ? "It is to end up with nothing; it only sends and passes on."
       : missing.length === 0
-        ? `It holds all ${wishes.length.toLocaleString("en")} chunks that it is to end up with.`
-        : `It holds ${has.toLocaleString("en")} of the ${wishes.length.toLocaleString("en")} chunks that it is to end up with.`;
+        ? `It holds all ${wishes.length.toLocaleString("en")} chunks that it needs in the end.`
+        : `It holds ${has.toLocaleString("en")} of the ${wishes.length.toLocaleString("en")} chunks that it needs in the end.`;
   const sends = active.filter((hop) => hops.source[hop] === npu);
   const receives = active.filter((hop) => hops.target[hop] === npu);
   const moves = (list: readonly number[], other: Int32Array) => (

@@ -2,7 +2,7 @@ import { after, type Grouped, groupBy, inverted, notBefore } from "../../draw/co
 import type { HopsView } from "../../protocol.ts";
 
 /**
- * Who holds what. Of a chunk that is reduced an NPU holds so many contributions, and all of them when it has the sum; of any other
+ * Who holds what. Of a chunk that is reduced an NPU holds this many contributions, and all of them when it has the sum; of any other
  * chunk it holds the one contribution there is, or none.
  */
 export interface Holdings {

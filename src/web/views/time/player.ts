@@ -2,10 +2,10 @@ import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { UnderWay } from "./holdings.ts";
 
-/** What is told in words follows the player at most so often (ms). */
+/** What is described in words follows the player at most so often (ms). */
 const WORDS_MS = 250;
 
-/** What the player is told, and tells. */
+/** What goes into the player, and what it reports. */
 export interface Player {
   readonly time: ReadonlySignal<number>;
   readonly totalPs: number;

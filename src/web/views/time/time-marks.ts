@@ -16,7 +16,7 @@ export interface Moment {
   readonly npu: number | null;
 }
 
-/** More things on their way than this are told by their wires only. */
+/** More things on their way than this are shown by their wires only. */
 const MOST_DOTS = 5000;
 /** And the arrows of more are left out: at that size they hide what they stand on. */
 const MOST_ARROWS = 1200;

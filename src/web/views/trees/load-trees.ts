@@ -12,7 +12,7 @@ export const loadTree = ({ ref }: ScheduleView, forest: number, tree: number, si
   ask("tree", { schedule: ref, forest, tree }, { signal });
 
 /**
- * Returns what trees of a forest together do to wires; `soFar` is told of what there is after some of them. Rejects with
+ * Returns what trees of a forest together do to wires; `soFar` gets what there is after some of them. Rejects with
  * RequestError.
  */
 export async function loadUses(

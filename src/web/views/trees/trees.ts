@@ -68,7 +68,7 @@ export function addTree(ends: Ends, uses: Uses, tree: TreeView): void {
 }
 
 /**
- * Returns for each direction of a wire the share of its bandwidth that is held, copies at so many bytes per second each; without
+ * Returns for each direction of a wire the share of its bandwidth that is held, copies at this many bytes per second each; without
  * a rate the trees there as a share of the most that run anywhere.
  */
 export function sharesOf(
@@ -88,7 +88,7 @@ export function sharesOf(
 export const busierWay = (shares: Float32Array): Float32Array =>
   Float32Array.from({ length: shares.length / 2 }, (_, wire) => Math.max(shares[2 * wire], shares[2 * wire + 1]));
 
-/** Returns the ways that are used most, by share, at most so many. O(ways log ways). */
+/** Returns the ways that are used most, by share, at most this many. O(ways log ways). */
 export const busiestWays = (shares: Float32Array, most: number): number[] =>
   [...shares.keys()]
     .filter((way) => shares[way] > 0)
