@@ -14,6 +14,7 @@ import { callOf, judged, lowered, loweredOf, type MadeProgram, type Making, prog
 /** Parts of each tree's data, and of runs of tables, that are tried: few for small sizes, more to fill pipelines. */
 const PARTS_TRIED = [6, 1, 16, 3];
 const INSTANCES_TRIED = [2, 4, 8];
+const PLAN_PARTS_TRIED = [2, 4, 8, 16];
 const PLAN_INSTANCES_TRIED = [1, ...INSTANCES_TRIED];
 
 type Choice = Partial<
@@ -145,8 +146,12 @@ export function fastestProgram(
     }
     if (target.instances === undefined)
       for (const protocol of ["Simple", "LL"] as const) {
-        const best = bestOf((one) => one.options.protocol === protocol);
-        if (best !== undefined) for (const instances of PLAN_INSTANCES_TRIED) tryPlan({ ...best.options, instances });
+        const bestSo = () => bestOf((one) => one.options.protocol === protocol);
+        const best = bestSo();
+        if (best === undefined) continue;
+        if (target.parts === undefined) for (const parts of PLAN_PARTS_TRIED) tryPlan({ ...best.options, parts });
+        const cut = bestSo() ?? best;
+        for (const instances of PLAN_INSTANCES_TRIED) tryPlan({ ...cut.options, instances });
       }
   } else {
     // LL128 takes as little time as LL where messages are small, and is not far behind Simple where they are not
