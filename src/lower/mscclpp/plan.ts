@@ -38,6 +38,8 @@ export interface PlanOptions {
   readonly reads?: boolean;
   /** Equal parts of every chunk, each a step behind the one before in the same thread blocks: pipelines along ways; default 1. */
   readonly parts?: number;
+  /** Slices at least, where there is so much that needs not wait for each other; default: as few as limits allow. */
+  readonly slices?: number;
 }
 
 /** Of custom collectives: enough for links to be in use on all hops of a way. */
@@ -145,7 +147,7 @@ export function planOf(moves: Moves, options: PlanOptions): Program {
     : moves.reduces.includes(1)
       ? asked
       : WAYS.filter(({ reads, spread }) => reads || spread);
-  const { problem, sliceOfMove, slices, made } = fewestSlices(base, ways, opsOf);
+  const { problem, sliceOfMove, slices, made } = fewestSlices(base, ways, opsOf, options.slices ?? 1);
   const wanted = options.instances ?? Math.max(1, Math.floor(USUAL_BLOCKS / slices));
   for (let instances = wanted; ; instances = Math.floor(instances / 2)) {
     const whole = cutChunks(problem, sliceOfMove, { many: instances, inPlace, slicesEach: slices, levelsEach: 0 });
@@ -207,12 +209,17 @@ const FAR_TOO_MUCH = 2;
  * Returns a deal of the moves to few slices that keep the limits: the fewest that do among those tried, in the first way in
  * which the most slices do. Throws InputError where there is none.
  */
-function fewestSlices(base: Omit<Problem, "reads" | "spread">, ways: readonly Way[], opsOf: OpsOf): Deal {
-  const found = dealIn(ways, base, opsOf, isFarTooMuch, []);
+function fewestSlices(
+  base: Omit<Problem, "reads" | "spread">,
+  ways: readonly Way[],
+  opsOf: OpsOf,
+  least: number,
+): Deal {
+  const found = dealIn(ways, base, opsOf, least, isFarTooMuch, []);
   if (found !== null) return found;
   const excesses: Excess[] = [];
-  dealIn(ways, base, opsOf, () => false, excesses);
-  throw excessError(excesses.reduce((least, other) => (ratio(other) < ratio(least) ? other : least)));
+  dealIn(ways, base, opsOf, least, () => false, excesses);
+  throw excessError(excesses.reduce((nearest, other) => (ratio(other) < ratio(nearest) ? other : nearest)));
 
   function isFarTooMuch(first: SliceOps): boolean {
     const excess = excessOf([first], base.moves.rankCount);
@@ -228,6 +235,7 @@ function dealIn(
   ways: readonly Way[],
   base: Omit<Problem, "reads" | "spread">,
   opsOf: OpsOf,
+  fewest: number,
   isFarTooMuch: (first: SliceOps) => boolean,
   excesses: Excess[],
 ): Deal | null {
@@ -251,7 +259,7 @@ function dealIn(
     const most = Math.min(Math.max(1, units.count), MSCCLPP_RUNTIME.blocksPerGpu);
     const last = fitting(most);
     if (typeof last === "number") continue;
-    for (let slices = 1; slices < most; ) {
+    for (let slices = fewest; slices < most; ) {
       const deal = fitting(slices);
       if (typeof deal !== "number") return deal;
       slices += deal > FAR_TOO_MUCH ? slices : Math.max(1, Math.floor(slices / 4));
