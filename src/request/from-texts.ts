@@ -78,8 +78,9 @@ export interface ProgramOptions {
   readonly name?: string;
   /** MSCCL++: let switches that can duplicate and sum messages; default true. */
   readonly throughSwitch?: boolean;
-  /** MSCCL++: whether contributions are read from peers' memory rather than written; see PlanOptions. */
+  /** MSCCL++: whether contributions are read from peers' memory rather than written, and among how many blocks work is dealt; see PlanOptions. */
   readonly reads?: boolean;
+  readonly slices?: number;
   /** Sizes that the runtime may use it for, both included; default: all. */
   readonly minBytes?: number;
   readonly maxBytes?: number;

@@ -21,6 +21,7 @@ import { BLOCKS_OVER_BOXES, switchPlan, switchWork } from "./switch-plan.ts";
 
 /** Far more than an executor has room for; what is within is refused with what helps. */
 const MOST_INSTANCES = 1024;
+const MOST_PARTS = 64;
 
 export interface PlanOptions {
   /** Whether input and output are the same memory. */
@@ -36,6 +37,10 @@ export interface PlanOptions {
   readonly throughSwitch?: boolean;
   /** Whether ranks of one box read contributions from each other's memory rather than write them; default: yes, where that fits. */
   readonly reads?: boolean;
+  /** Equal parts of every chunk, each a step behind the one before in the same thread blocks: pipelines along ways; default 1. */
+  readonly parts?: number;
+  /** Slices at least, where there is so much that needs not wait for each other; default: as few as limits allow. */
+  readonly slices?: number;
 }
 
 /** Of custom collectives: enough for links to be in use on all hops of a way. */
@@ -77,7 +82,9 @@ export function lowerToPlan(schedule: LoweredSchedule, options: PlanOptions): Pr
 export const goesThroughSwitch = (flow: TreeFlow): boolean =>
   switchWork(flow, boxesOf(flow.topology, flow.collective.groupMembers)) !== null;
 
-function checkOptions({ instances, protocol }: PlanOptions): void {
+function checkOptions({ instances, protocol, parts }: PlanOptions): void {
+  if (parts !== undefined && !(Number.isSafeInteger(parts) && parts >= 1 && parts <= MOST_PARTS))
+    throw new InputError(optionName("parts"), `an integer in 1 .. ${MOST_PARTS}`, parts).as("out-of-range");
   if (instances !== undefined && !(Number.isSafeInteger(instances) && instances >= 1 && instances <= MOST_INSTANCES)) {
     throw new InputError(optionName("instances"), `an integer in 1 .. ${MOST_INSTANCES}`, instances).as("out-of-range");
   }
@@ -128,7 +135,12 @@ export function planOf(moves: Moves, options: PlanOptions): Program {
     via,
     turn: turnsOf(moves.rankCount, nodeOf),
   };
-  const opsOf = packets ? packetOpsOf : sliceOpsOf;
+  const cut = (problem: Problem, sliceOfMove: Int32Array): Cut =>
+    cutChunks(problem, sliceOfMove, { many: options.parts ?? 1, inPlace, slicesEach: 0, levelsEach: 1 });
+  const opsOf: OpsOf = (problem, sliceOfMove, slices, tooMuch) => {
+    const parts = cut(problem, sliceOfMove);
+    return (packets ? packetOpsOf : sliceOpsOf)(parts.problem, parts.sliceOfMove, slices, tooMuch);
+  };
   // what is only read is a contribution
   const asked = options.reads === undefined ? WAYS : WAYS.filter(({ reads }) => reads === options.reads);
   const ways = packets
@@ -136,19 +148,19 @@ export function planOf(moves: Moves, options: PlanOptions): Program {
     : moves.reduces.includes(1)
       ? asked
       : WAYS.filter(({ reads, spread }) => reads || spread);
-  const { problem, sliceOfMove, slices, made } = fewestSlices(base, ways, opsOf);
+  const { problem, sliceOfMove, slices, made } = fewestSlices(base, ways, opsOf, options.slices ?? 1);
   const wanted = options.instances ?? Math.max(1, Math.floor(USUAL_BLOCKS / slices));
   for (let instances = wanted; ; instances = Math.floor(instances / 2)) {
-    const whole = instancesOf(problem, sliceOfMove, slices, instances, inPlace);
+    const whole = cutChunks(problem, sliceOfMove, { many: instances, inPlace, slicesEach: slices, levelsEach: 0 });
     const { ops, scratchChunks } =
       instances === 1 ? made : (opsOf(whole.problem, whole.sliceOfMove, slices * instances) as SlicedOps);
     const excess = excessOf(ops, moves.rankCount);
     if (excess !== null && options.instances === undefined && instances > 1) continue;
     if (excess !== null) throw excessError(excess);
-    const { moves: cut, layout } = whole.problem;
-    const named = planHeader(cut, layout, { inPlace, name, protocol }, scratchChunks);
+    const { moves: small, layout } = cut(whole.problem, whole.sliceOfMove).problem;
+    const named = planHeader(small, layout, { inPlace, name, protocol }, scratchChunks);
     const header = packets ? { ...named, maxBytes: mostBytesOf(named) } : named;
-    return planProgram(ops, cut.blocks === undefined ? header : { ...header, table: tableOf(cut, cut.blocks) });
+    return planProgram(ops, small.blocks === undefined ? header : { ...header, table: tableOf(small, small.blocks) });
   }
 }
 
@@ -202,12 +214,17 @@ const FAR_TOO_MUCH = 2;
  * Returns a deal of the moves to few slices that keep the limits: the fewest that do among those tried, in the first way in
  * which the most slices do. Throws InputError where there is none.
  */
-function fewestSlices(base: Omit<Problem, "reads" | "spread">, ways: readonly Way[], opsOf: OpsOf): Deal {
-  const found = dealIn(ways, base, opsOf, isFarTooMuch, [], false);
+function fewestSlices(
+  base: Omit<Problem, "reads" | "spread">,
+  ways: readonly Way[],
+  opsOf: OpsOf,
+  least: number,
+): Deal {
+  const found = dealIn(ways, base, opsOf, least, isFarTooMuch, [], false);
   if (found !== null) return found;
   const excesses: Excess[] = [];
-  dealIn(ways, base, opsOf, () => false, excesses, true);
-  throw excessError(excesses.reduce((least, other) => (ratio(other) < ratio(least) ? other : least)));
+  dealIn(ways, base, opsOf, least, () => false, excesses, true);
+  throw excessError(excesses.reduce((nearest, other) => (ratio(other) < ratio(nearest) ? other : nearest)));
 
   function isFarTooMuch(first: SliceOps): boolean {
     const excess = excessOf([first], base.moves.rankCount);
@@ -223,6 +240,7 @@ function dealIn(
   ways: readonly Way[],
   base: Omit<Problem, "reads" | "spread">,
   opsOf: OpsOf,
+  fewest: number,
   isFarTooMuch: (first: SliceOps) => boolean,
   excesses: Excess[],
   explains: boolean,
@@ -261,7 +279,7 @@ function dealIn(
     const most = Math.min(Math.max(1, units.count), MSCCLPP_RUNTIME.blocksPerGpu);
     const last = isLarge ? null : fitting(most);
     if (typeof last === "number") continue;
-    for (let slices = 1; slices < most; ) {
+    for (let slices = fewest; slices < most; ) {
       const deal = fitting(slices);
       if (typeof deal !== "number") return deal;
       slices += deal > FAR_TOO_MUCH ? slices : Math.max(1, Math.floor(slices / 4));
@@ -272,17 +290,25 @@ function dealIn(
   return null;
 }
 
+interface Cut {
+  readonly problem: Problem;
+  readonly sliceOfMove: Int32Array;
+}
+
+interface Cutting {
+  readonly many: number;
+  readonly inPlace: boolean;
+  /** How many slices, and levels, a part is behind the one before. */
+  readonly slicesEach: number;
+  readonly levelsEach: number;
+}
+
 /**
- * Returns a problem in which every chunk is cut into equal parts that move alike, and the slices of its moves: those of part j
- * are j * slices onwards. In every block of chunks the first parts of all come first, then the second. O(instances * moves).
+ * Returns a problem in which every chunk is cut into equal parts that move alike, and the slices of its moves. In every block of
+ * chunks the first parts of all come first, then the second. O(parts * moves).
  */
-function instancesOf(
-  problem: Problem,
-  sliceOfMove: Int32Array,
-  slices: number,
-  instances: number,
-  inPlace: boolean,
-): { problem: Problem; sliceOfMove: Int32Array } {
+function cutChunks(problem: Problem, sliceOfMove: Int32Array, cutting: Cutting): Cut {
+  const { many: instances, inPlace, slicesEach, levelsEach } = cutting;
   if (instances === 1) return { problem, sliceOfMove };
   const { moves, levels } = problem;
   const { chunksPerBlock, chunkCount, blocks } = moves;
@@ -310,10 +336,11 @@ function instancesOf(
     departsAt: repeat(moves.departsAt, inTurns),
     arrivesAt: repeat(moves.arrivesAt, inTurns),
   };
-  const wholeLevels: Levels = { sent: repeat(levels.sent, same), received: repeat(levels.received, same) };
+  const later = (level: number, part: number): number => level + part * levelsEach;
+  const wholeLevels: Levels = { sent: repeat(levels.sent, later), received: repeat(levels.received, later) };
   return {
     problem: { ...problem, moves: whole, layout: layoutFor(whole, inPlace), levels: wholeLevels },
-    sliceOfMove: repeat(sliceOfMove, (slice, part) => part * slices + slice),
+    sliceOfMove: repeat(sliceOfMove, (slice, part) => part * slicesEach + slice),
   };
 }
 

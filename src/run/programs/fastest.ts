@@ -14,12 +14,24 @@ import { callOf, judged, lowered, loweredOf, type MadeProgram, type Making, prog
 /** Parts of each tree's data, and of runs of tables, that are tried: few for small sizes, more to fill pipelines. */
 const PARTS_TRIED = [6, 1, 16, 3];
 const INSTANCES_TRIED = [2, 4, 8];
+/** Of plans: parts that follow each other, dealt to few or many thread blocks; of packets, which wait for less, fewer. */
+const PLAN_CUTS_TRIED: readonly Choice[] = [1, 8].flatMap((slices) => [4, 8].map((parts) => ({ parts, slices })));
+const PACKET_CUTS_TRIED: readonly Choice[] = [{ parts: 2 }];
 const PLAN_INSTANCES_TRIED = [1, ...INSTANCES_TRIED];
 
 type Choice = Partial<
   Pick<
     ProgramOptions,
-    "lanes" | "joining" | "passing" | "order" | "parts" | "protocol" | "instances" | "reads" | "throughSwitch"
+    | "lanes"
+    | "joining"
+    | "passing"
+    | "order"
+    | "parts"
+    | "protocol"
+    | "instances"
+    | "reads"
+    | "throughSwitch"
+    | "slices"
   >
 >;
 
@@ -65,6 +77,23 @@ function planProtocolsOf(
   // nobody reads packets elsewhere
   return inPackets && reads !== false ? ["Simple", "LL"] : ["Simple"];
 }
+
+/** Returns the ways in which a plan of trees is cut into parts that follow each other, where their data is worth it. */
+function planCutsOf(given: GivenSchedule, { program, options }: Candidate): Choice[] {
+  const schedule = loweredOf(given);
+  if (isJoint(schedule) || becomesCustom(schedule) || !isTreeFlow(schedule)) return [];
+  const bySwitch = options.throughSwitch !== false && goesThroughSwitch(schedule);
+  if (bySwitch || options.parts !== undefined || callOf(program, schedule).sizeBytes < LATENCY_BOUND_BYTES) return [];
+  if (options.protocol === "LL") return [...PACKET_CUTS_TRIED];
+  return options.reads === undefined
+    ? [...PLAN_CUTS_TRIED]
+    : [options.reads, !options.reads].flatMap((reads) => PLAN_CUTS_TRIED.map((cut) => ({ ...cut, reads })));
+}
+
+/** How many times slower the plans of a protocol may be than those of another to be looked at any closer. */
+const HOPELESS = 1.5;
+const isHopeless = (one: Candidate, best: Candidate | undefined): boolean =>
+  (one.us ?? 0) > HOPELESS * (best?.us ?? Number.POSITIVE_INFINITY);
 
 /** Times that differ by no more than this share are alike. */
 const WORTH_IT = 0.99;
@@ -143,11 +172,15 @@ export function fastestProgram(
       const how = { ...target, ...shape };
       for (const protocol of planProtocolsOf(schedule, how)) tryPlan({ ...how, protocol });
     }
-    if (target.instances === undefined)
-      for (const protocol of ["Simple", "LL"] as const) {
-        const best = bestOf((one) => one.options.protocol === protocol);
-        if (best !== undefined) for (const instances of PLAN_INSTANCES_TRIED) tryPlan({ ...best.options, instances });
-      }
+    for (const protocol of ["Simple", "LL"] as const) {
+      const bestSo = () => bestOf((one) => one.options.protocol === protocol);
+      const best = bestSo();
+      if (best === undefined || isHopeless(best, bestOf())) continue;
+      for (const cut of planCutsOf(schedule, best)) tryPlan({ ...best.options, ...cut });
+      const cut = bestSo() ?? best;
+      if (target.instances === undefined)
+        for (const instances of PLAN_INSTANCES_TRIED) tryPlan({ ...cut.options, instances });
+    }
   } else {
     // LL128 takes as little time as LL where messages are small, and is not far behind Simple where they are not
     const protocols = ["Simple", runtime === "rccl" ? "LL" : "LL128"] as const;
