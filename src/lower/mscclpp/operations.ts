@@ -110,6 +110,7 @@ function haveMet(writing: Writing): void {
 
 /** Returns a list in pieces of at most this many. */
 export function pieces<T>(list: readonly T[], most: number): T[][] {
+  if (list.length <= most) return list.length === 0 ? [] : [list.slice()];
   return Array.from({ length: Math.ceil(list.length / most) }, (_, k) => list.slice(k * most, (k + 1) * most));
 }
 
@@ -118,10 +119,13 @@ function addSynchronisation(
   names: readonly [memory: Op, port: Op],
   channels: readonly Channel[],
 ): void {
-  (["memory", "port"] as const).forEach((via, k) => {
-    const own = channels.filter((channel) => channel.via === via);
-    for (const piece of pieces(own, WIDEST)) add(writing, { op: names[k], via, channels: piece, parts: [] });
-  });
+  for (const via of ["memory", "port"] as const) {
+    const own = channels.every((channel) => channel.via === via)
+      ? channels
+      : channels.filter((channel) => channel.via === via);
+    const op = names[via === "memory" ? 0 : 1];
+    for (const piece of pieces(own, WIDEST)) add(writing, { op, via, channels: piece, parts: [] });
+  }
 }
 
 function addSignals(writing: Writing, names: readonly [Op, Op], channels: readonly Channel[], publish: boolean): void {
@@ -158,9 +162,11 @@ function addPuts(writing: Writing, puts: readonly Put[]): Set<string> {
 
 /** Transfers of equally many chunks are parts of one operation; over memory channels, those from one buffer. */
 function addTransfers(writing: Writing, op: Op, via: PeerVia, puts: readonly Put[]): void {
+  if (puts.length === 0) return;
   const kindOf = ({ chunks, from }: Put): number => 4 * chunks + (via === "memory" ? from & 3 : 0);
-  for (const kind of new Set(puts.map(kindOf))) {
-    const equal = puts.filter((put) => kindOf(put) === kind);
+  const kinds = puts.length === 1 ? puts.map(kindOf) : new Set(puts.map(kindOf));
+  for (const kind of kinds) {
+    const equal = puts.length === 1 ? puts : puts.filter((put) => kindOf(put) === kind);
     for (const piece of pieces(equal, WIDEST)) {
       const parts = piece.map(({ peer, from, to, chunks }) => ({ own: [from], remote: [], to, peer, chunks }));
       add(writing, { op, via, channels: [], parts });

@@ -369,8 +369,9 @@ function excessOf(slices: readonly SliceOps[], rankCount: number): Excess | null
       for (const ops of own) {
         check(OPERATIONS.what, opsPerBlock, ops.length, rank);
         for (const via of ["memory", "port"] as const) {
-          check(`${via} channels in a thread block`, channelsPerBlock, peersOf(ops, via), rank);
-          check(`remote buffers by ${via} in a thread block`, channelsPerBlock, remotesOf(ops, via), rank);
+          const { peers, buffers } = reachOf(ops, via);
+          check(`${via} channels in a thread block`, channelsPerBlock, peers, rank);
+          check(`remote buffers by ${via} in a thread block`, channelsPerBlock, buffers, rank);
         }
       }
     }
@@ -380,29 +381,25 @@ function excessOf(slices: readonly SliceOps[], rankCount: number): Excess | null
   return worst;
 }
 
-function peersOf(ops: readonly PlanOp[], via: "memory" | "port"): number {
+/** Returns how many peers operations have channels to, and how many buffers of peers they reach. O(operands). */
+function reachOf(ops: readonly PlanOp[], via: "memory" | "port"): { readonly peers: number; readonly buffers: number } {
   const peers = new Set<number>();
-  for (const op of ops) {
-    for (const channel of op.channels) if (channel.via === via) peers.add(channel.peer);
-    if (op.via !== "port" || via !== "port") continue;
-    for (const { peer } of op.parts) if (peer !== null) peers.add(peer);
-    for (const { sent } of op.packets ?? []) for (const { peer } of sent) peers.add(peer);
-  }
-  return peers.size;
-}
-
-/** Returns the buffers of peers that operations reach: a number for each peer and buffer. O(operands). */
-function remotesOf(ops: readonly PlanOp[], via: "memory" | "port"): number {
   const buffers = new Set<number>();
   for (const op of ops) {
+    for (const channel of op.channels) if (channel.via === via) peers.add(channel.peer);
     if (op.via !== via) continue;
     for (const { peer, to, remote } of op.parts) {
       if (peer !== null) buffers.add(place(bufferOf(to), peer));
       for (const read of remote) buffers.add(place(bufferOf(read.at), read.peer));
+      if (peer !== null && via === "port") peers.add(peer);
     }
-    for (const { sent } of op.packets ?? []) for (const { peer, at } of sent) buffers.add(place(bufferOf(at), peer));
+    for (const { sent } of op.packets ?? [])
+      for (const { peer, at } of sent) {
+        buffers.add(place(bufferOf(at), peer));
+        if (via === "port") peers.add(peer);
+      }
   }
-  return buffers.size;
+  return { peers: peers.size, buffers: buffers.size };
 }
 
 /** Returns the error that says by what a plan exceeds a limit and what would help. */

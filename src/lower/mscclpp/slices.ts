@@ -168,8 +168,7 @@ export function byLevel(
   use: { readonly send: (level: readonly number[]) => void; readonly receive: (level: readonly number[]) => void },
 ): void {
   const byTarget = [...moves].sort((a, b) => target[a] - target[b] || chunk[a] - chunk[b] || a - b);
-  const turns = new Map(moves.map((move) => [move, turn(source[move], target[move])]));
-  const turnOf = (move: number): number => turns.get(move) as number;
+  const turnOf = (move: number): number => turn(source[move], target[move]);
   const departures = byTarget.slice().sort((a, b) => sent[a] - sent[b] || turnOf(a) - turnOf(b));
   const arrivals = byTarget.slice().sort((a, b) => received[a] - received[b]);
   let [d, a] = [0, 0];
