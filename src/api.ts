@@ -85,6 +85,7 @@ export type { SynthesizeOptions } from "./request/options.ts";
 export { type CalibrateOptions, type Calibration, calibrate } from "./run/calibrate.ts";
 export type { JointResult } from "./run/joint.ts";
 export { judge } from "./run/judge.ts";
+export { type OwnSends, readSends, type SendsAsked } from "./run/own/own-sends.ts";
 export { limitViolations, type MadeProgram, programOf } from "./run/programs/programs.ts";
 export { programsBySize, type SizeRange } from "./run/programs/programs-by-size.ts";
 export {

@@ -44,6 +44,8 @@ export interface ScheduleRef {
   readonly id: string;
   readonly file: GivenFile | null;
   readonly wish: MakeWish | null;
+  /** Network and collective that were chosen when a list of sends was opened, which leaves them open. */
+  readonly sendsFor?: MakeWish;
   /** How long it takes in microseconds, where a limit on time decided which one was found: another run may find another. */
   readonly us: number | null;
 }
@@ -60,7 +62,11 @@ export interface Requests {
   welcome: { ask: Record<string, never>; answer: Welcome };
   network: { ask: { readonly wish: NetworkWish }; answer: NetworkView };
   /** Tells what a dropped or pasted file is, and reads it. */
-  open: { ask: { readonly file: GivenFile; readonly options: Options }; answer: Opened };
+  open: {
+    /** `wish`: network and collective that are chosen, for a list of sends. */
+    ask: { readonly file: GivenFile; readonly options: Options; readonly wish?: MakeWish };
+    answer: Opened;
+  };
   make: { ask: { readonly wish: MakeWish }; answer: ScheduleView };
   /** The schedule as `synth -o FILE` writes it. */
   file: { ask: { readonly schedule: ScheduleRef }; answer: WrittenSchedule };
@@ -238,6 +244,8 @@ export type Opened =
       readonly schedule: ScheduleView;
       /** Options that ask for its collective, of its algorithm where the file names it; null for a custom collective. */
       readonly asked: Options | null;
+      /** A list of sends: how it was read, in sentences; it is for the network that is chosen, unless it names one. */
+      readonly sends?: { readonly notes: readonly string[]; readonly namesNetwork: boolean };
     }
   | {
       readonly kind: "program";

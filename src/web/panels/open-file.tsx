@@ -148,7 +148,8 @@ function Readable() {
           </li>
         ))}
         <li>
-          <b>schedules and programs</b>: banyan-schedule JSON, .bys, trees, MSCCL XML, MSCCL++ plans
+          <b>schedules and programs</b>: banyan-schedule JSON, .bys, trees, MSCCL XML, MSCCL++ plans, and lists of sends
+          as CSV (step,src,dst,chunk,op) for the network and the collective that are chosen
         </li>
       </ul>
       <p>A network as banyan-topology JSON:</p>

@@ -205,7 +205,10 @@ export function cancelOnly(what: NonNullable<typeof busy.value>["what"]): void {
 /** Returns what is to be said of a file that was opened, sentences. */
 function remarksOn(opened: Opened, name: string): string[] {
   if (opened.kind === "schedule")
-    return opened.asked === null ? [`${name} is for a custom collective, which the form cannot express.`] : [];
+    return [
+      ...(opened.asked === null ? [`${name} is for a custom collective, which the form cannot express.`] : []),
+      ...(opened.sends?.notes ?? []).map((note) => `${note}.`),
+    ];
   if (opened.kind === "program" || opened.network.sources.length < 2) return [];
   const { sizeText, sources } = opened.network;
   return [`${name}: ${sizeText}. ${sources.length} remarks below its name say how it was read and what was assumed.`];
@@ -218,10 +221,11 @@ export async function openFile(file: File, options: Options = {}): Promise<Opene
   try {
     const opened = await ask(
       "open",
-      { file: given, options },
+      { file: given, options, wish: makeWish(words.value) },
       { signal: controller.signal, onProgress: showing(controller) },
     );
-    if (opened.kind !== "program") stopReading();
+    const isForShown = opened.kind === "schedule" && opened.sends?.namesNetwork === false;
+    if (opened.kind !== "program" && !isForShown) stopReading();
     batch(() => {
       before.value = null;
       unread.value = null;
@@ -229,7 +233,8 @@ export async function openFile(file: File, options: Options = {}): Promise<Opene
       if (opened.kind === "program") program.value = { ...opened, file: given };
       else if (opened.kind === "schedule") program.value = null;
       if (opened.kind === "program") return;
-      const read = { ...withNetwork(words.value, "", given, options), view: "network" } as const;
+      const kept = isForShown ? words.value : withNetwork(words.value, "", given, options);
+      const read = { ...kept, view: "network" } as const;
       words.value = opened.kind === "schedule" ? withOptions(read, opened.asked ?? {}) : read;
       showNetwork(opened.network);
       made.value =

@@ -3,22 +3,29 @@ import { formatOf, readTopology } from "../../import/networks/network-formats.ts
 import { looksLikeProgram, readProgram } from "../../import/programs/program.ts";
 import { bytesSource, looksLikeBys, readBys } from "../../import/schedules/bys.ts";
 import { isScheduleText, readScheduleText } from "../../import/schedules/schedule-text.ts";
+import { isSendsText, readSendTable } from "../../import/schedules/sends.ts";
 import { algorithmTold } from "../../import/text/made-by.ts";
 import { utf8Text } from "../../import/text/utf8.ts";
 import { isJoint } from "../../model/joint/joint-schedule.ts";
 import type { Program } from "../../model/program/program.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
+import { namedRequest } from "../../request/from-texts.ts";
 import { topologyOptions } from "../../request/network-from-texts.ts";
-import { NETWORK_OPTIONS, type Options, refuseOptions } from "../../request/option-table.ts";
-import type { GivenFile } from "../protocol.ts";
+import { NETWORK_OPTIONS, type Options, refuseOptions, textOf } from "../../request/option-table.ts";
+import type { CollectiveOptions } from "../../request/problem.ts";
+import { type OwnSends, sendsFor } from "../../run/own/own-sends.ts";
+import type { GivenFile, MakeWish } from "../protocol.ts";
 import { bytesOf } from "./given-file.ts";
+import { networkOf } from "./networks.ts";
 
 /** A schedule that was read, with the algorithm that its file names. */
 export interface GivenSchedule {
   readonly kind: "schedule";
   readonly schedule: AnySchedule;
   readonly algorithm: string | null;
+  /** The list of sends that it was written as, where it was. */
+  readonly sends?: OwnSends;
 }
 
 /** What a file is, read. */
@@ -29,9 +36,10 @@ export type Read =
 
 /**
  * Returns what a file holds, recognized as the command line does: a program (MSCCL XML, an MSCCL++ plan), a schedule (Banyan's
- * JSON or .bys, an algorithm of SCCL), else a network in any format that can be read. Throws the reader's InputError.
+ * JSON or .bys, an algorithm of SCCL, a list of sends, which is for network and collective of `wish` unless it names its own),
+ * else a network in any format that can be read. Throws the reader's InputError.
  */
-export async function readGiven(file: GivenFile, options: Options = {}): Promise<Read> {
+export async function readGiven(file: GivenFile, options: Options = {}, wish: MakeWish | null = null): Promise<Read> {
   const { name } = file;
   const bytes = await bytesOf(file);
   const itself = `nothing beside ${name}, which says it`;
@@ -54,6 +62,17 @@ export async function readGiven(file: GivenFile, options: Options = {}): Promise
     if (!isJoint(schedule)) return { kind: "schedule", schedule, algorithm: algorithmTold(bytesSource(bytes)) };
     throw new InputError(name, "a schedule of one collective", `one of ${schedule.tenants.length} at once`);
   }
+  if (isSendsText(text)) {
+    refuseOptions(options, NETWORK_OPTIONS, itself);
+    const table = readSendTable(text, name);
+    const topology = table.topology === undefined && wish !== null ? await networkOf(wish.network) : null;
+    const collective = (): CollectiveOptions | null =>
+      table.collective !== undefined || wish === null
+        ? null
+        : namedRequest(textOf(wish.options, "collective") ?? "allgather", wish.options);
+    const sends = sendsFor(table, { topology, collective });
+    return { kind: "schedule", schedule: sends.schedule, algorithm: null, sends };
+  }
   return {
     kind: "network",
     format: formatOf(text, name),
@@ -69,8 +88,8 @@ export async function programIn(file: GivenFile): Promise<Program> {
 }
 
 /** Returns the schedule of a file. Throws InputError. */
-export async function scheduleIn(file: GivenFile): Promise<GivenSchedule> {
-  const read = await readGiven(file);
+export async function scheduleIn(file: GivenFile, wish: MakeWish | null = null): Promise<GivenSchedule> {
+  const read = await readGiven(file, {}, wish);
   if (read.kind === "schedule") return read;
   throw new InputError(file.name, "a schedule", `a ${read.kind}`);
 }

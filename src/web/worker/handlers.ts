@@ -36,7 +36,6 @@ import { KEPT } from "../../verify/violation.ts";
 import type {
   Answer,
   Ask,
-  GivenFile,
   HopsView,
   MakeWish,
   Opened,
@@ -69,22 +68,21 @@ import { violationTexts } from "./violation-texts.ts";
 const MOST_TOLD = 50;
 
 /** Answers "open": what a file is, read, and judged where it can be. Throws the reader's InputError. */
-async function open(
-  { file, options }: { readonly file: GivenFile; readonly options: Options },
-  tools: Tools,
-): Promise<Opened> {
+async function open({ file, options, wish }: Ask<"open">, tools: Tools): Promise<Opened> {
   tools.progress({ what: `reading ${file.name}` });
-  const read = await readGiven(file, options);
+  const read = await readGiven(file, options, wish ?? null);
   if (read.kind === "network") return { kind: "network", format: read.format, network: networkView(read.topology) };
   if (read.kind === "program") return openedProgram(file.name, read.program, tools);
   const started = performance.now();
   const { violations, ...kept } = judged(read, file.name, tools);
-  const ref = { id: keep(kept), file, wish: null, us: null };
+  const { sends } = read;
+  const ref = { id: keep(kept), file, wish: null, us: null, ...(sends !== undefined && wish && { sendsFor: wish }) };
   return {
     kind: "schedule",
     network: networkView(read.schedule.topology),
     schedule: { ...scheduleView(ref, kept, performance.now() - started), violations },
     asked: askedBy(read),
+    ...(sends === undefined ? {} : { sends: { notes: sends.notes, namesNetwork: sends.table.topology !== undefined } }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { InputError } from "../../base/errors.ts";
-import { judge } from "../../run/judge.ts";
+import { kindOf } from "../../kinds/kinds.ts";
+import { inRows } from "../../run/own/own-sends.ts";
 import { algorithmOfFile, reportOfFile } from "../../run/report-file.ts";
 import type { ScheduleRef } from "../protocol.ts";
 import { type GivenSchedule, scheduleIn } from "./given-subject.ts";
@@ -13,12 +14,13 @@ const MOST_TOLD = 20;
 
 /** Returns a schedule that was read, judged, simulated and bounded. Throws InputError where it is too wrong for that. */
 export function judged(
-  { schedule, algorithm }: Pick<GivenSchedule, "schedule" | "algorithm">,
+  { schedule, algorithm, sends }: Omit<GivenSchedule, "kind">,
   name: string,
   { engine, progress }: Pick<Tools, "engine" | "progress">,
 ): KnownSchedule & { readonly violations: readonly string[] } {
   progress({ what: "verifying" });
-  const verdict = judge(schedule, { limit: MOST_TOLD });
+  const kind = kindOf(schedule);
+  const verdict = (sends === undefined ? kind : inRows(kind, sends)).judge({ limit: MOST_TOLD });
   const violations = violationTexts(verdict);
   progress({ what: "simulating" });
   try {
@@ -39,8 +41,8 @@ export async function scheduleOfReference(ref: ScheduleRef, tools: Tools): Promi
   return kept;
 }
 
-async function again({ file, wish, us }: ScheduleRef, tools: Tools): Promise<KnownSchedule> {
-  if (file !== null) return judged(await scheduleIn(file), file.name, tools);
+async function again({ file, wish, sendsFor, us }: ScheduleRef, tools: Tools): Promise<KnownSchedule> {
+  if (file !== null) return judged(await scheduleIn(file, sendsFor ?? null), file.name, tools);
   if (wish !== null) {
     const made = await madeFor(wish, tools);
     if (us === null || usOf(made.report) === us) return made;
