@@ -181,7 +181,7 @@ function rendered(page) {
         const head = token.header.some(({ text: said }) => said !== "")
           ? `<thead>${row(token.header, "th")}</thead>`
           : "";
-        return `<div class="wide" tabindex="0" role="region" aria-label="Table"><table>${head}<tbody>${token.rows.map((cells) => row(cells, "td")).join("")}</tbody></table></div>\n`;
+        return `<div class="wide" tabindex="0" role="group" aria-label="Table"><table>${head}<tbody>${token.rows.map((cells) => row(cells, "td")).join("")}</tbody></table></div>\n`;
       },
     },
   });
@@ -250,7 +250,7 @@ function documentOf(page, { title, html, headings }, titles) {
 <button class="open-menu" type="button" aria-expanded="false" aria-controls="menu">Menu</button>
 <a class="home" href="${up}index.html">Banyan <span>documentation</span></a>
 <div class="search" role="search"><input type="search" placeholder="Search" aria-label="Search the documentation" role="combobox" aria-expanded="false" aria-controls="found" aria-autocomplete="list" autocomplete="off" spellcheck="false"><ul class="found" id="found" role="listbox" aria-label="Found" hidden></ul></div>
-<button class="scheme" type="button" aria-label="Change colours">Dark</button>
+<button class="scheme" type="button" title="Change colours">Dark</button>
 </header>
 <div class="frame">
 <div class="menu" id="menu"><nav aria-label="Pages">${menu}</nav></div>

@@ -11,7 +11,7 @@
 //
 // What changes from run to run is masked (MASKS below), and blanks count as one: columns are as wide as what is in them.
 import { spawnSync } from "node:child_process";
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -193,7 +193,10 @@ if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   const isUpdate = args.includes("--update");
   const logFile = args.includes("--log") ? args[args.indexOf("--log") + 1] : undefined;
   const asked = args.filter((arg) => arg.endsWith(".md"));
-  let log = "";
+  const keep = (text) => {
+    if (logFile !== undefined) appendFileSync(logFile, text);
+  };
+  if (logFile !== undefined) writeFileSync(logFile, "");
   let [count, wrong] = [0, 0];
   for (const page of asked.length > 0 ? asked : runPages()) {
     const results = runPage(page, ({ line, command, seconds, problem, got, out, err }) => {
@@ -201,7 +204,9 @@ if (import.meta.url === pathToFileURL(process.argv[1]).href) {
       console.log(
         `${problem === undefined ? "ok  " : "FAIL"} ${seconds.toFixed(1).padStart(6)} s  ${page}:${line}  ${command}`,
       );
-      log += `# ${page}:${line}  ${seconds.toFixed(1)} s\n$ ${command}\n${out}${err}${problem === undefined ? "" : `FAIL: ${problem}\n`}\n`;
+      keep(
+        `# ${page}:${line}  ${seconds.toFixed(1)} s\n$ ${command}\n${out}${err}${problem === undefined ? "" : `FAIL: ${problem}\n`}\n`,
+      );
       if (problem === undefined) return;
       wrong++;
       console.log(`     ${problem}`);
@@ -210,6 +215,6 @@ if (import.meta.url === pathToFileURL(process.argv[1]).href) {
     if (isUpdate) update(page, results);
   }
   console.log(`${count} commands, ${wrong} wrong`);
-  if (logFile !== undefined) writeFileSync(logFile, `${log}${count} commands, ${wrong} wrong\n`);
+  keep(`${count} commands, ${wrong} wrong\n`);
   process.exitCode = wrong > 0 ? 1 : 0;
 }
