@@ -150,15 +150,15 @@ card of a box where there are several boxes), tree (chains and double binary tre
 that \`synth\` makes for TOPO is simulated at every size, and time = hops x latency + bytes / bandwidth along its critical path, which is
 found again with the figures of each fit until nothing changes. A network without boxes takes logs of any number of hosts, so
 also of hosts with one GPU each. Relative errors are weighed alike.
-Logs of one box tell the links inside, those of several the links between; what they do not tell stays as it was, and why. +-
-is one standard error. What a call costs by itself (launch) is no part of a network; logs of one box with several numbers of
-ranks tell it apart. Libraries change protocol with the size: --regimes shows lines of their own for ranges of sizes.\n\n`,
+Logs of one box tell the links inside, those of several the links between; what they do not determine stays as it was, and the
+report says why. +- is one standard error. What a call costs by itself (launch) is not part of a network; logs of one box with
+several numbers of ranks separate it from the latencies. Libraries change protocol with the size: --regimes shows lines of their own for ranges of sizes.\n\n`,
   search: `T_L: comm steps of an all-gather times alpha. T_B: time of its bytes, in M/B (buffer by bandwidth of a node). An all-reduce
 takes both twice. No other found network has less of both; for all-to-alls further ones are tried and the fastest is listed too.
 Moore: as few steps as any network of that size can have. BW: T_B is the least there is. f: rate of an all-to-all from each node
 to each, in units of a link. bound: proved for each figure by itself. *: the fastest. --bandwidth is that of a node, the one behind
 "@" in a construction that of each link.\n\n`,
-  serve: `The app works in the browser; nothing is sent anywhere. FILE is read anew whenever the page is loaded. Requests from other
+  serve: `The app works in the browser; nothing is sent anywhere. FILE is read again whenever the page is loaded. Requests from other
 machines need --host.\n\n`,
   compare: `% of limit: 100 % is as fast as any algorithm can be. * marks the fastest of its size (simulated time). Every line is a
 schedule that the independent judge found correct. NCCL model: what NCCL's own cost model predicts for the algorithm, protocol and

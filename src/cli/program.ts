@@ -212,7 +212,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
   },
   search: {
     args: [],
-    summary: "find the best networks of so many nodes and ports: graphs, their expansions and schedules",
+    summary: "find the best networks for a number of nodes and ports: graphs, their expansions and schedules",
     options: [
       ["nodes", "nodes of the network, 2 to 10000"],
       "degree",

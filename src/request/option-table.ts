@@ -107,21 +107,21 @@ export const TABLE = {
     value: "<n>",
     help: "number of boxes of a TACCL topology or of an nvidia-smi matrix",
     parse: whole(1),
-    field: { label: "Number of boxes", placeholder: "usual: 1" },
+    field: { label: "Number of boxes", placeholder: "default: 1" },
   },
   profileSize: {
     part: "reading",
     property: "profileSizeBytes",
     value: "<size>",
     help: "size that the costs of a TACCL file are for (its KB and MB are 2^10 and 2^20 bytes)",
-    field: { label: "Size of a TACCL profile", placeholder: "usual: 1MB" },
+    field: { label: "Size of a TACCL profile", placeholder: "default: 1MB" },
   },
   profileScale: {
     part: "reading",
     value: "<n>",
     help: "the costs of a TACCL file are in 1/n us",
     parse: whole(1),
-    field: { label: "Costs are in 1/n us", placeholder: "usual: 1" },
+    field: { label: "Costs are in 1/n us", placeholder: "default: 1" },
   },
   // what of a network is taken
   without: {
@@ -173,14 +173,14 @@ export const TABLE = {
     value: "<n>",
     help: "chunks per NPU (of the whole buffer for broadcast and reduce), default 1; trees: pieces of what each carries, default auto; synth and compare: auto tries 1, 2, 4, ...",
     parse: wholeOrAuto,
-    field: { label: "Chunks", placeholder: "usual: 1", hint: 'Per NPU; "auto" tries 1, 2, 4, ...' },
+    field: { label: "Chunks", placeholder: "default: 1", hint: 'Per NPU; "auto" tries 1, 2, 4, ...' },
   },
   root: {
     part: "collective",
     short: "r",
     value: "<npu>",
     help: "root of broadcast, reduce, gather and scatter, default the first of the group",
-    field: { label: "Root", placeholder: "usual: {first}" },
+    field: { label: "Root", placeholder: "default: {first}" },
   },
   group: {
     part: "collective",
@@ -212,7 +212,7 @@ export const TABLE = {
     help: "seed of the random choices, default 1",
     parse: whole(0),
     check: integerIn(0, MOST_SEED, "an integer in 0 .. 2^32 - 1"),
-    field: { label: "Seed", placeholder: "usual: 1" },
+    field: { label: "Seed", placeholder: "default: 1" },
   },
   trials: {
     part: "making",
@@ -221,7 +221,7 @@ export const TABLE = {
     help: "most trials per phase (an all-reduce has two, and 32 tries a trial to overlap them); default min(64, 1e7 / transfers); ends early at the bound",
     parse: whole(1),
     check: integerIn(1, 1e6, "an integer in 1 .. 1e6"),
-    field: { label: "Trials", placeholder: "usual: up to 64" },
+    field: { label: "Trials", placeholder: "default: up to 64" },
   },
   policy: {
     part: "making",
@@ -240,7 +240,7 @@ export const TABLE = {
     },
     field: {
       label: "Through switches",
-      placeholder: "usual: what is best",
+      placeholder: "default: what is best",
       hint: '"ports" (matched slot by slot), or a degree of unwinding',
     },
   },
@@ -257,7 +257,7 @@ export const TABLE = {
     },
     field: {
       label: "Trees per root",
-      placeholder: "usual: as the optimum needs",
+      placeholder: "default: as the optimum needs",
       hint: 'A number, or "auto": what is fastest at this size',
     },
   },
@@ -301,7 +301,7 @@ export const TABLE = {
     check(ms: number, place: Place) {
       if (!(ms >= 0)) throw new InputError(place, "a time", ms);
     },
-    field: { label: "Time limit", placeholder: "usual: 10s with auto, else 60s" },
+    field: { label: "Time limit", placeholder: "default: 10s with auto, else 60s" },
   },
   sketch: {
     part: "making",
@@ -338,7 +338,7 @@ export const TABLE = {
     help: "msccl-xml: msccl, azure (default) or rccl",
     parse: among("msccl", "azure", "rccl"),
     field: {
-      label: "Dialect of XML",
+      label: "XML dialect",
       choices: [
         ["azure", ""],
         ["msccl", ""],
@@ -367,7 +367,7 @@ export const TABLE = {
     help: "programs: in place (in), out of place (out), or fit for either (both)",
     parse: among("in", "out", "both"),
     field: {
-      label: "In place or not",
+      label: "Placement",
       choices: [
         ["in", ""],
         ["out", ""],
@@ -387,14 +387,14 @@ export const TABLE = {
     value: "<n>",
     help: "msccl-xml of trees: parts into which each tree's data is cut, 1 to 64; default: what is fastest",
     parse: whole(1),
-    field: { label: "Parts of a tree's data", placeholder: "what is fastest" },
+    field: { label: "Parts of a tree", placeholder: "what is fastest" },
   },
   threadBlocks: {
     part: "program",
     value: "<n>",
     help: "msccl-xml of trees: blocks on a GPU before trees share them, default 100 (an H100: 132)",
     parse: whole(1),
-    field: { label: "Thread blocks on a GPU", placeholder: "100" },
+    field: { label: "Thread blocks", placeholder: "100" },
   },
   minBytes: {
     part: "program",
@@ -408,7 +408,7 @@ export const TABLE = {
     value: "<size>",
     help: "programs: greatest size that the runtime may use it for",
     parse: parseSize,
-    field: { label: "Greatest size", placeholder: "any" },
+    field: { label: "Largest size", placeholder: "any" },
   },
   view: { part: "program", value: "<name>", help: "svg: topology, trees, links (how busy) or time" },
   // what single commands do
@@ -509,7 +509,7 @@ export const TABLE = {
   regimes: {
     part: "command",
     value: "<n>",
-    help: "also split the sizes into so many ranges with a line of their own, default 1",
+    help: "also split the sizes into this many ranges, each with a line of its own, default 1",
     parse: whole(1),
   },
   degree: {

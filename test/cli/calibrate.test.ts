@@ -42,7 +42,7 @@ describe("banyan calibrate", () => {
     expect(out.match(/^ +allreduce +8 /gm)?.length).toBe(24);
     expect(out).toContain("and 16 more");
     for (const size of ["24 KiB", "60 KiB", "96 KiB", "132 KiB", "160 KiB"]) expect(out).toContain(`  ${size} `);
-    expect(out).toContain("what a call costs by itself (launch) is no part of a network");
+    expect(out).toContain("what a call costs by itself (launch) is not part of a network");
   });
 
   it("writes a network that other commands take", async () => {
@@ -53,6 +53,19 @@ describe("banyan calibrate", () => {
     expect(file.links[0].bandwidthGBps).toBeCloseTo(231, 0);
     const shown = await run("topology ours.json --json");
     expect(JSON.parse(shown.out).links[0].latencyUs).toBeCloseTo(1.7, 2);
+  });
+
+  it("takes hosts with one GPU each on a network without boxes, and any algorithm; other commands take what it writes", async () => {
+    const rows = SIZES.map((sizeBytes) => ({ sizeBytes, us: 20 + sizeBytes / 40e3, algorithm: "ring" }));
+    const table = ncclTestsTable({ collective: "allgather", ranks: 8, network: "K", version: "1", rows });
+    const devices = Array.from({ length: 8 }, (_, r) => `#  Rank ${r} Pid 9 on host${r} device 0 [0x07] some GPU\n`);
+    here.put("direct.log", `${devices.join("")}${table}`);
+    const { out, code } = await here.ends("calibrate K(4,4) direct.log --algorithm bfb -o k.json");
+    expect(code).toBe(0);
+    expect(out).toContain("note: 5 schedules of bfb, made for K(4,4) as it was, simulated with the fitted figures");
+    expect(out).toMatch(/GPU-GPU 50 GB\/s {2}32 links +50 GB\/s +[\d.]+ \+- \S+ GB\/s +0\.5 us +10\.\d+ \+- \S+ us/);
+    const again = await here.ends("bound k.json --collective allgather --json");
+    expect(again.code).toBe(0);
   });
 
   it("prints one JSON object", async () => {
@@ -66,7 +79,9 @@ describe("banyan calibrate", () => {
     ["calibrate dgx-a100:1", expect.objectContaining({ kind: "input", code: 2, place: "LOG" })],
     ["calibrate dgx-a100:1 absent.log", unexpected("LOG", "absent.log")],
     ["calibrate dgx-a100:1 all_reduce.log --size 1MiB", refused("not-alone", "sizeBytes", "1MiB", "--regimes", 2)],
-    ["calibrate dgx-a100:1 all_reduce.log --algorithm rings", refused("unknown-name", "algorithm", "rings", "ring")],
+    ["calibrate dgx-a100:1 all_reduce.log --algorithm tacoz", refused("unknown-name", "algorithm", "tacoz")],
+    ["calibrate dgx-a100:1 all_reduce.log --chunks 2", refused("not-together", "chunks", 2)],
+    ["calibrate dgx-a100:1 all_reduce.log --algorithm tacos --regimes 2", refused("not-together", "regimes", 2)],
   ])("refuses %s in one line", async (line, refusal) => {
     const { out, code, failure } = await run(line);
     expect([out, code, failure]).toEqual(["", 2, refusal]);

@@ -162,7 +162,7 @@ describe("a heat map", () => {
     const grouped = text(heatMapSvg(boxes, new Float64Array(boxes.linkSource.length).fill(5), 10));
     checked(grouped);
     expect(grouped).toContain("Each cell stands for all nodes of a group.");
-    expect(grouped).toContain("busy 50 % of 0.01 ns in the mean");
+    expect(grouped).toContain("busy 50 % of 0.01 ns on average");
     const mesh = presetTopology("mesh:50x50");
     const runs = text(heatMapSvg(mesh, new Float64Array(mesh.linkSource.length), 10));
     checked(runs);
@@ -239,7 +239,7 @@ describe("a picture of a schedule over time", () => {
       }),
     );
     checked(svg);
-    expect(svg).toContain("33.3 % in the mean");
+    expect(svg).toContain("33.3 % on average");
     expect(() => timelineSvg(schedule.topology, { ...timeline, link: Int32Array.of(3) })).toThrow(
       unexpected("timeline.link", 3, 2),
     );

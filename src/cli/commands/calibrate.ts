@@ -101,11 +101,11 @@ function figureText({ value, error, certainty }: FittedFigure, unit: string): st
 function callText({ callUs, classes }: CalibrationReport): string[] {
   if (callUs?.certainty === "fitted")
     return [
-      `each call costs ${figureText(callUs, "us")} by itself (launch), which is no part of a network and is not written`,
+      `each call costs ${figureText(callUs, "us")} by itself (launch), which is not part of a network and is not written`,
     ];
   if (callUs !== null || classes.every(({ latencyUs }) => latencyUs.certainty === "kept")) return [];
   return [
-    "what a call costs by itself (launch) is no part of a network, but these logs do not tell it from latencies, which hold it; a log of one box with another number of ranks beside them would",
+    "what a call costs by itself (launch) is not part of a network, but these logs cannot separate it from the latencies, which include it; another log with a different number of ranks could",
   ];
 }
 

@@ -156,7 +156,7 @@ export function boundSentences({ limit, classLimit, time, gaps }: ReportFigures)
     ...(classLimit === null
       ? []
       : [
-          `Schedules like this one (${classLimit.holdsFor}) take ${us(classLimit.us)} at least: ${classLimit.because}.`,
+          `Schedules like this one (${classLimit.holdsFor}) take at least ${us(classLimit.us)}: ${classLimit.because}.`,
         ]),
     `This schedule takes ${us(time.us)}.`,
     ...gaps.map(({ because }) => `${because.charAt(0).toUpperCase()}${because.slice(1)}.`),

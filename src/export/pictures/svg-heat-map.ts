@@ -89,7 +89,7 @@ export function heatMapPicture(topology: Topology, linkBusyPs: Float64Array, tot
     yield `<text class="soft" text-anchor="middle" transform="translate(-6 ${at(margin + side / 2)}) rotate(-90)">source</text>`;
   }
   const note = view.note === null ? "" : ` ${view.note}`;
-  const sentence = `Links are busy ${formatShare(mean)} of ${formatTime(totalPs)} in the mean, the busiest ${formatShare(most)}.${note}`;
+  const sentence = `Links are busy ${formatShare(mean)} of ${formatTime(totalPs)} on average, the busiest ${formatShare(most)}.${note}`;
   const title = "Link utilisation";
   return { title, sentence, width: margin + side + 90, height: margin + side + 24, parts: parts() };
 }

@@ -117,6 +117,6 @@ function busyChart(timeline: Timeline, links: number, totalPs: number): Picture 
     yield `<path d="M${left} ${CHART}${steps.join("")}V${CHART}z" class="copy" fill-opacity="0.85"/>`;
   }
   const mean = busy.reduce((sum, share) => sum + share, 0) / BINS;
-  const sentence = `Share of all links that is busy at a time, ${formatShare(mean)} in the mean; ${formatTime(totalPs)} in all.`;
+  const sentence = `Share of all links that is busy at a time, ${formatShare(mean)} on average; ${formatTime(totalPs)} in all.`;
   return { title: "Links busy over time", sentence, width: left + PLOT + 10, height: CHART + 22, parts: parts() };
 }

@@ -67,7 +67,7 @@ describe("the report of a result", () => {
       "3 NPUs, 3 links.",
       "3 NPUs, 3 links. Marked: the cut, with the links that cross it.",
       "A row for each link, a bar for each transfer with the number of its chunk; 2 ms in all.",
-      "Links are busy 83.3 % of 2 ms in the mean, the busiest 100 %.",
+      "Links are busy 83.3 % of 2 ms on average, the busiest 100 %.",
     ]);
   });
 
@@ -82,7 +82,7 @@ describe("the report of a result", () => {
     const classLimit = { ...report.limit, us: 1900, holdsFor: "whole chunks", because: "b sends 3 chunks" };
     const gaps = [{ because: "100 us is waiting: a larger size makes it small" }];
     expect(page({ report: { ...report, limit: { ...report.limit, us: 1800 }, classLimit, gaps } })).toContain(
-      "No algorithm can take less than 1.8 ms: a receives 2 MB through 1 GB/s. Schedules like this one (whole chunks) take 1.9 ms at least: b sends 3 chunks. This schedule takes 2 ms. 100 us is waiting: a larger size makes it small.",
+      "No algorithm can take less than 1.8 ms: a receives 2 MB through 1 GB/s. Schedules like this one (whole chunks) take at least 1.9 ms: b sends 3 chunks. This schedule takes 2 ms. 100 us is waiting: a larger size makes it small.",
     );
   });
 

@@ -93,7 +93,7 @@ function Links({ made, network, loads }: LinksProps) {
 function sentenceOf(shares: Float64Array, totalPs: number): string {
   const { links, mean, most, idle } = spreadOf(shares);
   const unused = idle === 0 ? "none is unused" : `${count(idle, "is", "are")} unused`;
-  return `The ${count(links, "link")} are busy ${percent(mean)} of ${formatTime(totalPs)} in the mean, the busiest ${percent(most)}; ${unused}.`;
+  return `The ${count(links, "link")} are busy ${percent(mean)} of ${formatTime(totalPs)} on average, the busiest ${percent(most)}; ${unused}.`;
 }
 
 interface OverTimeProps {
