@@ -1,8 +1,8 @@
 import { jsonText } from "../base/visible.ts";
 import type { Options } from "../request/option-table.ts";
 import type { Progress } from "../request/progress.ts";
-import type { CommandName, Terminal } from "./protocol.ts";
-import { finished, type Style } from "./reports/style.ts";
+import type { CommandName } from "./protocol.ts";
+import { finished, type Style, type Terminal } from "./reports/style.ts";
 import { fitted } from "./reports/text.ts";
 
 /** What a command has of the world. */

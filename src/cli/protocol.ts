@@ -1,5 +1,6 @@
 import type { Options } from "../request/option-table.ts";
 import type { Progress } from "../request/progress.ts";
+import type { Terminal } from "./reports/style.ts";
 
 /** What the two threads of the command line say to each other: one talks to the terminal, the other works. */
 
@@ -36,12 +37,6 @@ export interface Job {
   readonly colors: boolean;
   /** The size of the terminal that standard output is; null where it is none. */
   readonly terminal: Terminal | null;
-}
-
-/** Columns and rows of a terminal. */
-export interface Terminal {
-  readonly columns: number;
-  readonly rows: number;
 }
 
 /** What the working thread is started with. */

@@ -15,6 +15,9 @@ import { anyScheduleOf } from "./files/schedule-file.ts";
 import { networkOf } from "./network.ts";
 import { refuseNetwork, textUnlessBys } from "./programs/program-file.ts";
 
+/** Options of the synthesis itself, which a list of sends does not have. */
+const MAKING_OF_SCHEDULES = MAKING_OPTIONS.filter((id) => optionsOf("making").includes(id));
+
 /** Throws InputError where options of synthesis are given and nothing is to be synthesized. */
 const refuseMaking = (context: Context, file: string): void =>
   refuseOptions(
@@ -43,7 +46,7 @@ export async function subjectOf(
     }
     const isSends = text !== null && isSendsText(text);
     if (text === null || isSends || isScheduleText(text)) {
-      if (isSends) refuseOptions(context.options, optionsOf("making"), `a network in place of ${nameOf(argument)}`);
+      if (isSends) refuseOptions(context.options, MAKING_OF_SCHEDULES, `a network in place of ${nameOf(argument)}`);
       else refuseMaking(context, argument);
       const algorithm = algorithmOfFile(algorithmTold(openSource(argument, "the file")));
       const schedule = await anyScheduleOf(context, argument);
