@@ -60,7 +60,11 @@ export const envelopeOf = ({ verb, warnings }: Context, schema: string, ok = tru
 });
 
 /** Writes an answer as the one JSON object of --json, its schema's fields beside those of the envelope; `ok`: the exit status is 0. */
-export function outJson<Answer extends { readonly schema: string }>(context: Context, answer: Answer, ok = true): boolean {
+export function outJson<Answer extends { readonly schema: string }>(
+  context: Context,
+  answer: Answer,
+  ok = true,
+): boolean {
   const { schema, ...rest } = answer;
   return context.out(`${jsonText({ ...envelopeOf(context, schema, ok), ...rest }, 2)}\n`);
 }

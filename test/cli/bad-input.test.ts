@@ -202,10 +202,7 @@ describe("an output that cannot be written is refused before the work, and nothi
 
   it.skipIf(process.getuid?.() === 0)("a folder that may not be written", async () => {
     mkdirSync(here.at("locked"), { mode: 0o555 });
-    await here.refuses(
-      `${heavy} locked/x.json`,
-      '-o is "locked; it must be a file that may be written/x.json"',
-    );
+    await here.refuses(`${heavy} locked/x.json`, '-o is "locked; it must be a file that may be written/x.json"');
   });
 
   it("a trace", () => here.refuses("simulate s.json --trace no/t.json", unexpected("trace", "no/t.json")));
