@@ -1,8 +1,9 @@
-// Compiles src/ to dist/ with tsc, and packs the judge that imports nothing into one file (dist/independent.js): beside the old
+// Compiles src/ to dist/ with tsc, writes the manual page, and packs the judge that imports nothing into one file (dist/independent.js): beside the old
 // one first, then swapped in, so that a failed build leaves dist/ as it was.
 import { spawnSync } from "node:child_process";
-import { renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { build } from "vite";
 import { at, paths, root } from "./paths.mjs";
 import { stepHash, writeStamp } from "./stamp.mjs";
@@ -25,6 +26,9 @@ if (status === 0) {
       rolldownOptions: { output: { entryFileNames: "independent.js", codeSplitting: false } },
     },
   });
+  const manual = spawnSync(process.execPath, [join(fresh, "cli/main.js"), "help", "--man"], { encoding: "utf8" });
+  if (manual.status !== 0) throw new Error(`the manual page: ${manual.stderr}`);
+  writeFileSync(join(fresh, "banyan.1"), manual.stdout);
   const old = at(`dist-${process.pid}-old`);
   try {
     renameSync(paths.dist, old);

@@ -2,7 +2,7 @@
 
 /** Names in places that are more than one thing. */
 const PLURAL =
-  /^(?:the )?(?:arrivals|bandwidths|blocks|chunks|collectives|edges|elements|groups|lengths|links|nodes|offsets|pairs|phases|slots|steps|TE-CCL matrices|thread blocks|trees)\b/;
+  /^(?:the )?(?:arrivals|bandwidths|blocks|chunks|collectives|edges|elements|groups|lengths|links|nodes|offsets|pairs|phases|slots|steps|TE-CCL matrices|thread blocks|trees)\b(?![.:])/;
 /** "2 cells", "at most 64 sizes": how many of something there are to be, and not "1 to 8" nor "one of". */
 const COUNT = /^(?:at (least|most) )?(?:\d[\d.e+]*|one|two|three) (?!(?:of|for|to|or|in|\d)\b)[a-z]/i;
 /** What a thing is to have rather than to be. */

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables of shells
 /** Scripts that complete command lines in shells. */
 
 /** What can stand at a place: words, and names of files. */
@@ -125,7 +126,7 @@ export function ZSH(commands: readonly CompletedCommand[]): string {
   };
   return joined([
     "#compdef banyan",
-    '# completion of banyan for zsh: banyan completion zsh > "${fpath[1]}/_banyan"',
+    "# completion of banyan for zsh: banyan completion zsh > ~/.zfunc/_banyan, a folder of $fpath",
     "_banyan() {",
     '  local curcontext="$curcontext" state line',
     "  typeset -A opt_args",

@@ -21,6 +21,7 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
   bound: [
     "banyan bound mesh:3x3 --collective allreduce --size 64MiB",
     "banyan bound dgx-a100:2 --collective broadcast --root 3 --chunks 16",
+    "banyan bound dgx-h100:2 --collective allreduce --without-each links,rail0",
     "banyan bound 'Pi(4,64)@25Gbps,10us' --collective alltoall --size 64MiB",
     "banyan bound fat-tree:8x8,leaf=4 --collective allgather --group 0,8,16,24 --json",
   ],
@@ -40,7 +41,8 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan synth dgx-h100:4 --collective allreduce --algorithm themis --offload",
     "banyan synth mesh:6x6 --collectives tenants.json -o joint.json",
     "banyan synth dgx-h100:128 --collective allgather --algorithm forestcoll -o trees.json",
-    "banyan synth dgx-h100:128 --without 0-rail0 --collective allgather --algorithm forestcoll --repair trees.json",
+    "banyan synth dgx-h100:128 --without 0-rail0 --repair trees.json",
+    "banyan synth dgx-a100:2 --collective allgather --algorithm forestcoll --without-each 0-ib,3,8-ib",
   ],
   verify: [
     "banyan verify schedule.json",
@@ -91,7 +93,7 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
   help: ["banyan help synth", "banyan help --man | man -l -"],
   completion: [
     "source <(banyan completion bash)",
-    'banyan completion zsh > "${fpath[1]}/_banyan"',
+    "banyan completion zsh > ~/.zfunc/_banyan",
     "banyan completion fish > ~/.config/fish/completions/banyan.fish",
   ],
   serve: ["banyan serve", "banyan serve schedule.json --port 9000", "nvidia-smi topo -m | banyan serve -"],

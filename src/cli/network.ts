@@ -18,7 +18,11 @@ async function given(text: string, open: TopologyOptions): Promise<Topology> {
     const file = nearestFile(text);
     const meant = file === null ? presetMeant(text) : JSON.stringify(file);
     const all = "`banyan list presets` lists presets";
-    throw new InputError("the topology", "a file that exists or a preset of `banyan list presets`", text).saying(
+    throw new InputError(
+      "the topology",
+      `a file that exists or a preset of \`banyan list presets\`${meant === null ? "" : `; did you mean ${meant}?`}`,
+      text,
+    ).saying(
       `${shown(text)} is neither a file nor a preset of a network; ${meant === null ? all : `did you mean ${meant}? (${all})`}`,
     );
   }

@@ -4,29 +4,29 @@ import type { Terminal } from "./reports/style.ts";
 
 /** What the two threads of the command line say to each other: one talks to the terminal, the other works. */
 
-/** The commands and where their code is; it is loaded when the command runs. */
-export const COMMANDS = {
-  topology: () => import("./commands/topology.ts"),
-  bound: () => import("./commands/bound.ts"),
-  synth: () => import("./commands/synth.ts"),
-  verify: () => import("./commands/verify.ts"),
-  simulate: () => import("./commands/simulate.ts"),
-  export: () => import("./commands/export.ts"),
-  run: () => import("./commands/run.ts"),
-  explain: () => import("./commands/explain.ts"),
-  compare: () => import("./commands/compare.ts"),
-  calibrate: () => import("./commands/calibrate.ts"),
-  search: () => import("./commands/search.ts"),
-  serve: () => import("./commands/serve.ts"),
-  list: () => import("./commands/list.ts"),
-  help: () => import("./commands/help.ts"),
-  completion: () => import("./commands/completion.ts"),
-};
-export type CommandName = keyof typeof COMMANDS;
+/** The commands, in the order of the help. */
+export const COMMAND_NAMES = [
+  "topology",
+  "bound",
+  "synth",
+  "verify",
+  "simulate",
+  "export",
+  "run",
+  "explain",
+  "compare",
+  "calibrate",
+  "search",
+  "serve",
+  "list",
+  "help",
+  "completion",
+] as const;
+export type CommandName = (typeof COMMAND_NAMES)[number];
 
 /** Returns the command that a command line names; null where it names none. */
 export const verbIn = (argv: readonly string[]): CommandName | null =>
-  argv.find((arg): arg is CommandName => Object.hasOwn(COMMANDS, arg)) ?? null;
+  COMMAND_NAMES.find((name) => name === argv.find((arg) => (COMMAND_NAMES as readonly string[]).includes(arg))) ?? null;
 
 /** One command line, taken apart. */
 export interface Job {

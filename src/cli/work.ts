@@ -3,10 +3,10 @@ import { CancelledError } from "../base/errors.ts";
 import { visible } from "../base/visible.ts";
 import { callOptionsByFlags } from "../request/option-table.ts";
 import type { Progress } from "../request/progress.ts";
+import { COMMANDS } from "./commands.ts";
 import type { Context } from "./context.ts";
 import { failureOf } from "./failure.ts";
 import {
-  COMMANDS,
   FLOW_CLOSED,
   FLOW_PENDING,
   FLOW_STATE,

@@ -8,7 +8,7 @@ import { spelt, unknownName } from "../model/topology/closest.ts";
 
 /** Returns the whole number that a text writes ("8", "1e9"), `low` or more. */
 export function wholeNumber(text: string, place: Place, low: number): number {
-  const value = /^-?\d{1,16}(?:[eE]\+?\d{1,2})?$/.test(text.trim()) ? Number(text) : Number.NaN;
+  const value = /^-?\d{1,16}(?:[eE]\+?\d{1,2})?$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isNaN(value)) throw new InputError(place, `a whole number, ${low} or more`, text);
   if (value < low) throw new InputError(place, `at least ${low}`, text).as("out-of-range");
   if (!Number.isSafeInteger(value)) throw new InputError(place, "less than 2^53", text).as("out-of-range");

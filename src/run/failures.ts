@@ -9,8 +9,15 @@ import type { StepSchedule } from "../model/steps/step-schedule.ts";
 import { without } from "../model/topology/modify.ts";
 import { linkCount, linkNames, nodeCount, type Topology } from "../model/topology/topology.ts";
 import { isTreeFlow } from "../model/trees/tree-flow.ts";
-import type { FailureRanking, FailureRow, FailureStory, Standing } from "../report/failure.ts";
-import { type BoundReport, boundReport, type Report } from "../report/result.ts";
+import {
+  type BoundReport,
+  boundReport,
+  type FailureRanking,
+  type FailureRow,
+  type FailureStory,
+  type Report,
+  type Standing,
+} from "../report/result.ts";
 import type { CollectiveOptions } from "../request/problem.ts";
 import { problemOf } from "../request/problem.ts";
 import { limitWithFlow } from "./all-to-all.ts";

@@ -34,17 +34,17 @@ describe("a command line that is wrong gets exit code 2 and one line", () => {
       "synth mesh:3x3 --collective allgather --sise 3",
       "unknown option '--sise' (did you mean --size?); see `banyan synth --help`",
     ],
-    ["missing argument", "topology", "missing required argument 'TOPO'; see `banyan topology --help`"],
+    ["missing argument", "topology", "TOPO is missing; see `banyan topology --help`"],
     ["missing option", "synth mesh:3x3", missing("collective", "--collectives")],
     [
       "missing value",
       "bound mesh:3x3 --collective",
-      "option '--collective <name>' argument missing; see `banyan bound --help`",
+      "--collective is without its value <name>; see `banyan bound --help`",
     ],
     [
       "an argument too many",
       "verify a.json b.json",
-      "too many arguments for 'verify'. Expected 1 argument but got 2; see `banyan verify --help`",
+      "there are 2 arguments, and verify takes 1; lists are joined by commas, without spaces; see `banyan verify --help`",
     ],
     ["unknown list", "list backend", refused("unknown-name", "what to list", "backend", "backends")],
     ["unknown backend", "synth mesh:3x3 --collective allgather --backend gpu", unexpected("backend", "gpu")],
@@ -202,10 +202,7 @@ describe("an output that cannot be written is refused before the work, and nothi
 
   it.skipIf(process.getuid?.() === 0)("a folder that may not be written", async () => {
     mkdirSync(here.at("locked"), { mode: 0o555 });
-    await here.refuses(
-      `${heavy} locked/x.json`,
-      '-o is "locked; it must be a file that may be written/x.json"',
-    );
+    await here.refuses(`${heavy} locked/x.json`, '-o is "locked; it must be a file that may be written/x.json"');
   });
 
   it("a trace", () => here.refuses("simulate s.json --trace no/t.json", unexpected("trace", "no/t.json")));

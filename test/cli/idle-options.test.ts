@@ -14,19 +14,19 @@ describe("an option that the algorithm has no use for", () => {
     const make = `synth fc:4 --collective allgather --algorithm ${algorithm}`;
     await here.refuses(
       `${make} --trials 2`,
-      /an algorithm beside it that heeds it \(auto, tacos, mcf, tacos-ilp\) for --trials/,
+      /--trials needs an algorithm beside it that heeds it \(auto, tacos, mcf, tacos-ilp\)/,
     );
     await here.refuses(
       `${make} --switch-degree 1`,
-      /heeds it \(auto, tacos, mcf, tacos-ilp, sccl\) for --switch-degree/,
+      /--switch-degree needs .* heeds it \(auto, tacos, mcf, tacos-ilp, sccl\)/,
     );
     await here.refuses(
       `${make} --no-nvls`,
-      /heeds it \(auto, forestcoll, blink, multitree, c-cube, tto, nvls\) for --no-nvls/,
+      /--no-nvls needs .* heeds it \(auto, forestcoll, blink, multitree, c-cube, tto, nvls\)/,
     );
   });
   it("is refused for phases and for trees", async () => {
-    await here.refuses("synth torus:4x4 --collective allreduce --algorithm themis --no-nvls", /for --no-nvls/);
+    await here.refuses("synth torus:4x4 --collective allreduce --algorithm themis --no-nvls", /--no-nvls needs/);
     const trees = "synth mesh:3x3 --collective allgather --algorithm forestcoll";
     await here.refuses(
       `${trees} --switching store-and-forward`,
@@ -49,8 +49,14 @@ describe("an option that the algorithm has no use for", () => {
       { kind: "allgather", size: "1MiB" },
       { kind: "allgather", size: "1MiB" },
     ]);
-    await here.refuses("synth mesh:3x3 --collectives two.json --offload", /nothing beside several collectives at once/);
-    await here.refuses("synth mesh:3x3 --collectives two.json --no-nvls", /nothing beside several collectives at once/);
+    await here.refuses(
+      "synth mesh:3x3 --collectives two.json --offload",
+      /does not go with several collectives at once/,
+    );
+    await here.refuses(
+      "synth mesh:3x3 --collectives two.json --no-nvls",
+      /does not go with several collectives at once/,
+    );
   });
 });
 
@@ -67,7 +73,7 @@ describe("an option that the written format has no use for", () => {
   it("is refused", async () => {
     await here.run("synth fc:4 --collective allgather --algorithm ring --quiet -o s.json");
     await here.refuses("export s.json --to dot -o s.dot --no-nvls", refused("not-alone", "nvls", "dot", "--to"));
-    await here.refuses("export fc:4 --to dot -o s.dot --no-nvls", /for --no-nvls/);
+    await here.refuses("export fc:4 --to dot -o s.dot --no-nvls", /--no-nvls needs/);
     await here.refuses("export s.json --to msccl-xml -o s.xml --parts 2", refused("not-alone", "parts", "2"));
     await here.refuses(
       "export s.json --to msccl-xml -o s.xml --thread-blocks 3",
@@ -85,7 +91,7 @@ describe("the API beside a collective of one's own", () => {
     "refuses %j, which it would ignore",
     (options) => {
       expect(() => problemOf(topology, { collective: own, ...options })).toThrow(
-        /nothing beside a collective of one's own/,
+        /does not go with a collective of one's own/,
       );
     },
   );

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
-import { COMMANDS, type CommandName } from "../../src/cli/protocol.ts";
+import { COMMAND_NAMES, type CommandName } from "../../src/cli/protocol.ts";
 import { commandsHere } from "../support/cli-here.ts";
 
 /** What --json prints is what schemas/ says, of every verb: answers of every form, checks that fail, and refusals. */
@@ -106,7 +106,7 @@ const ELSEWHERE = ["banyan/serve@1"];
 
 it("there is a schema for every verb and for errors, and for nothing else", () => {
   const names = readdirSync(FOLDER).map((file) => file.replace(".schema.json", ""));
-  expect(names.sort()).toEqual([...Object.keys(COMMANDS), "error"].sort());
+  expect(names.sort()).toEqual([...COMMAND_NAMES, "error"].sort());
 });
 
 describe("what --json prints is what its schema says", () => {

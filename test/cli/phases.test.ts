@@ -97,13 +97,13 @@ describe("a file of phases", () => {
   it.each(["bys", "report", "svg", "perfetto", "msccl-xml", "chakra"])("has to become steps before --to %s", (format) =>
     here.refuses(
       `export ${smallFile("small.json")} --to ${format} -o out`,
-      /expected a schedule of transfers \(`banyan export FILE --to steps` makes one of phases\) for --to/,
+      /--to.* is "8 phases"; it must be a schedule of transfers \(`banyan export FILE --to steps` makes one of phases\)/,
     ),
   );
 
   it.each(["--reference", "--trace t.json", "--switching cut-through", "--chunks 2"])(
     "is simulated without %s",
-    (more) => here.refuses(`simulate ${smallFile("small.json")} ${more}`, /expected a schedule of transfers beside it/),
+    (more) => here.refuses(`simulate ${smallFile("small.json")} ${more}`, / needs a schedule of transfers beside it/),
   );
 
   it("that is wrong is told by all", async () => {

@@ -26,10 +26,12 @@ describe("names that every object has", () => {
     expect(sentenceOf(() => parseSize(`5${name}`))).toBe(
       `--size is "5${name}"; it must be a positive size such as "1GiB", "64MB" or "4096"`,
     );
-    expect(sentenceOf(() => parseTime(`5${name}`))).toMatch(/^expected a time such as .* but received "5/);
-    expect(sentenceOf(() => parseBandwidth(`5${name}/s`))).toMatch(/^expected a positive bandwidth .* received "5/);
+    expect(sentenceOf(() => parseTime(`5${name}`))).toMatch(/^latency is "5.*; it must be a time such as /);
+    expect(sentenceOf(() => parseBandwidth(`5${name}/s`))).toMatch(
+      /^bandwidth is "5.*; it must be a positive bandwidth /,
+    );
     expect(sentenceOf(() => presetTopology(`ring:4@5${name}`))).toMatch(
-      /^expected a positive bandwidth .* received "5/,
+      /^bandwidth is "5.*; it must be a positive bandwidth /,
     );
     expect(sentenceOf(() => readCollective(`0 5${name}\n1 0`, "m.txt", presetTopology("ring:2")))).toMatch(
       /^expected .* for m\.txt line 1/,
@@ -82,7 +84,7 @@ describe("sentences", () => {
     const header = `# size count type redop root time algbw busbw ${"#wrong ".repeat(3000)}`;
     const sentence = sentenceOf(() => readMeasurements(`${header}\n 8 2 float sum -1 1 2 3 4\n`, "log.txt"));
     expect(sentence.length).toBeLessThan(400);
-    expect(sentence).toMatch(/^expected 3008 columns \(size count .* \.\.\.\) for log\.txt line 2/);
+    expect(sentence).toMatch(/^log\.txt line 2 has .*; it needs 3008 columns \(size count .* \.\.\.\)/);
   });
 
   it("of a preset are of one line, whatever stands in it", () => {
@@ -94,7 +96,7 @@ describe("sentences", () => {
 
   it("of a preset quote at most 500 characters", () => {
     expect(sentenceOf(() => presetTopology(`r${"e".repeat(600)}:4`))).toMatch(
-      /^the topology is "re.{1,80}; it must be at most 500 characters$/,
+      /^the topology has "re.{1,80}; it may have at most 500 characters$/,
     );
     expect(sentenceOf(() => presetTopology(`r${"e".repeat(400)}:4`)).length).toBeLessThan(300);
   });

@@ -4,7 +4,7 @@ import { closest, spelt } from "../../model/topology/closest.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import { manualPage } from "../manual.ts";
 import { readCommandLine } from "../program.ts";
-import { COMMANDS, type CommandName } from "../protocol.ts";
+import { COMMAND_NAMES, type CommandName } from "../protocol.ts";
 
 /** `banyan help [COMMAND]`: what `banyan COMMAND --help` prints; --man: the manual page. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
@@ -23,12 +23,11 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
 
 /** Returns the command of a name. Throws InputError. */
 function commandNamed(name: string): CommandName {
-  const names = Object.keys(COMMANDS) as CommandName[];
-  const found = spelt(name, names);
+  const found = spelt(name, COMMAND_NAMES);
   if (found !== undefined) return found;
-  const near = closest(name, names);
+  const near = closest(name, COMMAND_NAMES);
   const meant = near === null ? "" : `; did you mean ${near}?`;
-  throw new InputError("the command", `one of ${names.join(", ")}`, name)
+  throw new InputError("the command", `one of ${COMMAND_NAMES.join(", ")}`, name)
     .as("unknown-name")
     .saying(`there is no command ${shown(name)}${meant} (\`banyan help\` lists all)`);
 }

@@ -22,7 +22,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   }
   output?.write(parts());
   if (json) {
-    for (const block of blocks(parts({ before: envelopeOf(context, "banyan/topology@1") }))) if (!context.out(block)) break;
+    for (const block of blocks(parts({ before: envelopeOf(context, "banyan/topology@1") })))
+      if (!context.out(block)) break;
   } else if (!(quiet && output !== undefined)) {
     const broadcast = await withEngine(context, async (engine) => {
       const { runner, dispose } = runnerFor(engine, topology.npuCount * linkCount(topology), context.signal, () => {});

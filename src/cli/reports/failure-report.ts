@@ -1,5 +1,5 @@
 import { gbpsText, percent, significant, timeText } from "../../report/amounts.ts";
-import type { FailureRanking, FailureStory, Standing } from "../../report/failure.ts";
+import type { FailureRanking, FailureStory, Standing } from "../../report/result.ts";
 import type { Style } from "./style.ts";
 import { table } from "./table.ts";
 import { labelled, labelledTable } from "./text.ts";

@@ -48,7 +48,7 @@ describe("where a failure is shown", () => {
 
 test("a failure is told at its spot and nowhere else", () => {
   trouble.value = { about: "make", failure: input("--seed", '--seed is "x"; it must be a whole number') };
-  expect(failureAt("--seed")).toBe('--seed is "x".; it must be a whole number');
+  expect(failureAt("--seed")).toBe('--seed is "x"; it must be a whole number.');
   for (const spot of ["--size", "network", "file", "alert"] as const) expect(failureAt(spot)).toBeNull();
 });
 
@@ -60,9 +60,9 @@ test("sentences begin with a capital and end, names stay as they are", () => {
 });
 
 test("sentences name what the page has, not commands", () => {
-  const unknown = "expected a network in a format of `banyan list formats` for x.txt but received nothing";
+  const unknown = "x.txt lacks a network in a format of `banyan list formats`";
   expect(sentenceOf({ message: unknown })).toBe(
-    "x.txt is nothing.; it must be a network, a schedule or a program in a format that can be read",
+    "x.txt lacks a network, a schedule or a program in a format that can be read.",
   );
 });
 

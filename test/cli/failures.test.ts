@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { commandsHere } from "../support/cli-here.ts";
+
+const here = commandsHere();
+
+describe("a failure in one command", () => {
+  it("says was, now, kept and the cut to blame, with collective, size and algorithm of the old file", async () => {
+    await here.run("synth mesh:3x3 -c allgather -s 64MiB -a forestcoll -o old.json -q");
+    const before = await here.json("simulate old.json");
+    const made = await here.json("synth mesh:3x3 --without 0-1 --repair old.json");
+    expect(made).toMatchObject({ algorithm: "forestcoll", collective: { kind: "allgather", sizeBytes: 2 ** 26 } });
+    const { failure } = made;
+    expect(failure.lost).toEqual(["0-1"]);
+    expect(failure.was).toMatchObject({ us: before.time.us, limit: before.limit });
+    expect(failure.now).toMatchObject({ us: made.time.us, limit: made.limit });
+    // one of two links is left to NPU 0: without latency the limit would double
+    expect(failure.limitRose).toBeGreaterThan(1.9);
+    expect(failure.limitRose).toBeLessThanOrEqual(2);
+    expect(failure.blame).toMatch(/^NPU 0 receives .* through 50 GB\/s/);
+    const text = await here.run("synth mesh:3x3 --without 0-1 --repair old.json");
+    expect(text).toMatch(/failure +without 0-1\n.* was .* now .* change .* kept .* blame +NPU 0 /s);
+  });
+
+  it("counts the transfers of a schedule of steps that the new one has too", async () => {
+    await here.run("synth ring:4 -c allgather -s 4KiB -o steps.json -q");
+    const { failure } = await here.json("synth ring:4 --repair steps.json");
+    expect(failure).toMatchObject({ lost: [], slower: 1, limitRose: 1, kept: { what: "transfers", kept: 12, of: 12 } });
+    expect(failure.blame).toMatch(/^none: /);
+  });
+});
+
+describe("--without-each", () => {
+  it("ranks failures by harm: what leaves no way, then what halves an NPU's links, then what does none", async () => {
+    const { rows, whole } = await here.json("bound line:4 -c allgather --without-each 3,links");
+    expect(
+      rows
+        .map((row: { without: string }) => row.without)
+        .slice(0, 3)
+        .sort(),
+    ).toEqual(["0-1", "1-2", "2-3"]);
+    expect(rows.at(-1)).toMatchObject({ without: "3" });
+    expect(rows[0]).toMatchObject({ limit: null, harm: null, because: expect.stringContaining("not connected") });
+    expect(whole.limit.us).toBeGreaterThan(0);
+    const mesh = await here.json("bound mesh:3x3 -c allgather --without-each links");
+    const harms = mesh.rows.map(({ harm }: { harm: number }) => harm);
+    // 12 cables; a corner has two, so the loss of any of the 8 at corners doubles what its limit takes
+    expect(harms).toHaveLength(12);
+    expect(harms.filter((harm: number) => harm > 1.9)).toHaveLength(8);
+    expect(harms).toEqual([...harms].sort((a, b) => b - a));
+  });
+
+  it("makes a schedule for each with synth, and refuses names that nobody has", async () => {
+    const { rows, whole, algorithm } = await here.json("synth ring:4 -c allgather -s 1MiB --without-each 0-1,2");
+    expect(algorithm).toBe("tacos");
+    expect(rows[0]).toMatchObject({ without: "0-1" });
+    expect(rows[0].us).toBeGreaterThan(whole.us);
+    const { failure } = await here.ends("bound ring:4 -c allgather --without-each 9-10");
+    expect(failure).toMatchObject({ code: 2, place: "--without" });
+  });
+});
