@@ -82,7 +82,13 @@ export type { JointReport } from "./report/joint-result.ts";
 export type { AutoReport, Report } from "./report/result.ts";
 export type { ProgramOptions } from "./request/from-texts.ts";
 export type { SynthesizeOptions } from "./request/options.ts";
-export { type CalibrateOptions, type Calibration, calibrate } from "./run/calibrate.ts";
+export {
+  type CalibrateOptions,
+  type CalibrateSchedulesOptions,
+  type Calibration,
+  calibrate,
+  calibrateSchedules,
+} from "./run/calibrate.ts";
 export type { JointResult } from "./run/joint.ts";
 export { judge } from "./run/judge.ts";
 export { type OwnSends, readSends, type SendsAsked } from "./run/own/own-sends.ts";
