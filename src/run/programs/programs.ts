@@ -16,7 +16,7 @@ import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import type { ProgramOptions } from "../../request/from-texts.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
 import { simulateJoint, simulateSchedule } from "../../simulate/steps/replay.ts";
-import { type ProgramVerification, verifyProgram } from "../../verify/program/program.ts";
+import { judgeable, type ProgramVerification, verifyProgram } from "../../verify/program/program.ts";
 import type { ProgramViolation } from "../../verify/program/words.ts";
 import { mscclLimitViolations } from "../../verify/runtime/msccl-limits.ts";
 import { planLimitViolations } from "../../verify/runtime/plan-limits.ts";
@@ -128,6 +128,7 @@ export function judged(
   const wrong = verification.violations[0];
   if (verification.violationCount === 0)
     return { program, parts, verification, maxBytes: maxBytes === ALL ? null : maxBytes, warnings: found };
+  if (wrong?.kind === "too-large") throw tooLarge(program, options, wrong.message);
   // instructions of several chunks may have to travel as one message: they do so up to some size
   const most = program.machine === "msccl" ? greatestWhole(program) : ALL;
   if (wrong?.kind !== "deadlock" || most >= maxBytes)
@@ -140,6 +141,16 @@ export function judged(
 }
 
 const ALL = Number.POSITIVE_INFINITY;
+
+/** Returns the error that says by what a program is too large to be judged, and so to be written, and how many instances are not. */
+function tooLarge(program: Program, { instances }: ProgramOptions, why: string): InputError {
+  if (instances === undefined || instances === 1)
+    return new InputError(optionName("to"), "a program small enough to be judged; fewer chunks may be", why).as(
+      "out-of-range",
+    );
+  const most = Math.max(1, Math.min(instances - 1, Math.floor(instances / judgeable(program))));
+  return new InputError(optionName("instances"), `about ${most} at most: ${why}`, instances).as("out-of-range");
+}
 
 /** Returns the greatest size at which every instruction's chunks travel as one message. */
 function greatestWhole({ chunks, sends, protocol, loopChunks }: Program): number {

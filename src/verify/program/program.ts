@@ -176,9 +176,10 @@ function judgeMode(
   progress: (rank: number) => void,
 ): readonly ProgramResult[] {
   const memory = memoryOf(program, mode);
-  const words = memory.cells * (8 + Math.ceil(program.rankCount / 32));
-  if (words > MOST_WORDS) {
-    found.error("too-large", () => `the buffers of all gpus have ${memory.cells} chunks, more than can be judged`);
+  const most = mostCells(program.rankCount);
+  if (memory.cells > most) {
+    const message = `the buffers of all gpus have ${memory.cells} chunks; at most ${most} can be judged`;
+    found.error("too-large", () => message);
     return [];
   }
   if (!checkBounds(program, wiring, memory, found)) return [];
@@ -195,6 +196,16 @@ const skippedWarnings = ({ skipped = [] }: Program): ProgramViolation[] =>
 
 /** Words of 4 bytes that memory and values may take. */
 const MOST_WORDS = 2 ** 27;
+
+/** Returns how many chunks the buffers of so many ranks may have together to be judged. */
+const mostCells = (rankCount: number): number => Math.floor(MOST_WORDS / (8 + Math.ceil(rankCount / 32)));
+
+/** Returns how many times what can be judged the buffers of a program have. O(ranks). */
+export function judgeable(program: Program): number {
+  const modes: ProgramMode[] = program.inPlace ? ["in place"] : [];
+  if (program.outOfPlace) modes.push("out of place");
+  return Math.max(...modes.map((mode) => memoryOf(program, mode).cells)) / mostCells(program.rankCount);
+}
 
 function factsOf(program: Program, capacity: number, messageChunks: number, least: number | null): ProgramFacts {
   const { blocks, steps } = mostOf(program);
