@@ -21,6 +21,18 @@ describe("a failure in one command", () => {
     expect(text).toMatch(/failure +without 0-1\n.* was .* now .* change .* kept .* blame +NPU 0 /s);
   });
 
+  it("takes the collective and the algorithm from the command line too, and chunks from the old file", async () => {
+    await here.run("synth mesh:3x3 -c allgather -s 64MiB -a forestcoll -o told.json -q");
+    const alike = "synth mesh:3x3 --without 0-1 --repair told.json";
+    const { failure } = await here.json(`${alike} -c allgather -s 64MiB -a forestcoll`);
+    expect(failure).toEqual((await here.json(alike)).failure);
+    await here.run("synth mesh:3x3 -c allreduce -s 64MiB --chunks 4 -o four.json -q");
+    const made = await here.json("synth mesh:3x3 --without 8 --repair four.json");
+    expect(made.collective).toMatchObject({ chunksPerNpu: 4 });
+    const other = await here.json("synth mesh:3x3 --without 8 --repair four.json --chunks 2");
+    expect(other.collective).toMatchObject({ chunksPerNpu: 2 });
+  });
+
   it("counts the transfers of a schedule of steps that the new one has too", async () => {
     await here.run("synth ring:4 -c allgather -s 4KiB -o steps.json -q");
     const { failure } = await here.json("synth ring:4 --repair steps.json");

@@ -29,7 +29,7 @@ import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { openSource, readText } from "../files/input-file.ts";
 import { outputFile } from "../files/output-file.ts";
-import { scheduleOf } from "../files/schedule-file.ts";
+import { OPEN_IN_SENDS, scheduleOf } from "../files/schedule-file.ts";
 import { readSketchFile, sketchFileNodes } from "../files/sketch-file.ts";
 import { networkOf } from "../network.ts";
 import { autoLines } from "../reports/auto-report.ts";
@@ -45,25 +45,31 @@ const makesTransfers = (algorithm = USUAL_ALGORITHM): boolean =>
 /** Returns the schedule of before a failure; what is wrong with it is refused. Throws InputError. */
 async function scheduleToRepair(context: Context, file: string): Promise<AnySchedule> {
   const { topology: _, without: _w, degrade: _d, ...options } = context.options;
-  const schedule = await scheduleOf({ ...context, options }, file);
+  const schedule = await scheduleOf({ ...context, options }, file, { own: OPEN_IN_SENDS });
   const { violations, violationCount } = kindOf(schedule).judge({ limit: 1 });
   if (violationCount === 0) return schedule;
   throw new InputError(optionName("repair"), "a schedule without a fault", `${file}: ${violations[0]?.message}`);
 }
 
-/** Returns the options with the collective, size, root and algorithm of the schedule of before, where they say none. Throws InputError. */
+/**
+ * Returns the options with the collective, size, chunks, root and algorithm of the schedule of before, where they say none. Throws
+ * InputError.
+ */
 function asBefore(options: Options, { topology, collective }: AnySchedule, file: string): Options {
-  const { kind, sizeBytes, groupCount, groupSize, groupMembers, rootRank } = collective;
+  const { kind, sizeBytes, chunksPerNpu, groupCount, groupSize, groupMembers, rootRank } = collective;
   const told = algorithmTold(openSource(file, optionName("repair")));
   const known = ALGORITHMS.some(({ name }) => name === told) ? { algorithm: told as string } : {};
   if (textOf(options, "collective") !== undefined) return { ...known, ...options };
   if (kind === "custom" || groupCount > 1)
     throw new InputError(optionName("collective"), `the collective of ${file}, which is of several groups or its own,`);
   const members = Array.from(groupMembers, (npu) => topology.nodeNames[npu] as string);
+  const algorithm = textOf({ ...known, ...options }, "algorithm") ?? USUAL_ALGORITHM;
   return {
     ...known,
     collective: kind,
     size: String(sizeBytes),
+    // others choose their number of chunks by the network
+    ...(algorithm === USUAL_ALGORITHM && { chunks: String(chunksPerNpu) }),
     ...(groupSize === topology.npuCount ? {} : { group: members.join(",") }),
     ...(hasRoot(kind) ? { root: members[rootRank] as string } : {}),
     ...options,

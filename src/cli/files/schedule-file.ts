@@ -13,14 +13,14 @@ import { networkOf } from "../network.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
 
 /** Returns the schedule of a file that has one collective. Throws InputError. */
-export async function scheduleOf(context: Context, file: string): Promise<AnySchedule> {
-  const schedule = await anyScheduleOf(context, file);
+export async function scheduleOf(context: Context, file: string, heard: Heard = {}): Promise<AnySchedule> {
+  const schedule = await anyScheduleOf(context, file, heard);
   if (!isJoint(schedule)) return schedule;
   throw new InputError(file, "a schedule of one collective", `one of ${schedule.tenants.length} at once`);
 }
 
 /** What a list of sends leaves open, and every other schedule says itself. */
-const OPEN_IN_SENDS: readonly OptionId[] = ["collective", "size", "chunks", "root", "group", "outsiders"];
+export const OPEN_IN_SENDS: readonly OptionId[] = ["collective", "size", "chunks", "root", "group", "outsiders"];
 
 /** A schedule that was read; `sends`: the list that it was written as, where it was. */
 interface ReadSchedule {
