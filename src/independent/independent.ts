@@ -240,7 +240,7 @@ async function main(words: readonly string[]): Promise<number> {
   const isJson = words.includes("--json");
   try {
     if (file === undefined || more.length > 0)
-      throw new NoSchedule("independent.js FILE [--json]", "one file", words.join(" "));
+      throw new NoSchedule("the command line", "FILE [--json]", words.join(" "));
     const findings = judgeIndependently(readFileSync(file, "utf8"));
     const lines = isJson ? [JSON.stringify(findings, null, 2)] : findingLines(findings);
     process.stdout.write(`${visible(lines.join("\n"))}\n`);
@@ -248,8 +248,7 @@ async function main(words: readonly string[]): Promise<number> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (!(error instanceof NoSchedule) && code === undefined) throw error;
-    const sentence =
-      error instanceof NoSchedule ? error.message : `expected a file that can be read but received ${file} (${code})`;
+    const sentence = error instanceof NoSchedule ? error.message : `${file} cannot be read (${code})`;
     process.stderr.write(`${visible(sentence)}\n`);
     return 2;
   }

@@ -10,7 +10,9 @@ export class NoSchedule extends Error {
     const isList = Array.isArray(received);
     const isObject = typeof received === "object" && received !== null;
     const text = isObject ? "an object" : (JSON.stringify(received)?.slice(0, 60) ?? "nothing");
-    super(`expected ${expected} for ${place} but received ${isList ? `a list of ${received.length}` : text}`);
+    const value = isList ? `a list of ${received.length}` : text;
+    const [is, be] = expected.startsWith("no keys but ") ? ["has", "have"] : ["is", "be"];
+    super(`${place} ${received === undefined ? "is missing" : `${is} ${value}`}; it must ${be} ${expected}`);
     this.place = place;
     this.expected = expected;
     this.received = received;

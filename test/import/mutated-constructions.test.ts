@@ -7,6 +7,7 @@ import { parseConstruction } from "../../src/model/direct/parse.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { pick } from "../support/draws.ts";
 import { mutatedText } from "../support/mutated-text.ts";
+import { ONE_SENTENCE } from "./support.ts";
 
 const CONSTRUCTIONS = [
   "L3(C(16,{3,4}))",
@@ -25,7 +26,7 @@ function outcome<Value>(read: () => Value): Value | string {
     return read();
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
-    expect(error.message.split("\n")[0]).toMatch(/^expected .+ (for|but received)/);
+    expect(error.message.split("\n")[0]).toMatch(ONE_SENTENCE);
     return error.message;
   }
 }

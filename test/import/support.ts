@@ -11,6 +11,9 @@ export function isRefused(read: () => void): boolean {
   return false;
 }
 
+/** A sentence in a line that begins with what is wrong. */
+export const ONE_SENTENCE = /^(?!expected\b)(?!.*\bbut received\b)\S.*(?:[^\s.]|\.{3})$/;
+
 /** Returns the sentence of the InputError that `run` throws; fails on any other outcome. */
 export function sentenceOf(run: () => unknown): string {
   try {

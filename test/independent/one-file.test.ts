@@ -24,10 +24,7 @@ it("is one file that runs by itself, away from the rest", () => {
     const said = JSON.parse(execFileSync(process.execPath, [program, file, "--json"], { encoding: "utf8" }));
     expect(said).toEqual(JSON.parse(JSON.stringify(judgeIndependently(text))));
     const { status, stderr } = spawnSync(process.execPath, [program, join(folder, "none.json")], { encoding: "utf8" });
-    expect([status, stderr]).toEqual([
-      2,
-      `expected a file that can be read but received ${join(folder, "none.json")} (ENOENT)\n`,
-    ]);
+    expect([status, stderr]).toEqual([2, `${join(folder, "none.json")} cannot be read (ENOENT)\n`]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

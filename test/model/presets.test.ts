@@ -11,7 +11,8 @@ import {
   switchCount,
   type Topology,
 } from "../../src/model/topology/topology.ts";
-import { outOfRange, type Refusal, unexpected } from "../support/refusals.ts";
+import { ONE_SENTENCE, sentenceOf } from "../import/support.ts";
+import { outOfRange, type Refusal, refused, unexpected } from "../support/refusals.ts";
 import { runs } from "../support/runs.ts";
 
 const outDegrees = (topology: Topology): number[] => {
@@ -283,12 +284,15 @@ describe("dragonfly and fat trees", () => {
   });
 });
 
+const unknownPreset = (at: string, received: string, ...values: readonly unknown[]): Refusal =>
+  refused("unknown-name", at, received, ...values);
+
 describe("bad expressions are refused in one sentence", () => {
   it.each<[string, Refusal]>([
     ["", unexpected("the topology", "")],
-    ["tours:4x4", unexpected('"tours" in the topology', "tours:4x4", "torus")],
-    ["Mesh:4x4", unexpected('"Mesh" in the topology', "Mesh:4x4", "mesh")],
-    ["nonsense", unexpected("the topology", "nonsense")],
+    ["tours:4x4", unknownPreset('"tours" in the topology', "tours:4x4", "torus")],
+    ["Mesh:4x4", unknownPreset('"Mesh" in the topology', "Mesh:4x4", "mesh")],
+    ["nonsense", unknownPreset("the topology", "nonsense")],
     ["ring", unexpected("the size of ring in ring", "ring")],
     ["ring:0", outOfRange("a size of ring in ring:0", "0")],
     ["ring:-1", outOfRange("a size of ring in ring:-1", "-1")],
@@ -319,8 +323,8 @@ describe("bad expressions are refused in one sentence", () => {
     ["ring:4@1us,2us", unexpected("ring:4@1us,2us", "2 values")],
     ["ring:4@1,2us", unexpected('value 1 after "@" in ring:4@1,2us', "1")],
     ["mesh:4x4@50,0.5us", unexpected('value 1 after "@" in mesh:4x4@50,0.5us', "50")],
-    ["ring:4*rong:2", unexpected('"rong" in the topology', "ring:4*rong:2", "ring")],
-    ["ring:4*", unexpected('"" in the topology', "ring:4*")],
+    ["ring:4*rong:2", unknownPreset('"rong" in the topology', "ring:4*rong:2", "ring")],
+    ["ring:4*", unknownPreset('"" in the topology', "ring:4*")],
     ["ring:4*dragonfly:4x5", unexpected("ring:4*dragonfly:4x5", "dragonfly")],
     ["dgx-a100:2*ring:4", unexpected("dgx-a100:2*ring:4", "dgx-a100")],
     ["dragonfly:4", unexpected("dragonfly:4", "1 sizes")],
@@ -350,7 +354,21 @@ describe("bad expressions are refused in one sentence", () => {
   ])("%s", (text, message) => {
     expect(() => presetTopology(text)).toThrow(InputError);
     expect(() => presetTopology(text)).toThrow(message);
-    expect(() => presetTopology(text)).toThrow(/^expected [^\n]*$/);
+    expect(sentenceOf(() => presetTopology(text))).toMatch(ONE_SENTENCE);
+  });
+
+  it.each([
+    ["ring:4*rong:2", "ring:4*ring:2"],
+    ["rong:4*ring:2", "ring:4*ring:2"],
+    ["ring:4*mehs:2x2@1GB/s", "ring:4*mesh:2x2@1GB/s"],
+    ["tours:4x4", "torus:4x4"],
+  ])("an unknown name in %s is followed by what was meant, which is a network", (text, meant) => {
+    expect(sentenceOf(() => presetTopology(text))).toContain(`did you mean ${JSON.stringify(meant)}?`);
+    expect(presetTopology(meant).npuCount).toBeGreaterThan(0);
+  });
+
+  it.each(["ring:4*", "*ring:4", "ring:4*xyzzyxyzzy:2"])("nothing is meant by %s", (text) => {
+    expect(sentenceOf(() => presetTopology(text))).not.toContain("did you mean");
   });
 
   it("throws nothing but InputError on any text (law)", () => {

@@ -6,6 +6,7 @@ import { OP_COPY, type StepSchedule } from "../../src/model/steps/step-schedule.
 import { make, ring, ringAllReduce, task } from "./hand-made-schedules.ts";
 import { type LoweringCase, plainEngine, scheduleOf, titleOf } from "./lowering-cases.ts";
 import { runPython, withoutPython } from "./python-run.ts";
+import { unexpected } from "./refusals.ts";
 import { ringSchedule } from "./ring-schedule.ts";
 import { simpleSchedule } from "./simple-schedules.ts";
 
@@ -93,12 +94,10 @@ export function describePythonProgram(title: string, write: Writer, module: stri
       const { collective } = right;
       const text = (schedule: StepSchedule): string => [...write(schedule, "some")].join("");
       const two = { ...right, collective: { ...collective, groupCount: 2 } };
-      expect(() => text(two)).toThrow(
-        'expected one process group for a schedule to be written in Python but received "2 groups"',
-      );
+      expect(() => text(two)).toThrow(unexpected("a schedule to be written in Python", "2 groups", "one"));
       const pair = { ...collective, groupSize: 2, groupMembers: Int32Array.of(0, 1) };
       expect(() => text({ ...right, collective: pair })).toThrow(
-        'expected transfers between members of its process group (synthesize with --outsiders none) for a schedule to be written in Python but received "one at c"',
+        unexpected("a schedule to be written in Python", "one at c", "--outsiders none"),
       );
     });
   });

@@ -201,7 +201,7 @@ const groupText = ({ kind, schedule }: PythonSubject): string => {
     def check_root(self, root):
         """Raises ValueError where another root is asked for than the schedule has."""
         if root is not None and root != self.peers[ROOT]:
-            raise ValueError(f"expected rank {self.peers[ROOT]} for the root but received {root}")
+            raise ValueError(f"the root is rank {root}; this schedule's is rank {self.peers[ROOT]}")
 `
     : "";
   const op = schedule.collective.reduces ? "op" : "None";
@@ -224,9 +224,9 @@ class CollectiveGroup:
             ranks = range(size) if group is None else [dist.get_global_rank(group, rank) for rank in range(size)]
         self.group, self.peers, self.parts = group, list(ranks), parts
         if len(self.peers) != RANKS:
-            raise ValueError(f"expected {RANKS} ranks but received {len(self.peers)}")
+            raise ValueError(f"{len(self.peers)} ranks are given; the schedule has {RANKS}")
         if dist.get_rank() not in self.peers:
-            raise ValueError(f"expected a process of the ranks {self.peers} but this is {dist.get_rank()}")
+            raise ValueError(f"this process is rank {dist.get_rank()}; it must be one of the ranks {self.peers}")
         self.rank = self.peers.index(dist.get_rank())
         self.plans, self.scratch, self.met = {}, {}, False
 
@@ -243,9 +243,9 @@ ${indented(body, 8)}${root}
             count = (x.numel() or y.numel()) // (len(INPUT[self.rank] if x.numel() else OUTPUT[self.rank]) or 1)
             for what, tensor, blocks in (("input", x, INPUT[self.rank]), ("output", y, OUTPUT[self.rank])):
                 if tensor.numel() != count * len(blocks):
-                    raise ValueError(f"expected {len(blocks)} x {count} elements of {what} but received {tensor.numel()}")
+                    raise ValueError(f"{what} has {tensor.numel()} elements; it needs {len(blocks)} x {count}")
             if x.dtype != y.dtype or x.device != y.device:
-                raise ValueError(f"expected tensors of a kind but received {x.dtype}, {x.device} and {y.dtype}, {y.device}")
+                raise ValueError(f"input is {x.dtype} on {x.device}, output {y.dtype} on {y.device}; they must be alike")
             if not self.fits(x, y, count):
                 x = x.clone()
             self.run(x, y, count, ${op})
@@ -301,7 +301,7 @@ def combination(op):
     for one, function in functions + [(known.MIN, torch.minimum), (known.MAX, torch.maximum)]:
         if op == one:
             return function
-    raise ValueError(f"expected SUM, AVG, PRODUCT, MIN or MAX for op but received {op}")
+    raise ValueError(f"op is {op}; it must be SUM, AVG, PRODUCT, MIN or MAX")
 `;
 
 const checkText = ({ kind, title, ranks }: PythonSubject): string => `

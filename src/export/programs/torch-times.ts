@@ -118,7 +118,7 @@ def size_of(text):
     for k, letter in enumerate("KMG", 1):
         powers.update({letter: 1024**k, f"{letter}iB": 1024**k, f"{letter}B": 1000**k})
     if unit not in powers or not number.isdigit():
-        raise argparse.ArgumentTypeError(f"expected a size (1MiB, 64MB, 4096) but received {text}")
+        raise argparse.ArgumentTypeError(f"{text!r} is no size such as 1MiB, 64MB or 4096")
     return int(number) * powers[unit]
 
 
@@ -139,7 +139,7 @@ def options_of(arguments):
     parser.add_argument("--backend", choices=["gloo", "nccl"], help="default: nccl where there are GPUs")
     options = parser.parse_args(arguments)
     if options.iters < 1 or options.warmup < 0 or min(options.size) < 1 or (options.parts or 1) < 1:
-        parser.error("expected positive numbers")
+        parser.error("--iters, --size and --parts must be 1 or more, --warmup 0 or more")
     if options.backend is None:
         options.backend = "nccl" if torch.cuda.is_available() and dist.is_nccl_available() else "gloo"
     return options

@@ -42,7 +42,10 @@ export interface Box {
  */
 export function boxTopology(name: string, box: Box, boxes: number): Topology {
   const { gpus, nvswitch, cables = [], scaleOut } = box;
-  if (boxes > 1 && scaleOut === undefined) throw new InputError(name, "one box (no scale-out network is known)", boxes);
+  if (boxes > 1 && scaleOut === undefined)
+    throw new InputError(name, "one box (no scale-out network is known)", boxes).saying(
+      `${name} has ${boxes} boxes; it may have one, for no scale-out network is known`,
+    );
   refuseHuge(boxes * (4 * gpus + 2 * cables.length + 2), name);
   const builder = topologyBuilder(name);
   const links = (a: number, b: number, gbps: number, us: number): void =>

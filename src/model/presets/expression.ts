@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, shown } from "../../base/errors.ts";
 import { PS_PER_US, parseBandwidth, parseTime } from "../numbers/units.ts";
 
 /** One factor of a preset expression, `name:arguments`. */
@@ -90,9 +90,18 @@ export function count(digits: string, what: string, text: string): number {
 /** Returns the sizes of `4x4x8`. Throws InputError. */
 export function sizes(factor: Factor, text: string): number[] {
   const what = `a size of ${factor.name}`;
-  if (factor.args === "") throw new InputError(`the size of ${factor.name} in ${text}`, `${factor.name}:SIZE`, text);
+  if (factor.args === "")
+    throw new InputError(`the size of ${factor.name} in ${text}`, `${factor.name}:SIZE`, text).saying(
+      `${factor.name} in ${shown(text)} has no size; it must be ${factor.name}:SIZE`,
+    );
   return factor.args.split("x").map((size) => count(size.trim(), what, text));
 }
+
+/** Returns the error for a preset with another number of sizes than its form has. */
+export const sizesError = (text: string, form: string, { length }: readonly number[]): InputError =>
+  new InputError(text, form, `${length} sizes`).saying(
+    `${text} has ${length} ${length === 1 ? "size" : "sizes"}; it must be ${form}`,
+  );
 
 /** Returns `values` stretched to `length`: one value serves all, none means `fallback`. Throws InputError. */
 export function perDimension(

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, shown } from "../../base/errors.ts";
 import type { Topology } from "../topology/topology.ts";
 import { topologyBuilder } from "../topology/topology-builder.ts";
 import {
@@ -9,6 +9,7 @@ import {
   perDimension,
   refuseHuge,
   sizes,
+  sizesError,
 } from "./expression.ts";
 
 const FORM = "fat-tree:SxG,leaf=L,tiers=2|3,oversub=R";
@@ -32,17 +33,17 @@ function ratio(value: string, text: string): number {
 function options({ factors, text }: Expression): Options {
   const [size, ...rest] = factors[0].args.split(",").map((part) => part.trim());
   const given = sizes({ name: "fat-tree", args: size }, text);
-  if (given.length !== 2) throw new InputError(text, `${FORM} (S servers of G GPUs)`, `${given.length} sizes`);
+  if (given.length !== 2) throw sizesError(text, `${FORM} (S servers of G GPUs)`, given);
   let [leaf, tiers, oversub] = [DEFAULT_LEAF, 2, 1];
   const seen = new Set<string>();
   for (const option of rest) {
     const [key, value = ""] = option.split("=").map((part) => part.trim());
-    if (seen.has(key)) throw new InputError(text, `${key} once`, option);
+    if (seen.has(key)) throw new InputError(text, `${key} once`, option).saying(`${text} has ${key} twice`);
     seen.add(key);
     if (key === "leaf") leaf = count(value, "leaf", text);
     else if (key === "tiers") tiers = count(value, "tiers", text);
     else if (key === "oversub") oversub = ratio(value, text);
-    else throw new InputError(text, FORM, option);
+    else throw new InputError(text, FORM, option).saying(`${text} has ${shown(option)}; it must be ${FORM}`);
   }
   if (tiers !== 2 && tiers !== 3) throw new InputError(`tiers in ${text}`, "2 or 3", tiers);
   return { servers: given[0], gpus: given[1], leaf, tiers, oversub };

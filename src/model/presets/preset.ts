@@ -17,6 +17,7 @@ import {
   perDimension,
   refuseHuge,
   sizes,
+  sizesError,
 } from "./expression.ts";
 import { fatTree } from "./fat-tree.ts";
 import { PODS, podTopology } from "./pods.ts";
@@ -116,14 +117,18 @@ function circulant(expression: Expression): Topology {
   const { text, factors } = expression;
   const form = "circulant:N,A[,B...] (N NPUs, offsets below N)";
   const [size = "", ...rest] = factors[0].args.split(",").map((part) => part.trim());
-  if (rest.length === 0) throw new InputError(text, form, factors[0].args);
+  if (rest.length === 0)
+    throw new InputError(text, form, factors[0].args).saying(`${text} has no offsets; it must be ${form}`);
   const npus = count(size, "the number of NPUs", text);
   const offsets = rest.map((digits) => count(digits, "an offset", text));
   const seen = new Set<number>();
   for (const offset of offsets) {
     if (offset >= npus) throw new InputError(`an offset in ${text}`, `a number below ${npus}`, offset);
     const shorter = Math.min(offset, npus - offset);
-    if (seen.has(shorter)) throw new InputError(text, "offsets that lead to different NPUs", offset);
+    if (seen.has(shorter))
+      throw new InputError(text, "offsets that lead to different NPUs", offset).saying(
+        `offset ${offset} in ${text} leads to the same NPUs as one before it`,
+      );
     seen.add(shorter);
   }
   const steps = offsets.map((offset) => (2 * offset === npus ? [offset] : [offset, npus - offset]));
@@ -189,7 +194,7 @@ function doubleBinaryTreeNetwork(expression: Expression): Topology {
 function dragonfly(expression: Expression): Topology {
   const { text } = expression;
   const given = sizes(expression.factors[0], text);
-  if (given.length !== 2) throw new InputError(text, "dragonfly:AxG (G groups of A NPUs)", `${given.length} sizes`);
+  if (given.length !== 2) throw sizesError(text, "dragonfly:AxG (G groups of A NPUs)", given);
   const [perGroup, groups] = given;
   const [local, global] = perDimension(expression.bandwidths, 2, DEFAULT_BYTES_PER_SECOND, "bandwidth", text);
   const [localPs, globalPs] = perDimension(expression.latencies, 2, DEFAULT_LATENCY_PS, "latency", text);
@@ -319,12 +324,26 @@ export function presetMeant(text: string): string | null {
 
 function unknown(name: string, text: string): InputError {
   const place = name === text ? "the topology" : `${shown(name)} in the topology`;
-  const meant = presetMeant(text);
+  const meant = text.includes("*") ? productMeant(name, text) : presetMeant(text);
   const all = "`banyan list presets` lists all";
   const near = meant === null ? `; ${all}` : `; did you mean ${meant}? (${all})`;
   return new InputError(place, `a preset of \`banyan list presets\`${didYouMean(name, NAMES)}`, text)
     .as("unknown-name")
-    .saying(`${shown(name)} is no preset of a network${near}`);
+    .saying(
+      name === "" ? `a factor of ${shown(text)} is empty; ${all}` : `${shown(name)} is no preset of a network${near}`,
+    );
+}
+
+/** Returns a product with the nearest known name in place of an unknown one, quoted; null where nothing is near. */
+function productMeant(name: string, text: string): string | null {
+  const near = closest(name, NAMES);
+  if (near === null) return null;
+  const factors = text.split("*").map((factor) => factor.trim());
+  return JSON.stringify(
+    factors
+      .map((factor) => (/^[^:@]*/.exec(factor)?.[0].trim() === name ? factor.replace(name, near) : factor))
+      .join("*"),
+  );
 }
 
 /** Returns the sizes of the dimensions of one factor of a product. Throws InputError. */
@@ -332,7 +351,9 @@ function factorSizes(factor: Factor, text: string): number[] {
   const { many, form } = FACTORS[factor.name];
   const given = sizes(factor, text);
   if (!many && given.length > 1)
-    throw new InputError(`${factor.name}:${factor.args} in ${text}`, form, `${given.length} sizes`);
+    throw new InputError(`${factor.name}:${factor.args} in ${text}`, form, `${given.length} sizes`).saying(
+      `${factor.name}:${factor.args} in ${shown(text)} has ${given.length} sizes; it must be ${form}`,
+    );
   if (factor.name !== "hypercube") return given;
   if (given[0] > 40) refuseHuge(given[0] * 2 ** given[0], text);
   return new Array<number>(given[0]).fill(2);
@@ -344,7 +365,10 @@ function product(expression: Expression): Topology {
   for (const factor of factors) {
     if (!Object.hasOwn(FACTORS, factor.name)) {
       if (!NAMES.has(factor.name)) throw unknown(factor.name, text);
-      throw new InputError(text, `factors among ${Object.keys(FACTORS).join(", ")}`, factor.name);
+      const known = Object.keys(FACTORS).join(", ");
+      throw new InputError(text, `factors among ${known}`, factor.name).saying(
+        `${factor.name} in ${text} is no factor of a product; factors are ${known}`,
+      );
     }
     const { kind } = FACTORS[factor.name];
     for (const size of factorSizes(factor, text)) parts.push({ kind, size });
@@ -365,7 +389,10 @@ function platform({ factors: [{ name, args }], text }: Expression): Topology {
   let [, box] = BOXES[name];
   const [boxes, ...options] = args.split(",").map((part) => part.trim());
   for (const option of options) {
-    if (option !== "ib" || !WITH_IB_OPTION.includes(name)) throw new InputError(text, boxForm(name, box), option);
+    if (option !== "ib" || !WITH_IB_OPTION.includes(name))
+      throw new InputError(text, boxForm(name, box), option).saying(
+        `${text} has ${shown(option)}; it must be ${boxForm(name, box)}`,
+      );
     if (box.scaleOut !== undefined) box = { ...box, scaleOut: { ...box.scaleOut, wiring: "one" } };
   }
   return boxTopology(text, box, boxes === "" ? 1 : count(boxes, "the number of boxes", text));

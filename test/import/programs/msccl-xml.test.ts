@@ -8,6 +8,7 @@ import { anyTextChange, changedText } from "../../support/changed-text.ts";
 import { missing, type Refusal, refusalFrom, refused, unexpected } from "../../support/refusals.ts";
 import { runs } from "../../support/runs.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../support/shared-data.ts";
+import { ONE_SENTENCE } from "../support.ts";
 
 const fixture = (name: string): string => readFileSync(new URL(`../../fixtures/${name}`, import.meta.url), "utf8");
 const copies = fixture("sccl-copies.xml");
@@ -268,7 +269,8 @@ describe("readMscclXml", () => {
             expect(program.instructionOffset[blockCount(program)]).toBe(instructionCount(program));
           } catch (error) {
             expect(error).toBeInstanceOf(InputError);
-            expect((error as Error).message).toMatch(/^.*f\.xml.* is ; it must be .*/s);
+            expect((error as InputError).place).toContain("f.xml");
+            expect((error as InputError).message).toMatch(ONE_SENTENCE);
           }
         },
       ),

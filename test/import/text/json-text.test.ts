@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { InputError } from "../../../src/base/errors.ts";
 import { parseJson } from "../../../src/import/text/json.ts";
 import { missing, refusalFrom, unexpected } from "../../support/refusals.ts";
 import { runs } from "../../support/runs.ts";
-import { sentenceOf } from "../support.ts";
+import { ONE_SENTENCE, sentenceOf } from "../support.ts";
 
 describe("parseJson", () => {
   it.each([
@@ -54,7 +55,11 @@ describe("parseJson", () => {
           valid = false;
         }
         if (valid) parseJson(text, "f");
-        else expect(sentenceOf(() => parseJson(text, "f"))).toMatch(/^expected (more|valid) JSON/);
+        else {
+          const error = refusalFrom(() => parseJson(text, "f")) as InputError;
+          expect(error.place).toMatch(/^f line \d+, column \d+$/);
+          expect(error.message).toMatch(ONE_SENTENCE);
+        }
       }),
       { numRuns: runs(3000) },
     );

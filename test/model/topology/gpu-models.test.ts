@@ -7,7 +7,7 @@ import {
   gpuModel,
   pcieBytesPerSecond,
 } from "../../../src/model/topology/gpu-models.ts";
-import { unexpected } from "../../support/refusals.ts";
+import { refused } from "../../support/refusals.ts";
 
 describe("gpuModel", () => {
   it.each([
@@ -41,7 +41,7 @@ describe("gpuModel", () => {
   });
 
   it.each(["", "a1000", "x", "sxm4", "none", "h-"])("refuses %j with the list", (text) => {
-    expect(() => gpuModel(text)).toThrow(unexpected("gpu", text, "p100, v100, v100-pcie, t4, a100,"));
+    expect(() => gpuModel(text)).toThrow(refused("unknown-name", "gpu", text, "p100, v100, v100-pcie, t4, a100,"));
   });
 
   it("has a rate for links where there are links, and no board that takes more links than a GPU has", () => {

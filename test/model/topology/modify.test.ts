@@ -85,8 +85,8 @@ describe("without", () => {
     ["0>5", unexpected("without", "0>5", "0>1")],
     ["0-5", unexpected("without", "0-5", "0-1")],
     ["0>1#2", unexpected("without", "0>1#2")],
-    ["", unexpected("without", "", "0")],
-    ["-", unexpected("without", "-", "0")],
+    ["", unexpected("without", "", "mesh:4x4")],
+    ["-", unexpected("without", "-", "mesh:4x4")],
   ])("names the unknown id %j", (name, message) => {
     expect(() => without(presetTopology("mesh:4x4"), ["3", name])).toThrow(InputError);
     expect(() => without(presetTopology("mesh:4x4"), ["3", name])).toThrow(message);

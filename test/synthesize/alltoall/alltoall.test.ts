@@ -12,6 +12,7 @@ import type { Topology } from "../../../src/model/topology/topology.ts";
 import { simulate } from "../../../src/simulate/simulate.ts";
 import { verify } from "../../../src/verify/verify.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
+import { unexpected } from "../../support/refusals.ts";
 import { runs } from "../../support/runs.ts";
 import { columnsOf, synthesizeWith, wholeCollective } from "../../support/synthesis.ts";
 
@@ -125,9 +126,7 @@ describe("mcf", () => {
 
   it("refuses to unwind switches", async () => {
     const request = { ...alltoall(presetTopology("dgx-a100:1"), 1), switchDegree: 2 };
-    await expect(make(request)).rejects.toThrow(
-      'expected "ports", for flows share the ports of switches, for --switch-degree',
-    );
+    await expect(make(request)).rejects.toThrow(unexpected("switchDegree", 2, "ports"));
   });
 
   it("gives the same schedule again", async () => {

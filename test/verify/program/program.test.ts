@@ -86,7 +86,7 @@ describe("a program is refused that", () => {
 
   test("claims more chunks than can be judged, without allocating them", () => {
     const program = { ...allToAll(2), loopChunks: 2 ** 31 - 2 };
-    expect(messages(verifyProgram(program))[0]).toMatch(/^the buffers of all gpus have 8589934584 chunks, more than/);
+    expect(messages(verifyProgram(program))[0]).toMatch(/\b8589934584 chunks; at most \d+\b/);
     const verdict = said(allToAll(2), ({ blocks }) => {
       blocks[0].instructions[0].chunks = 2 ** 30;
     });

@@ -138,8 +138,8 @@ describe("addresses", () => {
     ["#topology=%E0%A4%A", 'the value of "topology" is cut short'],
     ["#sizes=1KiB,1MiB", "a range such as 1KiB..1GiB*16"],
     ["#algorithms=tacos,", "separated by commas"],
-    ["#measure=buswb", 'one of time, busbw, share (did you mean "busbw"?) for measure'],
-    ["#matrix=bytes", "one of traffic, links for matrix"],
+    ["#measure=buswb", 'measure is "buswb"; did you mean "busbw"?'],
+    ["#matrix=bytes", 'matrix is "bytes"; it must be one of traffic, links'],
     ["#matrix", '"matrix" has no value'],
     ["#run=yes", '"run" is 1'],
   ])("tell what is wrong with %s, and use the rest", (fragment, sentence) => {

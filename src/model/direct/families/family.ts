@@ -54,7 +54,9 @@ export function checkParameters(form: string, parameters: Parameters, least: rea
   if (length < least.length || length > most) {
     const [few, many] = [least.length, most];
     const wanted = few === many ? `${few} parameter${few === 1 ? "" : "s"}` : `${few} or more parameters`;
-    throw new InputError(form, few === 0 && many === 0 ? "no parameters" : wanted, length);
+    throw new InputError(form, many === 0 ? "no parameters" : wanted, length).saying(
+      `${form} has ${length === 0 ? "no" : length} parameter${length === 1 ? "" : "s"}; it ${many === 0 ? "takes none" : `needs ${wanted.split(" param")[0]}`}`,
+    );
   }
   parameters.forEach((value, i) => {
     const bound = least[Math.min(i, least.length - 1)];
@@ -71,7 +73,7 @@ export function refuseLarge({ nodes, degree }: GraphSize, place: string): void {
   if (arcs <= MOST_ARCS && nodes <= MOST_ARCS) return;
   const more = Math.max(arcs, nodes);
   const about = more < 1e15 ? `about ${more}` : more < Infinity ? `about ${more.toExponential(1)}` : "more than 1e308";
-  throw new InputError(place, `a graph of at most ${MOST_ARCS} arcs`, `${about} arcs`);
+  throw new InputError(place, `at most ${MOST_ARCS} arcs`, `${about} arcs`);
 }
 
 /** The largest graph that is built. */

@@ -38,19 +38,24 @@ export const METACYCLIC: Family = {
     const [m, n, r, ...steps] = parameters;
     const place = `Cayley(${m},${n},${r},{${steps.join(",")}})`;
     if (m > MOST_ELEMENTS || n > MOST_ELEMENTS)
-      throw new InputError(place, `m and n of at most ${MOST_ELEMENTS}`, m * n);
+      throw new InputError(`m or n of ${place}`, `at most ${MOST_ELEMENTS}`, Math.max(m, n)).as("out-of-range");
     refuseLarge({ nodes: m * n, degree: steps.length }, place);
-    if (r >= m && m > 1) throw new InputError(place, `r below m = ${m}`, r);
+    if (r >= m && m > 1) throw new InputError(`r of ${place}`, `below m = ${m}`, r).as("out-of-range");
     if ((powersOf(r, n, m)[n - 1] * r) % m !== 1 % m)
-      throw new InputError(place, `r whose power n = ${n} is 1 modulo m = ${m}`, r);
+      throw new InputError(`r of ${place}`, `a number whose power n = ${n} is 1 modulo m = ${m}`, r);
     steps.forEach((step, i) => {
       if (step >= m * n)
         throw new InputError(`an element of ${place}`, `a whole number, 1 to ${m * n - 1}`, step).as("out-of-range");
-      if (steps.indexOf(step) < i) throw new InputError(`the elements of ${place}`, "each element once", step);
+      if (steps.indexOf(step) < i)
+        throw new InputError(`the elements of ${place}`, "each element once", step).saying(
+          `${step} is twice among the elements of ${place}`,
+        );
     });
     const reached = reachedBy(m, n, r, steps);
     if (reached < m * n)
-      throw new InputError(place, `elements that connect all ${m * n} nodes`, `those of a group of ${reached}`);
+      throw new InputError(place, `elements that connect all ${m * n} nodes`, `those of a group of ${reached}`).saying(
+        `the elements of ${place} connect ${reached} of its ${m * n} nodes; they must connect all`,
+      );
     return { nodes: m * n, degree: steps.length };
   },
   build: ([m, n, r, ...steps]) => {

@@ -46,7 +46,10 @@ function checkOffsets(place: string, nodes: number, offsets: readonly number[], 
     if (offset < 1 || offset > greatest) {
       throw new InputError(`an offset of ${place}`, `a whole number, 1 to ${greatest}`, offset).as("out-of-range");
     }
-    if (offsets.indexOf(offset) < i) throw new InputError(`the offsets of ${place}`, "each offset once", offset);
+    if (offsets.indexOf(offset) < i)
+      throw new InputError(`the offsets of ${place}`, "each offset once", offset).saying(
+        `${offset} is twice among the offsets of ${place}`,
+      );
   });
   const divisor = offsets.reduce(gcd, nodes);
   if (divisor === 1) return;

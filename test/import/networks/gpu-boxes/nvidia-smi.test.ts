@@ -17,11 +17,11 @@ import {
   summaryOf,
   testRealFiles,
 } from "../../../support/gpu-machines.ts";
-import { missing, refusalFrom, unexpected } from "../../../support/refusals.ts";
+import { missing, refusalFrom, refused, unexpected } from "../../../support/refusals.ts";
 import { runs } from "../../../support/runs.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../../support/shared-data.ts";
 import { wholeCollective } from "../../../support/synthesis.ts";
-import { isRefused, sentenceOf } from "../../support.ts";
+import { isRefused } from "../../support.ts";
 
 let kernels: Kernels;
 beforeAll(async () => {
@@ -219,15 +219,15 @@ describe("nvidia-smi topo -m", () => {
   });
 
   it.each([
-    ["bundles of three links, which no V100 has", switched(3, 3)],
-    ["six links to some and none to others", matrixText(6, (a, b) => (a % 2 === b % 2 ? "NV6" : "SYS"))],
-  ])("does not guess the model from %s", (_, text) => {
-    expect(sentenceOf(() => read(text))).toMatch(/^expected their model by --gpu/);
+    ["bundles of three links, which no V100 has", "NV3", switched(3, 3)],
+    ["six links to some and none to others", "NV6", matrixText(6, (a, b) => (a % 2 === b % 2 ? "NV6" : "SYS"))],
+  ])("does not guess the model from %s", (_, bundle, text) => {
+    expect(refusalFrom(() => read(text))).toEqual(missing(`the GPUs of m.txt (${bundle} in line 2 or below)`, "--gpu"));
   });
 
   it("refuses a GPU without NVLinks where the matrix shows some, and an unknown one", () => {
     expect(refusalFrom(() => read(two, { gpu: "l40s" }))).toEqual(unexpected("gpu", "l40s"));
-    expect(refusalFrom(() => read(two, { gpu: "a1000" }))).toEqual(unexpected("gpu", "a1000", "a100"));
+    expect(refusalFrom(() => read(two, { gpu: "a1000" }))).toEqual(refused("unknown-name", "gpu", "a1000", "a100"));
   });
 
   it("is not taken for other tables", () => {

@@ -6,7 +6,7 @@ import {
 import type { TopologyOptions } from "../../../../src/import/networks/topology-options.ts";
 import { linkNames, type Topology } from "../../../../src/model/topology/topology.ts";
 
-import { missing, refusalFrom, unexpected } from "../../../support/refusals.ts";
+import { missing, refusalFrom, refused, unexpected } from "../../../support/refusals.ts";
 
 /** A leaf and a spine, two hosts (one with two adapters), an adapter without a host's name, an aggregation node. */
 const FABRIC = `#
@@ -104,7 +104,7 @@ describe("ibnetdiscover", () => {
     expect(ratesOf(read(FABRIC, { gpu: "a100-pcie" }))["dgx-2/mlx5_9>dgx-2/mlx5_10"]).toBe(300);
     expect(ratesOf(read(FABRIC, { gpu: "t4" }))["dgx-2/mlx5_9>dgx-2/pcie"]).toBe(12);
     expect(ratesOf(read(FABRIC, { bandwidth: { pcie: 1e9 } }))["dgx-2/mlx5_9>dgx-2/pcie"]).toBe(1);
-    expect(refusalFrom(() => read(FABRIC, { gpu: "abacus" }))).toEqual(unexpected("gpu", "abacus"));
+    expect(refusalFrom(() => read(FABRIC, { gpu: "abacus" }))).toEqual(refused("unknown-name", "gpu", "abacus"));
   });
 
   it("groups no adapters of hosts that share a name, and names their ports where several are linked", () => {
