@@ -119,10 +119,6 @@ export class InputError extends Error {
   }
 }
 
-/** Returns an error of the caller's with a sentence of its own in place of the usual one. */
-export const worded = (error: InputError, sentence: string): InputError =>
-  Object.assign(error, { message: visible(withShortNumbers(sentence)) });
-
 /** Returns what `made` returns; null where it throws InputError. */
 export function unlessRefused<T>(made: () => T): T | null {
   try {

@@ -1,4 +1,4 @@
-import { CancelledError, InputError, worded } from "../base/errors.ts";
+import { CancelledError, InputError } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
 import type { Engine } from "../engine/types.ts";
 import { goesThroughSwitch } from "../lower/mscclpp/plan.ts";
@@ -82,7 +82,7 @@ async function within<T>(
     if (!(error instanceof CancelledError) || !over.aborted || signal?.aborted === true) throw error;
   }
   const limit = formatTime(limitMs * 1000 * PS_PER_US);
-  throw worded(new InputError(optionName("timeLimitMs"), "more time", limit), `not done within ${limit}`);
+  throw new InputError(optionName("timeLimitMs"), "more time", limit).saying(`not done within ${limit}`);
 }
 
 /** Makes the lines of one size and puts them into `lines`; `told` hears of each that begins, is finished, or could not be made. */

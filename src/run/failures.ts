@@ -42,8 +42,8 @@ const over = (now: number | null, was: number | null): number | null =>
   now === null || was === null || was === 0 ? null : now / was;
 
 /**
- * Returns what a failure did: an old schedule on the network that it was made for, judged, simulated and bounded anew, beside the
- * new one and its report. O(transfers).
+ * Returns what a failure did: an old schedule on the network that it was made for, judged, simulated and bounded again, beside
+ * the new one and its report. O(transfers).
  */
 export function failureStory(engine: Engine, old: AnySchedule, schedule: AnySchedule, report: Report): FailureStory {
   const was = standingOf(reportOfFile(old, engine.kernels));
@@ -78,14 +78,14 @@ function lostOf(before: Topology, after: Topology): string[] {
     return nodes.has(from as string) && nodes.has(to as string) && !links.has(name);
   });
   const both = (name: string): string => name.replace(/^(.+)>([^#]+)(.*)$/, "$2>$1$3");
-  const all = new Set(apart);
+  const at = new Map(apart.map((name, i) => [name, i]));
   return [
     ...gone,
     // both ways of a cable as one
     ...apart.flatMap((name, i) => {
-      const other = both(name);
-      if (!all.has(other)) return [name];
-      return apart.indexOf(other) < i ? [] : [name.replace(">", "-")];
+      const other = at.get(both(name));
+      if (other === undefined) return [name];
+      return other < i ? [] : [name.replace(">", "-")];
     }),
   ];
 }
@@ -99,15 +99,14 @@ function keptOf(
   if (repaired !== undefined)
     return { kept: { what: "trees", kept: repaired.kept, of: repaired.kept + repaired.changed }, keptNote: null };
   const none = (keptNote: string) => ({ kept: null, keptNote });
-  if (isTreeFlow(old)) return none("no tree: they were made anew");
-  if (isPhaseSchedule(old) || isPhaseSchedule(schedule) || isTreeFlow(schedule))
-    return none(`made anew by ${algorithm}`);
+  if (isTreeFlow(old)) return none("no tree: all were rebuilt");
+  if (isPhaseSchedule(old) || isPhaseSchedule(schedule) || isTreeFlow(schedule)) return none(`rebuilt by ${algorithm}`);
   if (isSlotSchedule(old) || isSlotSchedule(schedule))
-    return none(`made anew by ${algorithm}; arrival logs are not compared`);
+    return none(`rebuilt by ${algorithm}; arrival logs are not compared`);
   if (membersOf(old) !== membersOf(schedule) || old.collective.chunksPerNpu !== schedule.collective.chunksPerNpu)
-    return none(`made anew by ${algorithm}; the chunks are others than before`);
+    return none(`rebuilt by ${algorithm}; its chunks differ from before`);
   const of = old.chunk.length;
-  if (of > MOST_COMPARED || schedule.chunk.length > MOST_COMPARED) return none(`made anew by ${algorithm}`);
+  if (of > MOST_COMPARED || schedule.chunk.length > MOST_COMPARED) return none(`rebuilt by ${algorithm}`);
   const counts = new Map<string, number>();
   for (const key of transferNames(old)) counts.set(key, (counts.get(key) ?? 0) + 1);
   let kept = 0;
@@ -116,7 +115,7 @@ function keptOf(
     if (left > 0) kept++;
     if (left > 0) counts.set(key, left - 1);
   }
-  return { kept: { what: "transfers", kept, of }, keptNote: `made anew by ${algorithm}` };
+  return { kept: { what: "transfers", kept, of }, keptNote: `rebuilt by ${algorithm}` };
 }
 
 const membersOf = ({ topology, collective }: AnySchedule): string =>
@@ -131,7 +130,10 @@ function* transferNames({ topology, routes, chunk, route }: StepSchedule): Gener
 
 /** Returns the names that a list of failures says; "links", "switches" and "npus" stand for each one of them. Throws InputError. */
 export function failuresNamed(topology: Topology, list: readonly string[]): string[] {
-  const names = [...new Set(list.flatMap((name) => namesOf(topology, name)))];
+  const names =
+    list.includes("links") && linkCount(topology) > 2 * MOST_FAILURES
+      ? linkNames(topology)
+      : [...new Set(list.flatMap((name) => namesOf(topology, name)))];
   if (names.length > MOST_FAILURES)
     throw new InputError(
       optionName("withoutEach"),
@@ -146,9 +148,11 @@ function namesOf(topology: Topology, name: string): readonly string[] {
   if (nodeNames.includes(name)) return [name];
   if (name === "npus") return nodeNames.slice(0, npuCount);
   if (name === "switches") return nodeNames.slice(npuCount, nodeCount(topology));
-  if (name !== "links") return [name];
-  if (linkCount(topology) > 2 * MOST_FAILURES)
-    return new Array(MOST_FAILURES + 1).fill(name).map((one, i) => `${one}${i}`);
+  if (name !== "links") {
+    if (/[->]/.test(name)) return [name];
+    const right = `an NPU, switch or link of ${topology.name}, or links, switches or npus for each of them`;
+    throw new InputError(optionName("withoutEach"), right, name).as("unknown-name");
+  }
   // both ways of a cable fail together
   const { linkSource, linkTarget } = topology;
   return linkNames(topology).map((link, e) => {

@@ -1,4 +1,4 @@
-import { InputError, worded } from "../../base/errors.ts";
+import { InputError } from "../../base/errors.ts";
 import { visible } from "../../base/visible.ts";
 import {
   type Collective,
@@ -121,7 +121,7 @@ class Faults {
     const [first, ...others] = this.kept;
     if (first === undefined) return;
     const place = `${this.name} ${first.row}`;
-    const error = worded(new InputError(place, first.expected, first.received), `${place}: ${first.says}`);
+    const error = new InputError(place, first.expected, first.received).saying(`${place}: ${first.says}`);
     const more = this.count - this.kept.length;
     const lines = others.map(({ row, says }) => visible(`${row}: ${says}`));
     if (more > 0) lines.push(`... and ${more} more`);

@@ -1,4 +1,4 @@
-import { InputError, WrongScheduleError, worded } from "../../base/errors.ts";
+import { InputError, WrongScheduleError } from "../../base/errors.ts";
 import type { Kernels } from "../../engine/contract/kernels.ts";
 import { looksLikeProgram, readProgram } from "../../import/programs/program.ts";
 import { bytesSource, looksLikeBys, readBys } from "../../import/schedules/bys.ts";
@@ -86,8 +86,7 @@ function refuseOther(own: Collective, wanted: Collective, name: string): void {
   if (isSame) return;
   const [what, other] = [own, wanted].map(({ kind, groupSize }) => `${collectiveName(kind)} among ${groupSize}`);
   const says = what === other ? `${what} other NPUs, or with another root,` : `${what} NPUs`;
-  throw worded(
-    new InputError(name, `${other} NPUs`, what),
+  throw new InputError(name, `${other} NPUs`, what).saying(
     `${name} makes ${says} and what is compared is ${other} NPUs`,
   );
 }
@@ -160,8 +159,7 @@ function programLine(text: string, name: string, { topology, collective: wanted 
   if (kind !== wanted.kind || rankCount !== wanted.groupSize || wanted.groupCount !== 1) {
     const other = `${collectiveName(wanted.kind)} among ${wanted.groupCount === 1 ? "" : `${wanted.groupCount} groups of `}${wanted.groupSize}`;
     const what = `${collectiveName(kind)} among ${rankCount}`;
-    throw worded(
-      new InputError(name, other, what),
+    throw new InputError(name, other, what).saying(
       `${name} is a program for ${what} GPUs and what is compared is ${other} NPUs`,
     );
   }

@@ -1,4 +1,4 @@
-import { InputError, worded } from "../../base/errors.ts";
+import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import {
   chunksInSends,
@@ -37,8 +37,7 @@ function networkFor(table: SendTable, asked: Topology | null): Topology {
   const topology = asked ?? inside;
   if (topology === null) {
     const option = optionName("topology");
-    throw worded(
-      new InputError(option, `the network of ${table.name}`),
+    throw new InputError(option, `the network of ${table.name}`).saying(
       `${table.name} is a list of sends and does not say its network: ${option} mesh:3x3, or a file, does (and ${optionName("collective")} what it makes)`,
     );
   }
@@ -54,8 +53,7 @@ function requestFor(table: SendTable, topology: Topology, asked: CollectiveOptio
   const inside = collectiveInSends(table, topology);
   if (asked === null && inside === null) {
     const option = optionName("collective");
-    throw worded(
-      new InputError(option, `the collective of ${table.name}`),
+    throw new InputError(option, `the collective of ${table.name}`).saying(
       `${table.name} is a list of sends and does not say what it makes: ${option} allgather, allreduce, ... does`,
     );
   }

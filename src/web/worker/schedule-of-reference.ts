@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InfeasibleError, InputError } from "../../base/errors.ts";
 import { kindOf } from "../../kinds/kinds.ts";
 import { inRows } from "../../run/own/own-sends.ts";
 import { algorithmOfFile, reportOfFile } from "../../run/report-file.ts";
@@ -27,8 +27,9 @@ export function judged(
     const report = reportOfFile(schedule, engine.kernels, algorithmOfFile(algorithm), verdict);
     return { schedule, report, violations };
   } catch (error) {
-    if (!(error instanceof InputError) || violations.length === 0) throw error;
-    throw new InputError(name, "a schedule that can be carried out", violations[0]);
+    const [first] = violations;
+    if (!(error instanceof InputError || error instanceof InfeasibleError) || first === undefined) throw error;
+    throw new InputError(name, "a schedule that can be carried out", first).saying(`${name} is wrong: ${first}`);
   }
 }
 
