@@ -3,14 +3,17 @@
 /** Names in places that are more than one thing. */
 const PLURAL =
   /^(?:the )?(?:arrivals|bandwidths|blocks|chunks|collectives|edges|elements|groups|lengths|links|nodes|offsets|pairs|phases|slots|steps|TE-CCL matrices|thread blocks|trees)\b(?![.:])/;
-/** "2 cells", "at most 64 sizes": how many of something there are to be, and not "1 to 8" nor "one of". */
-const COUNT = /^(?:at (least|most) )?(?:\d[\d.e+]*|one|two|three) (?!(?:of|for|to|or|in|\d)\b)[a-z]/i;
+/** "2 cells", "4 or more parameters", "at most 64 sizes": how many of something there are to be, and not "1 to 8" nor "one of". */
+const COUNT =
+  /^(?:at (least|most) )?(?:\d[\d.e+]*(?: or more| to \d+)?|one|two|three) (?!(?:of|for|to|or|in|as|\d)\b)[a-z]/i;
 /** What a thing is to have rather than to be. */
 const PARTS = /^(?:every|each|no|columns|the columns|brackets|fields|the keys|names of at most)\b(?! such as)/;
 /** The nearest name, in what would be right. */
 const MEANT = / \(did you mean ("[^"]*")\?\)/;
 /** A text that says how many there are. */
 const AMOUNT = /^"((?:no|none|\d+|about|more|another)\b[^"]*)"$/;
+/** How many there are, with or without of what; what else was given is not what a place has. */
+const HAD = /^(?:\d[\d.e+]*( [a-z]+)?$|(?:no|none|about|more|another)\b)/;
 
 /** What a refusal is about. */
 interface Refused {
@@ -51,7 +54,8 @@ export function refusalSentence({ place, isOption, expected, shown, alone }: Ref
   const count = COUNT.exec(right);
   if (count !== null && !isOption) {
     const most = count[1] === "most" ? "may have" : they === "it" ? "needs" : "need";
-    return `${place} ${have} ${value.replace(AMOUNT, "$1")}; ${they} ${most} ${right}`;
+    const amount = value.replace(AMOUNT, "$1");
+    return `${place} ${amount !== value || HAD.test(value) ? have : be} ${amount}; ${they} ${most} ${right}`;
   }
   if (PARTS.test(right)) return `${place} ${have} ${value}; ${they} must have ${right}`;
   return `${place} ${be} ${value}; ${they} must be ${right}`;

@@ -57,7 +57,7 @@ describe("a topology that is neither a file nor a preset", () => {
     [
       "unknown preset, with the nearest one",
       "topology meesh:3x3",
-      unexpected('"meesh" in the topology', "meesh:3x3", "mesh"),
+      refused("unknown-name", '"meesh" in the topology', "meesh:3x3", "mesh"),
     ],
     ["no such file, with the nearest one", "topology good.jsn", unexpected("the topology", "good.jsn", "good.json")],
     ["a preset without its colon", "topology mesh3x3", unexpected("the topology", "mesh3x3", "mesh:AxB[x...]")],
@@ -117,8 +117,8 @@ describe("a request that cannot be", () => {
     ["half a chunk", "--collective allgather --chunks 1.5", unexpected("chunks", "1.5")],
     [
       "an unknown collective, with the nearest one",
-      "--collective all-gather",
-      refused("unknown-name", "collective", "all-gather", "allgather"),
+      "--collective all-gathr",
+      refused("unknown-name", "collective", "all-gathr", "allgather"),
     ],
     ["a root outside the group", "--collective broadcast --root 8 --group 0,1,2", unexpected("root", "8")],
     ["a root that is not there", "--collective broadcast --root 9", unexpected("root", "9", 9)],
@@ -131,7 +131,7 @@ describe("a request that cannot be", () => {
     ],
     ["a degradation above 1", "--collective allgather --degrade 0-1=2", unexpected("--degrade 0-1", 2)],
     ["a degradation without a factor", "--collective allgather --degrade 0-1", unexpected("degrade", "0-1")],
-    ["a negative seed", "--collective allgather --seed -1", unexpected("seed", "-1")],
+    ["a negative seed", "--collective allgather --seed -1", outOfRange("seed", "-1", 0)],
     ["a seed beyond 32 bits", "--collective allgather --seed 1e10", outOfRange("seed", 10000000000)],
     [
       "an unknown algorithm",
@@ -187,22 +187,21 @@ describe("an output that cannot be written is refused before the work, and nothi
   const heavy = "synth torus:40x40 --collective alltoall -o";
 
   it.each<readonly [title: string, path: string, expected: string]>([
-    ["a missing folder", "nowhere/x.json", "a file in a folder that exists"],
-    ["a folder", ".", "a file, not a folder,"],
-    ["a name with a slash at its end", "x.json/", "a file, not a folder,"],
-    ["a file as folder", "good.json/x.json", "a file in a folder that exists"],
-    ["a name that is too long", `${"n".repeat(300)}.json`, "a shorter name of a file"],
+    ["a missing folder", "nowhere/x.json", "a folder that exists"],
+    ["a folder", ".", "not a folder"],
+    ["a name with a slash at its end", "x.json/", "not a folder"],
+    ["a file as folder", "good.json/x.json", "a folder that exists"],
+    ["a name that is too long", `${"n".repeat(300)}.json`, "a shorter name"],
   ])("%s", async (_, path, expected) => {
     here.put("good.json", good);
     const before = readdirSync(here.at());
-    const shown = path.length > 76 ? `"${path.slice(0, 76)}...` : `"${path}"`;
-    await here.refuses(`${heavy} ${path}`, `-o is ${shown}; it must be ${expected}`);
+    await here.refuses(`${heavy} ${path}`, unexpected("output", path, expected));
     expect(readdirSync(here.at())).toEqual(before);
   });
 
   it.skipIf(process.getuid?.() === 0)("a folder that may not be written", async () => {
     mkdirSync(here.at("locked"), { mode: 0o555 });
-    await here.refuses(`${heavy} locked/x.json`, '-o is "locked; it must be a file that may be written/x.json"');
+    await here.refuses(`${heavy} locked/x.json`, unexpected("output", "locked/x.json", "may be written"));
   });
 
   it("a trace", () => here.refuses("simulate s.json --trace no/t.json", unexpected("trace", "no/t.json")));

@@ -112,7 +112,13 @@ describe("banyan topology", () => {
     const direct = await json("bound dgx-a100:2 --without 3 --collective allgather");
     const through = await json("bound net.json --collective allgather");
     expect(through).toEqual(direct);
-    expect(await json("topology net.json")).toEqual({ schema: "banyan/topology@1", ...file("net.json") });
+    expect(await json("topology net.json")).toEqual({
+      schema: "banyan/topology@1",
+      verb: "topology",
+      ok: true,
+      warnings: [],
+      ...file("net.json"),
+    });
   });
 
   it("shows wiring, figures and their sources", async () => {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { commandsHere } from "../support/cli-here.ts";
-import { missing, outOfRange, type Refusal, unexpected } from "../support/refusals.ts";
+import { missing, outOfRange, type Refusal, refused, unexpected } from "../support/refusals.ts";
 
 const here = commandsHere();
 const MATRIX = readFileSync(fileURLToPath(new URL("../fixtures/two-boards.nvidia-smi.txt", import.meta.url)), "utf8");
@@ -81,7 +81,7 @@ describe("networks that are refused", () => {
   });
 
   it.each<readonly [line: string, sentence: Refusal]>([
-    ["topology smi.txt --gpu v10", unexpected("gpu", "v10", "v100")],
+    ["topology smi.txt --gpu v10", refused("unknown-name", "gpu", "v10", "v100")],
     ["topology smi.txt --assume nvlnk=25GB/s", unexpected("assume", "nvlnk=25GB/s", "nvlink")],
     ["topology smi.txt --assume nvlink", unexpected("assume", "nvlink")],
     ["topology smi.txt --assume nvlink=fast", unexpected("--assume nvlink", "fast")],

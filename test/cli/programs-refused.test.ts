@@ -24,7 +24,7 @@ const CYCLE = `${HEAD}<gpu id="0" i_chunks="1" o_chunks="2" s_chunks="0">
 <tb id="1" send="-1" recv="-1" chan="0"><step s="0" ${COPY.replace('dstoff="0"', 'dstoff="1"')} cnt="1" depid="0" deps="0" hasdep="1"/></tb>
 </gpu><gpu id="1" i_chunks="1" o_chunks="2" s_chunks="0"></gpu></algo>`;
 const EITHER =
-  "a schedule (Banyan's JSON or .bys) or a program (MSCCL XML, its first element <algo>, or an MSCCL++ plan in JSON)";
+  "a schedule (Banyan's JSON or .bys, or sends as CSV under the header step,src,dst,chunk,op) or a program (MSCCL XML, its first element <algo>, or an MSCCL++ plan in JSON)";
 
 beforeAll(async () => {
   here.put("swap.xml", SWAP);

@@ -107,7 +107,7 @@ describe("banyan search", () => {
       "--nodes 4 --degree 5 --bidirectional",
       unexpected("--nodes and --degree", "4 and 5 both ways", "--nodes", 4, "--degree", 6),
     ],
-    ["--nodes 8 --degree 2 --collective alltoal", unexpected("collective", "alltoal", "alltoall")],
+    ["--nodes 8 --degree 2 --collective alltoal", refused("unknown-name", "collective", "alltoal", "alltoall")],
     ["--nodes 8 --degree 2 --size 1MiB:0", outOfRange("a weight of --size", "0")],
     ["--nodes 8 --degree 2 --size 1:2:3", unexpected("sizeBytes", "1:2:3")],
     ["--nodes 8 --degree 2 --alpha 3", unexpected("alphaPs", "3")],

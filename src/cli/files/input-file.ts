@@ -113,9 +113,11 @@ function allOf(descriptor: number, path: string, place: Place): Uint8Array {
     parts.push(part);
     size += part.length;
     if (size > MOST_BYTES)
-      throw new InputError(place, `at most ${MOST_BYTES} bytes of what is no plain file`, nameOf(path)).as(
-        "out-of-range",
-      );
+      throw new InputError(place, `at most ${MOST_BYTES} bytes of what is no plain file`, nameOf(path))
+        .as("out-of-range")
+        .saying(
+          `${place}, ${nameOf(path)}, is longer than ${MOST_BYTES} bytes, the most that is read of what is no plain file`,
+        );
     if (head !== null || size < HEAD_BYTES) continue;
     head = Buffer.concat(parts, HEAD_BYTES);
     if (!looksLikeBys(head)) refuseNoText(head, nameOf(path));

@@ -121,7 +121,8 @@ export function copiesPerRoot({ collective, forests, symmetry }: Omit<TreeFlow, 
 export function demandForwarding({ inNetwork }: Pick<TreeFlow, "inNetwork">, place: Place): void {
   if (inNetwork !== true) return;
   const expected = `trees whose switches only forward (${optionName("algorithm")} forestcoll)`;
-  throw new InputError(place, expected, "trees whose switches duplicate and sum (NVLS)");
+  const received = "trees whose switches duplicate and sum (NVLS)";
+  throw new InputError(place, expected, received).saying(`${place} cannot be made of ${received}, only of ${expected}`);
 }
 
 /** Returns whether a schedule is a tree flow. */

@@ -22,6 +22,7 @@ import { CancelledError } from "../../../src/base/errors.ts";
 import type { Context } from "../../../src/cli/context.ts";
 import { outputFolder } from "../../../src/cli/files/export-world.ts";
 import { outputFile } from "../../../src/cli/files/output-file.ts";
+import { unexpected } from "../../support/refusals.ts";
 
 /** Calls of the system that a test watches, or makes fail. */
 const calls = vi.hoisted(() => ({
@@ -152,9 +153,7 @@ describe("a file that is replaced", () => {
   it("is refused in one sentence behind links in a circle", () => {
     symlinkSync("b", at("a"));
     symlinkSync("a", at("b"));
-    expect(() => outputFile(context, at("a"), "-o")).toThrow(
-      /^expected a file, not links in a circle, for -o but received/,
-    );
+    expect(() => outputFile(context, at("a"), "-o")).toThrow(unexpected("-o", at("a"), "not links in a circle"));
   });
 
   it("may be in the way of nothing that stays from an earlier run, nor of a link that somebody laid", () => {
@@ -249,7 +248,7 @@ describe.each([
           calls.fails = () => {};
           if (error === null) break;
           failed++;
-          expect([call, n, error.message]).toEqual([call, n, expect.stringContaining("for -o but received")]);
+          expect([call, n, error]).toEqual([call, n, unexpected("-o", at("x"), "EIO")]);
           expect([call, n, [before, after].includes(text("x")), names()]).toEqual([
             call,
             n,
@@ -349,7 +348,7 @@ describe("a folder of files", () => {
         calls.fails = () => {};
         if (error === null) break;
         failed++;
-        expect(error.message).toMatch(/^expected a folder on a disk with room for -o but received/);
+        expect(error).toEqual(unexpected("-o", at("out"), "a folder on a disk with room"));
         if (names().length > 0) expect([names(), readdirSync(at("out"))]).toEqual([["out"], ["a", "b"]]);
         expect(temporary.size).toBe(0);
       }
