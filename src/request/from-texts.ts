@@ -61,9 +61,9 @@ export interface ProgramOptions {
   readonly runtime: RuntimeName;
   /** In place, out of place, or fit for either; default: either where the runtime's files can say so. */
   readonly placement?: "in" | "out" | "both";
-  /** Every chunk is cut in so many, each with its own thread blocks and channels; default 1, for MSCCL++ what keeps 8 blocks busy. */
+  /** Every chunk is cut into this many, each with its own thread blocks and channels; default 1, for MSCCL++ what keeps 8 blocks busy. */
   readonly instances?: number;
-  /** MSCCL, trees: parts into which each tree's data is cut, 1 to 64; more fill pipelines of large sizes, fewer suit small ones. */
+  /** Trees: parts into which each tree's data is cut, 1 to 64; more fill pipelines of large sizes, fewer suit small ones. */
   readonly parts?: number;
   /** MSCCL: thread blocks on a GPU that trees may have without sharing; default 100. An H100 has room for 132. */
   readonly threadBlocks?: number;
