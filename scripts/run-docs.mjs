@@ -24,7 +24,7 @@ const TIME = String.raw`[\d.]+ (?:ns|us|ms|s|min)(?: [\d.]+ s)?`;
 /** What changes from run to run, and what is compared in its place. */
 const MASKS = [
   // how long a synthesis or a solver took, and on what
-  [new RegExp(`${TIME} on (?:native|wasm|js)(?:, \\d+ threads?)?`, "g"), "TIME on BACKEND"],
+  [new RegExp(`${TIME} on (?:native|wasm|js)(?: kernels)?(?:, \\d+ threads?)?`, "g"), "TIME on BACKEND"],
   [new RegExp(`solved in ${TIME}`, "g"), "solved in TIME"],
   // how long `run` took
   [new RegExp(`(between GPUs), ${TIME}$`), "$1, TIME"],
@@ -104,6 +104,7 @@ function openFolder() {
     ...process.env,
     PATH: `${bin}${delimiter}${process.env.PATH}`,
     BANYAN_CACHE_DIR: join(folder, "cache"),
+    HOME: home,
     LC_ALL: "C.UTF-8",
   };
   return {

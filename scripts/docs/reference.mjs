@@ -45,7 +45,9 @@ const BEFORE = {
     "cp examples/all_reduce_1node.log one-box.log",
     "cp examples/all_reduce_4nodes.log four-boxes.log",
     "cp examples/measured.tsv measured.tsv",
+    "banyan compare torus:4x4@20GB/s,2us --collective allreduce --sizes 1KiB,64KiB,4MiB,256MiB --algorithms tacos --format nccl-tests -o all_reduce.log --quiet",
   ],
+  completion: ["mkdir -p ~/.zfunc ~/.config/fish/completions"],
   run: [program("allreduce.xml"), PLAN],
   explain: [SMALL_TREES, program("allreduce.xml"), "cp examples/nccl-debug.log nccl-debug.log"],
 };

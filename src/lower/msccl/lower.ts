@@ -206,7 +206,10 @@ function mostSteps({ pair, pairSource, part }: Parts, plane: Int32Array, planes:
  * Returns the share of each part where parts are dealt in their order, each to the share that has the fewest hops between the two
  * ranks of the part where it has the most. O(hops x shares).
  */
-function evenShares({ pair, pairSource, part, first }: Parts, shares: number): Int32Array {
+export function evenShares(
+  { pair, pairSource, part, first }: Pick<Parts, "pair" | "pairSource" | "part" | "first">,
+  shares: number,
+): Int32Array {
   const { offset, hops } = hopsOfParts(part, first.length);
   const load = new Int32Array(pairSource.length * shares);
   const share = new Int32Array(first.length);

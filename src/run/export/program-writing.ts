@@ -71,7 +71,8 @@ function timeNotes(schedule: GivenSchedule, program: Program, us: number): strin
 /** Returns what may make a faster program. */
 function adviceFor(schedule: GivenSchedule, { table }: Program): string[] {
   if (table === undefined) return [`\`export TOPO --sizes\` looks for the algorithm whose program is fastest`];
-  if (isJoint(schedule)) return [];
+  // each chunk of an all-to-all-v has one target: no more transfers than chunks relay nothing
+  if (isJoint(schedule) || !("route" in schedule) || schedule.chunk.length <= schedule.collective.chunkCount) return [];
   return [
     `what is relayed waits for what its thread blocks carry before it: ${optionName("algorithm")} direct relays nothing`,
   ];

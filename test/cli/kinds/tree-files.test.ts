@@ -78,12 +78,12 @@ describe("a file of trees", () => {
     expect(await here.run("verify repaired.json")).toMatch(/^correct: /);
   });
 
-  it("is made anew, with the reason, where it cannot be repaired", async () => {
+  it("is made from scratch, with the reason, where it cannot be repaired", async () => {
     await make();
     const { notes, repaired } = await here.json(`synth ring:4 --collective broadcast ${TREES} --repair ring.json`);
     expect(repaired).toBeUndefined();
     expect(notes).toEqual([
-      "made anew, for the old trees could not be repaired: they are of another collective (allgather)",
+      "made from scratch, for the old trees could not be repaired: they are of another collective (allgather)",
     ]);
   });
 });
