@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { jaxProgram } from "../../../src/export/programs/jax-program.ts";
 import { describePythonProgram } from "../../support/python-programs.ts";
+import { outOfRange } from "../../support/refusals.ts";
 import { longRingSchedule, ringSchedule } from "../../support/ring-schedule.ts";
 
 describePythonProgram("a program of JAX", jaxProgram, "numpy", [{ args: [], variables: {} }]);
@@ -22,6 +23,6 @@ it("refuses more permutations than XLA compiles", () => {
   const lines = [...jaxProgram(long(30_000), "long")].filter((part) => part.startsWith("0>1:0 "));
   expect(lines).toHaveLength(10_000);
   expect(() => [...jaxProgram(long(30_001), "long")]).toThrow(
-    "JAX is 10001; it must be at most 10000 permutations for a schedule to be written",
+    outOfRange("a schedule to be written for JAX", 10_001, 10_000),
   );
 });

@@ -4,6 +4,7 @@ import { stepsOf } from "../../../src/model/steps/schedule.ts";
 import { type LoweringCase, plainEngine, scheduleOf } from "../../support/lowering-cases.ts";
 import { describePythonProgram } from "../../support/python-programs.ts";
 import { pythonWithTorch, runTorch } from "../../support/python-run.ts";
+import { outOfRange } from "../../support/refusals.ts";
 import { longRingSchedule, ringSchedule } from "../../support/ring-schedule.ts";
 
 const gpu = { STAND_IN_GPU: "1" };
@@ -25,7 +26,7 @@ it("lists messages round by round, ranks and chunks", () => {
 
 it("refuses more than a million transfers", () => {
   expect(() => [...torchProgram(longRingSchedule(1_000_001))]).toThrow(
-    "a schedule to be written in Python is 1000001; it must be at most 1000000 transfers",
+    outOfRange("a schedule to be written in Python", 1_000_001, 1_000_000),
   );
 });
 

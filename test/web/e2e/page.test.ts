@@ -20,7 +20,7 @@ describeApp("the page around the views", (tools) => {
       await wrong.and(page.locator(":focus")).waitFor();
       const described = (await wrong.getAttribute("aria-describedby")) ?? "";
       const said = await page.locator(`[id="${described.split(" ")[0]}"]`).innerText();
-      expect(said).toMatch(/^--size is "banana"\.; it must be a positive size .*$/);
+      expect(said).toMatch(/^--size is "banana"; it must be a positive size .*\.$/);
       expect(await app.answer()).toBe(sentence);
       await page.keyboard.press("Control+A");
       await page.keyboard.type("1MiB");

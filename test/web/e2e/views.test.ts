@@ -88,7 +88,7 @@ describeApp("views of the app", (tools) => {
     const { page } = app;
     await page.getByRole("button", { name: "Compare", exact: true }).click();
     await page.getByRole("table").first().waitFor({ timeout: 240_000 });
-    await page.getByRole("table", { name: "Gain over the fastest of libraries" }).waitFor();
+    await page.getByRole("table", { name: "Gain over the fastest library algorithm" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Compare", exact: true }).waitFor();
     expect(await page.getByRole("button", { name: /^Stop/ }).count()).toBe(0);
