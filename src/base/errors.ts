@@ -15,14 +15,27 @@ function objectText(value: object): string {
   }
 }
 
+/** What was found, in words rather than as a value. */
+class InWords {
+  readonly words: string;
+  constructor(words: string) {
+    this.words = words;
+  }
+}
+
+/** Returns what an InputError says it received where that is no value but what there is of it: "3 rows", "a list". */
+export const inWords = (words: string): unknown => new InWords(words);
+
 /** Returns a short printable form of a value for an error sentence: strings quoted, long text cut, nothing hidden in it. */
 export function shown(value: unknown): string {
   const whole =
-    typeof value === "string"
-      ? JSON.stringify(value)
-      : typeof value === "object" && value !== null
-        ? objectText(value)
-        : String(value);
+    value instanceof InWords
+      ? value.words
+      : typeof value === "string"
+        ? JSON.stringify(value)
+        : typeof value === "object" && value !== null
+          ? objectText(value)
+          : String(value);
   const text = withShortNumbers(whole);
   return text.length > 80 ? `${visible(text.slice(0, 77).replace(/[\ud800-\udbff]$/, ""))}...` : visible(text);
 }
@@ -93,7 +106,7 @@ export class InputError extends Error {
     this.option = typeof place === "string" ? null : place.option;
     this.place = `${place}`;
     this.expected = expected;
-    this.received = received[0];
+    this.received = received[0] instanceof InWords ? received[0].words : received[0];
     this.#place = place;
     this.#shown = received.length === 0 ? null : shown(received[0]);
   }

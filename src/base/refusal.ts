@@ -10,10 +10,8 @@ const COUNT =
 const PARTS = /^(?:every|each|no|columns|the columns|brackets|fields|the keys|names of at most)\b(?! such as)/;
 /** The nearest name, in what would be right. */
 const MEANT = / \(did you mean ("[^"]*")\?\)/;
-/** A text that says how many there are. */
-const AMOUNT = /^"((?:no|none|\d+|about|more|another)\b[^"]*)"$/;
 /** How many there are, with or without of what; what else was given is not what a place has. */
-const HAD = /^(?:\d[\d.e+]*( [a-z]+)?$|(?:no|none|about|more|another)\b)/;
+const HAD = /^(?:\d[\d.e+]*(?: [a-z].*)?$|(?:no|none|about|more|another)\b)/;
 
 /** What a refusal is about. */
 interface Refused {
@@ -54,8 +52,7 @@ export function refusalSentence({ place, isOption, expected, shown, alone }: Ref
   const count = COUNT.exec(right);
   if (count !== null && !isOption) {
     const most = count[1] === "most" ? "may have" : they === "it" ? "needs" : "need";
-    const amount = value.replace(AMOUNT, "$1");
-    return `${place} ${amount !== value || HAD.test(value) ? have : be} ${amount}; ${they} ${most} ${right}`;
+    return `${place} ${HAD.test(value) ? have : be} ${value}; ${they} ${most} ${right}`;
   }
   if (PARTS.test(right)) return `${place} ${have} ${value}; ${they} must have ${right}`;
   return `${place} ${be} ${value}; ${they} must be ${right}`;

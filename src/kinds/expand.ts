@@ -1,4 +1,4 @@
-import { InputError } from "../base/errors.ts";
+import { InputError, inWords } from "../base/errors.ts";
 import { optionName, type Place } from "../base/option-names.ts";
 import { isPhaseSchedule, type PhaseSchedule } from "../model/phases/phase-schedule.ts";
 import { phaseTransfers, stepsOfPhases } from "../model/phases/phase-steps.ts";
@@ -63,7 +63,11 @@ function phasesAsSteps(schedule: PhaseSchedule, place: Place): StepSchedule {
   if (violationCount > 0) throw new InputError(place, "correct phases", violations[0]?.message);
   const transfers = phaseTransfersOrNull(schedule);
   if (transfers === null)
-    throw new InputError(place, `phases between NPUs (made without ${optionName("offload")})`, "sums in switches");
+    throw new InputError(
+      place,
+      `phases between NPUs (made without ${optionName("offload")})`,
+      inWords("sums in switches"),
+    );
   if (transfers > MOST_OF_PHASES) {
     throw new InputError(place, `phases of at most ${MOST_OF_PHASES.toExponential()} transfers`, transfers);
   }

@@ -1,4 +1,4 @@
-import { InputError } from "../base/errors.ts";
+import { InputError, inWords } from "../base/errors.ts";
 import { membersOf, type Placement } from "../model/collective/collective.ts";
 import type { ProgramTable } from "../model/program/table.ts";
 import type { Moves, UnequalBlocks } from "./moves.ts";
@@ -41,7 +41,11 @@ export function customPlaces({ collective, rankCount }: Moves, { start }: Unequa
       for (const npu of membersOf(collective, placement, b)) {
         const rank = rankOf.get(npu);
         if (rank === undefined)
-          throw new InputError("a custom collective to be lowered", "chunks of members of its group", `NPU ${npu}`);
+          throw new InputError(
+            "a custom collective to be lowered",
+            "chunks of members of its group",
+            inWords(`NPU ${npu}`),
+          );
         at[rank * blocks + b] = size[rank];
         size[rank] += start[b + 1] - start[b];
       }

@@ -1,4 +1,4 @@
-import { InputError } from "../base/errors.ts";
+import { InputError, inWords } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
 import type { Collective } from "../model/collective/collective.ts";
 import { orderByTime } from "../model/numbers/ordering.ts";
@@ -43,7 +43,7 @@ const MOST_MOVES = 4e6;
  */
 export function movesOf(schedule: Schedule | TreeFlow, lanes = true): Moves {
   const groups = schedule.collective.groupCount;
-  if (groups !== 1) throw new InputError("a schedule to be lowered", "one process group", `${groups} groups`);
+  if (groups !== 1) throw new InputError("a schedule to be lowered", "one process group", inWords(`${groups} groups`));
   if (isTreeFlow(schedule)) demandForwarding(schedule, "a schedule to be lowered to messages");
   const moves = isTreeFlow(schedule)
     ? listedTrees(schedule) * groupOrder(schedule.symmetry) * (schedule.collective.groupSize - 1)
@@ -286,7 +286,7 @@ function rankOf(ranks: Int32Array, npu: number, topology: Topology): number {
   throw new InputError(
     "a schedule to be lowered",
     `transfers between members of its process group (synthesize with ${optionName("outsiders")} none)`,
-    `one at ${topology.nodeNames[npu]}`,
+    inWords(`one at ${topology.nodeNames[npu]}`),
   );
 }
 

@@ -1,4 +1,4 @@
-import { InputError } from "../base/errors.ts";
+import { InputError, inWords } from "../base/errors.ts";
 import { type Collective, membersOf, placementOfLists } from "../model/collective/collective.ts";
 import { type JointSchedule, jointRows } from "../model/joint/joint-schedule.ts";
 import { divide, format, type Rational, rational } from "../model/numbers/rational.ts";
@@ -31,7 +31,9 @@ export function together(joint: JointSchedule): Together {
   const all = collectives.reduce((sum, { chunkCount }, t) => sum + chunkCount * (partsOf[t] as number), 0);
   if (all > MOST_PARTS) {
     const expected = `chunks of several collectives that are made of at most ${MOST_PARTS} equal parts (sizes with a larger common divisor)`;
-    throw new InputError("a schedule to be lowered", expected, `${all} of ${format(part)} bytes`).as("out-of-range");
+    throw new InputError("a schedule to be lowered", expected, inWords(`${all} of ${format(part)} bytes`)).as(
+      "out-of-range",
+    );
   }
   const groupMembers = takingPart(joint);
   const rows = jointRows(joint);

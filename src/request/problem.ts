@@ -1,4 +1,4 @@
-import { InfeasibleError, InputError } from "../base/errors.ts";
+import { InfeasibleError, InputError, inWords } from "../base/errors.ts";
 import { optionName, type Place } from "../base/option-names.ts";
 import {
   COLLECTIVE_KINDS,
@@ -51,7 +51,7 @@ function checkChunks(kind: NamedCollective, size: number, groups: number, chunks
   if (total <= MOST_CHUNKS) return;
   if (chunks === 1) {
     const many = `fewer NPUs: ${kind} among ${size} has about ${total.toExponential(1)} chunks, more than ${MOST_CHUNKS},`;
-    throw new InputError("the topology", many, `${size} NPUs`);
+    throw new InputError("the topology", many, inWords(`${size} NPUs`));
   }
   const received = `${chunks} (about ${total.toExponential(1)} chunks in all)`;
   throw new InputError(place, `so few chunks that ${size} NPUs have at most ${MOST_CHUNKS} in all`, received).as(
@@ -71,7 +71,7 @@ export function checkSize(collective: Collective, place: PlaceOf = placeOf): voi
   if (chunksPerNpu === 1) {
     const most = MOST_TRANSFERS.toExponential();
     const many = `fewer NPUs: ${kind} among ${groupSize} needs about ${about} transfers, more than ${most},`;
-    throw new InputError("the topology", many, `${groupSize} NPUs`);
+    throw new InputError("the topology", many, inWords(`${groupSize} NPUs`));
   }
   throw new InputError(
     place("chunks"),

@@ -1,4 +1,4 @@
-import { InputError } from "../base/errors.ts";
+import { InputError, inWords } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
 import type { Engine } from "../engine/types.ts";
 import { readMeasurements } from "../import/logs/nccl-tests.ts";
@@ -140,7 +140,7 @@ function askedFor(topology: Topology, logs: readonly CalibrationLog[], options: 
   });
   const source = logs.map(({ name }) => name).join(", ");
   if (measured.length === 0)
-    throw new InputError(source, `points of ${algorithm}`, `${leftOut} points of other algorithms`);
+    throw new InputError(source, `points of ${algorithm}`, inWords(`${leftOut} points of other algorithms`));
   return { tables, measured, leftOut, source };
 }
 

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { busiestLinks } from "../../explain/links.ts";
 import { explainLog, type Selection, selectionOf } from "../../explain/log.ts";
@@ -104,7 +104,7 @@ async function programLines(
 function scheduleLines({ style }: Context, file: string, schedule: GivenSchedule): string[] {
   const kind = kindOf(schedule);
   if (kind.explain === null)
-    throw new InputError(file, "a schedule of one collective", `one of ${kind.collectives.length} at once`);
+    throw new InputError(file, "a schedule of one collective", inWords(`one of ${kind.collectives.length} at once`));
   const { violations, violationCount } = kind.judge({ limit: 1 });
   const lines = kind.explain(violationCount === 0);
   if (violationCount === 0) return [...lines];

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { Execution } from "../../execute/execute.ts";
 import { type CallPlacement, ELEMENT_BYTES } from "../../execute/layout.ts";
@@ -73,7 +73,8 @@ function placementsOf({ inPlace, outOfPlace }: Program, asked: CallPlacement | u
     ...(inPlace ? ["in" as const] : []),
     ...(outOfPlace ? ["out" as const] : []),
   ];
-  if (declared.length === 0) throw new InputError("the program", "one for calls in place or out of place", "neither");
+  if (declared.length === 0)
+    throw new InputError("the program", "one for calls in place or out of place", inWords("neither"));
   if (asked === undefined) return declared;
   if (declared.includes(asked)) return [asked];
   throw new InputError(optionName("placement"), `${declared[0]}, which the program is for,`, asked);

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { readCollectives } from "../../import/collectives/collective.ts";
 import { algorithmTold } from "../../import/text/made-by.ts";
@@ -48,7 +48,11 @@ async function scheduleToRepair(context: Context, file: string): Promise<AnySche
   const schedule = await scheduleOf({ ...context, options }, file, { own: OPEN_IN_SENDS });
   const { violations, violationCount } = kindOf(schedule).judge({ limit: 1 });
   if (violationCount === 0) return schedule;
-  throw new InputError(optionName("repair"), "a schedule without a fault", `${file}: ${violations[0]?.message}`);
+  throw new InputError(
+    optionName("repair"),
+    "a schedule without a fault",
+    inWords(`${file}: ${violations[0]?.message}`),
+  );
 }
 
 /**

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync, type Stats, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { InputError, shown } from "../../base/errors.ts";
+import { InputError, inWords, shown } from "../../base/errors.ts";
 import type { Place } from "../../base/option-names.ts";
 import { type ByteSource, looksLikeBys } from "../../import/schedules/bys.ts";
 import { HEAD_BYTES, refuseNoText, utf8Text } from "../../import/text/utf8.ts";
@@ -183,7 +183,7 @@ export function openSource(path: string, place: Place): FileSource {
         throw new InputError(
           place,
           "a file that nobody writes meanwhile",
-          `${path}, which ${change} while it was read`,
+          inWords(`${path}, which ${change} while it was read`),
         );
       },
     };
@@ -197,7 +197,7 @@ export const headOf = (source: ByteSource): Uint8Array => source.read(0, Math.mi
 export function textFrom(source: FileSource, path: string, place: Place): string {
   const { size } = source;
   if (size > MOST_BYTES)
-    throw new InputError(place, `a file of at most ${MOST_BYTES} bytes`, `${path} of ${size} bytes`);
+    throw new InputError(place, `a file of at most ${MOST_BYTES} bytes`, inWords(`${path} of ${size} bytes`));
   const bytes = source.read(0, size);
   source.refuseChanged();
   return utf8Text(bytes, nameOf(path));

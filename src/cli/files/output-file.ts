@@ -11,7 +11,7 @@ import {
   statSync,
 } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import type { Place } from "../../base/option-names.ts";
 import { aboutBytes } from "../../model/steps/estimate.ts";
 import { blocks } from "../../run/export/blocks.ts";
@@ -136,7 +136,7 @@ export function outputFile(context: Context, path: string, place: Place): Output
       const free = bavail * bsize;
       if (free >= bytes) return;
       const needs = `a file on a disk with room for about ${aboutBytes(bytes)}`;
-      throw new InputError(place, needs, `${path} where ${aboutBytes(free)} are free`);
+      throw new InputError(place, needs, inWords(`${path} where ${aboutBytes(free)} are free`));
     },
     // The target is looked up again: hours may have passed.
     write: (parts, onBytes) => attempt(() => writeTo(context, targetOf(path), parts, onBytes)),

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { looksLikeBys, readBys } from "../../import/schedules/bys.ts";
 import type { ReadScheduleOptions } from "../../import/schedules/schedule-header.ts";
 import { readScheduleText } from "../../import/schedules/schedule-text.ts";
@@ -16,7 +16,7 @@ import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
 export async function scheduleOf(context: Context, file: string, heard: Heard = {}): Promise<AnySchedule> {
   const schedule = await anyScheduleOf(context, file, heard);
   if (!isJoint(schedule)) return schedule;
-  throw new InputError(file, "a schedule of one collective", `one of ${schedule.tenants.length} at once`);
+  throw new InputError(file, "a schedule of one collective", inWords(`one of ${schedule.tenants.length} at once`));
 }
 
 /** What a list of sends leaves open, and every other schedule says itself. */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { CancelledError, InputError, InternalError } from "../../base/errors.ts";
+import { CancelledError, InputError, InternalError, inWords } from "../../base/errors.ts";
 import { freeMemory } from "../../engine/memory.ts";
 import { shareColumns } from "../../engine/pool/pool.ts";
 import { type Execution, type ExecutionRequest, ended, executeProgram, planOf } from "../../execute/execute.ts";
@@ -57,7 +57,7 @@ function checkMemory(bytes: number): void {
   const free = freeMemory();
   if (free === null || bytes <= free) return;
   const expected = `one whose buffers fit in the ${roundedSize(free)} of memory that is free`;
-  throw new InputError("the size", expected, `buffers of ${roundedSize(bytes)}`);
+  throw new InputError("the size", expected, inWords(`buffers of ${roundedSize(bytes)}`));
 }
 
 /** The compiled worker: above us in dist/, and the same file when this module runs from src/ (tests). */

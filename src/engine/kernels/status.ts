@@ -1,4 +1,4 @@
-import { CancelledError, InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
+import { CancelledError, InfeasibleError, InputError, InternalError, inWords } from "../../base/errors.ts";
 
 export const STATUS = {
   ok: 0,
@@ -26,7 +26,7 @@ export function throwForStatus(status: number, npu: number, chunk: number): void
       throw new InputError(
         "the network",
         "links and sizes whose schedule lasts less than 2.5 hours (2^53 picoseconds)",
-        "longer times",
+        inWords("longer times"),
       );
     default:
       throw new InternalError("a kernel was called with an argument out of range");

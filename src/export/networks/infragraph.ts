@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { jsonText } from "../../base/visible.ts";
 import { NAMES_IN_DESCRIPTIONS } from "../../model/files/infragraph.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
@@ -121,7 +121,7 @@ function duplexesOf(topology: Topology): Duplex[] {
       throw new InputError(
         `an InfraGraph of ${topology.name}`,
         "links that have a reverse of the same bandwidth and latency, for its edges join both ways,",
-        `${nodeNames[a]}>${nodeNames[b]} alone`,
+        inWords(`${nodeNames[a]}>${nodeNames[b]} alone`),
       );
     }
     next.set(key, k + 1);

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { oppositeLinks } from "../../model/topology/link-classes.ts";
 import { inLinks, linkCount, nodeCount, switchCount, type Topology } from "../../model/topology/topology.ts";
 
@@ -49,7 +49,7 @@ function cablesOf(topology: Topology, idOf?: Int32Array): string[] {
   const opposite = oppositeLinks(linkSource, linkTarget, [linkBytesPerSecond, linkLatencyPs]);
   if (opposite === null) {
     const expected = "links in equal pairs, one each way (those of ns-3 run both ways)";
-    throw new InputError(`the links of ${topology.name}`, expected, "a link without its opposite");
+    throw new InputError(`the links of ${topology.name}`, expected, inWords("a link without its opposite"));
   }
   const lines: string[] = [];
   for (let link = 0; link < linkCount(topology); link++) {
@@ -83,7 +83,11 @@ function serverSize({ name, npuCount, nodeTraits }: Topology): number {
   );
   const count = new Set(groups).size;
   if (!regular || npuCount % size !== 0 || (groups[0] !== undefined && count !== npuCount / size)) {
-    throw new InputError(`the groups of ${name}`, "servers of equally many consecutive NPUs", `${count} groups`);
+    throw new InputError(
+      `the groups of ${name}`,
+      "servers of equally many consecutive NPUs",
+      inWords(`${count} groups`),
+    );
   }
   return size;
 }

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { NamedCollective } from "../../model/collective/collective.ts";
 import { heldOperand, messagesOf } from "../../model/program/messages.ts";
@@ -188,7 +188,7 @@ function inRounds(moves: readonly ProgramMove[], needs: readonly ReadonlySet<num
   throw new InputError(
     "a program to be written move by move",
     "moves that can happen one after the other",
-    "an exchange in place",
+    inWords("an exchange in place"),
   );
 }
 

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { escapeOf, replaceHidden } from "../../base/visible.ts";
 import { type Collective, type CollectiveKind, membersOf, type Placement } from "../../model/collective/collective.ts";
 import { type PieceMessage, type Pieces, piecesOf } from "../../model/messages/pieces.ts";
@@ -28,7 +28,7 @@ export function pythonSubject(schedule: StepSchedule, mostTransfers: number): Py
   const { collective, topology, route, routes } = schedule;
   const { kind, groupCount, groupSize, groupMembers } = collective;
   const place = "a schedule to be written in Python";
-  if (groupCount !== 1) throw new InputError(place, "one process group", `${groupCount} groups`);
+  if (groupCount !== 1) throw new InputError(place, "one process group", inWords(`${groupCount} groups`));
   if (route.length > mostTransfers)
     throw new InputError(place, `at most ${mostTransfers} transfers`, route.length).as("out-of-range");
   const inside = new Uint8Array(topology.npuCount);
@@ -37,7 +37,7 @@ export function pythonSubject(schedule: StepSchedule, mostTransfers: number): Py
     const outsider = [routes.source[r], routes.target[r]].find((npu) => inside[npu] === 0);
     if (outsider === undefined) continue;
     const expected = "transfers between members of its process group (synthesize with --outsiders none)";
-    throw new InputError(place, expected, `one at ${topology.nodeNames[outsider]}`);
+    throw new InputError(place, expected, inWords(`one at ${topology.nodeNames[outsider]}`));
   }
   const whole = kind === "allreduce" || kind === "broadcast" || kind === "reduce";
   const chunksPerBlock = kind === "custom" ? 1 : whole ? collective.chunkCount : collective.chunksPerNpu;

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { visible } from "../../base/visible.ts";
 import { type Collective, chunkCountOf, hasRoot } from "../../model/collective/collective.ts";
@@ -44,7 +44,7 @@ function refuseOtherChunks({ kind, groupSize, groupCount, chunksPerNpu, chunkCou
   throw new InputError(
     optionName("to", " csv"),
     "a schedule with as many chunks for each NPU",
-    `${chunkCount} chunks in all`,
+    inWords(`${chunkCount} chunks in all`),
   );
 }
 
@@ -61,7 +61,7 @@ export function* sendsCsvParts(schedule: StepSchedule): Generator<string> {
     throw new InputError(
       optionName("to", " csv"),
       "a schedule whose transfers follow each other in steps",
-      "one in which they go in circles",
+      inWords("one in which they go in circles"),
     );
   const { step, source, target, chunk, op } = list;
   const names = npuNames(topology);

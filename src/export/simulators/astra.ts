@@ -1,5 +1,5 @@
 import { Writer } from "protobufjs/minimal.js";
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { jsonText } from "../../base/visible.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
 import { ceil } from "../../model/numbers/rational.ts";
@@ -22,7 +22,7 @@ export function astraNetwork(topology: Topology): string {
   throw new InputError(
     "the network of ASTRA-sim's analytical back end",
     "a product of rings, full meshes and switches (ns-3 files take any network)",
-    `${topology.name}: ${dimensions}`,
+    inWords(`${topology.name}: ${dimensions}`),
   );
 }
 

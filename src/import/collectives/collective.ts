@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import {
   COLLECTIVE_KINDS,
@@ -77,7 +77,7 @@ export function readAlltoallv(
   const bytes = matrixOf(text, fileName, npuCount, sizeBytes);
   for (let i = 0; i < npuCount; i++) bytes[i * npuCount + i] = 0;
   const total = bytes.reduce((sum, entry) => sum + entry, 0);
-  if (total === 0) throw new InputError(fileName, "an entry above 0 off the diagonal", "only zeros");
+  if (total === 0) throw new InputError(fileName, "an entry above 0 off the diagonal", inWords("only zeros"));
   if (total > Number.MAX_SAFE_INTEGER) throw new InputError(fileName, "less than 2^53 bytes in all", total);
   const chunkBytes = chunkSizeOf(bytes, total);
   const chunkCount = chunksOf(bytes, chunkBytes);

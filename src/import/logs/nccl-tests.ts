@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { type MeasuredPoint, type Measurements, measurementsOf } from "../../model/calibration/measurements.ts";
 import { busFactor, COLLECTIVE_KINDS, type NamedCollective } from "../../model/collective/collective.ts";
@@ -29,7 +29,11 @@ export function readMeasurements(
   if (looksLikePoints(text.slice(0, LOOKED_AT))) return readPoints(text, fileName);
   if (looksLikeNcclTests(text)) return readNcclTestsText(text, fileName, collective);
   if (looksLikeNcclTestsStart(text.slice(0, LOOKED_AT)))
-    throw new InputError(fileName, "rows of a table of nccl-tests", "a log of nccl-tests that ends before its table");
+    throw new InputError(
+      fileName,
+      "rows of a table of nccl-tests",
+      inWords("a log of nccl-tests that ends before its table"),
+    );
   const tool = otherTool(text.slice(0, LOOKED_AT));
   throw new InputError(fileName, OUTPUT, tool === null ? text.trimStart().slice(0, 40) : `a log of ${tool}`);
 }
@@ -69,7 +73,7 @@ function readPoints(text: string, fileName: string): Measurements[] {
     tables.set(key, table);
     table.points.push({ sizeBytes, timeUs, inPlaceUs: Number.NaN, note });
   }
-  if (tables.size === 0) throw new InputError(fileName, `rows of ${COLUMNS.join(", ")}`, "none");
+  if (tables.size === 0) throw new InputError(fileName, `rows of ${COLUMNS.join(", ")}`);
   return [...tables.values()].map(({ about, points }) => measurementsOf(points, about));
 }
 
@@ -174,7 +178,11 @@ function readNcclTestsJson(value: unknown, fileName: string, asked: NamedCollect
     }
   });
   if (points.length === 0)
-    throw new InputError(placeIn(fileName, "results"), "results of sizes above 0", `${results.length} results`);
+    throw new InputError(
+      placeIn(fileName, "results"),
+      "results of sizes above 0",
+      inWords(`${results.length} results`),
+    );
   const args = Array.isArray(report.args) ? report.args : [];
   const program = [report.program, args[0]].filter((name) => typeof name === "string").map(collectiveIn);
   const placed = ranksOf(report, fileName);
@@ -270,7 +278,7 @@ const looksLikeNcclTestsStart = (text: string): boolean =>
   /^.{0,80}#\s+(?:nThread\s+\d+\s+nGpus\s+\d|nccl-tests version\s|Collective test starting:)/m.test(text);
 
 function columnsOf(words: readonly string[], place: string): Columns {
-  if (words.includes("cputime")) throw new InputError(place, "times of GPUs", "cputime (-C 1)");
+  if (words.includes("cputime")) throw new InputError(place, "times of GPUs", inWords("cputime (-C 1)"));
   const figures = words.indexOf("time");
   const second = words.indexOf("time", figures + 1);
   const end = words.includes("timestamp") ? words.indexOf("timestamp") : words.length;
@@ -346,7 +354,11 @@ function addRow(open: Draft, columns: Columns, line: string, place: string): voi
   const missing = words.length - row.length;
   const onlyInPlace = groups === 2 && missing === group && GAP.test(line);
   if (missing < 0 || (missing > Math.max(0, figures - 3) && !onlyInPlace))
-    throw new InputError(place, `${words.length} columns (${listed(words)})`, `${row.length}: ${row.join(" ")}`);
+    throw new InputError(
+      place,
+      `${words.length} columns (${listed(words)})`,
+      inWords(`${row.length} columns: ${row.join(" ")}`),
+    );
   const sizeBytes = Number(row[0]);
   if (!Number.isSafeInteger(sizeBytes) || sizeBytes < 0)
     throw new InputError(place, "a size in whole bytes, 0 or more,", row[0]);
@@ -379,7 +391,7 @@ function timeCell(
   if (time === 0) throw new InputError(place, "a time above 0", cells[words.indexOf("time")]);
   const wrong = cells[words.indexOf("#wrong")];
   if (wrong !== undefined && Number(wrong) > 0)
-    throw new InputError(place, "a run without wrong values", `${wrong} wrong`);
+    throw new InputError(place, "a run without wrong values", inWords(`${wrong} wrong`));
   const told = sizeBytes / time / 1000;
   const rounding = cells.slice(0, 3).some((cell) => /^\de/.test(cell)) ? COARSE_ROUNDING : ROUNDING;
   // half of the last of two decimals, and of what is printed of the time

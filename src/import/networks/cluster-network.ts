@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { formatBandwidth, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -165,7 +165,7 @@ export function gridNetwork(
   const builder = topologyBuilder(name);
   for (const { nodes, sizes, name: group, place } of grids) {
     const product = sizes.reduce((count, size) => count * size, 1);
-    if (product !== nodes.length) throw new InputError(place, `${product} hosts`, `${nodes.length}`);
+    if (product !== nodes.length) throw new InputError(place, `${product} hosts`, inWords(`${nodes.length}`));
     const first = nodes.map((node) => {
       if (builder.indexOf(node) !== undefined) throw new InputError(place, "every host once", node);
       return builder.addNpu(node, { group });

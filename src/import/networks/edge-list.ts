@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { parseBandwidth, parseTime } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { topologyBuilder } from "../../model/topology/topology-builder.ts";
@@ -70,7 +70,7 @@ export function readEdgeList(text: string, fileName: string): Topology {
   for (const row of rows.slice(headerAt + 1)) {
     const place = `${fileName} line ${row.line}`;
     if (row.cells.length > header.cells.length ? !tacos : row.cells.length <= columns.last) {
-      throw new InputError(place, `${header.cells.length} cells, as in the header,`, `${row.cells.length}`);
+      throw new InputError(place, `${header.cells.length} cells, as in the header,`, inWords(`${row.cells.length}`));
     }
     const edge = edgeOf(row, columns, place);
     if (latencyCell(row, columns) === "") withoutLatency++;

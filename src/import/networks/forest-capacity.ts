@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { bandwidthFromGBps, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { topologyBuilder } from "../../model/topology/topology-builder.ts";
@@ -88,7 +88,7 @@ function orderOf(fields: Fields, nodes: ReadonlyMap<string, Node>, at: (path: st
     throw new InputError(
       at("compute_order"),
       `each of the ${compute.length} compute nodes once`,
-      `${order.length} ids`,
+      inWords(`${order.length} ids`),
     );
   }
   return order;

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { formatBandwidth, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -133,11 +133,15 @@ function matrixOf(value: unknown, place: string, size: number | null): Row[] {
   const rows = asList(value, place, "a square matrix");
   const count = size ?? rows.length;
   if (rows.length !== count || count > MAX_RANKS) {
-    throw new InputError(place, `a matrix of ${size ?? `at most ${MAX_RANKS}`} rows`, `${rows.length} rows`);
+    throw new InputError(
+      place,
+      `a matrix of ${size ?? `at most ${MAX_RANKS}`} rows`,
+      inWords(`one of ${rows.length} rows`),
+    );
   }
   return rows.map((row, i) => {
     const cells = asList(row, `${place}[${i}]`, `${count} numbers`);
-    if (cells.length !== count) throw new InputError(`${place}[${i}]`, `${count} numbers`, `${cells.length}`);
+    if (cells.length !== count) throw new InputError(`${place}[${i}]`, `${count} numbers`, inWords(`${cells.length}`));
     return cells;
   });
 }
@@ -185,7 +189,7 @@ function portLimits(value: unknown, place: string, ranks: number): PortLimit[] {
       throw new InputError(
         at,
         "the port of one rank (one source or one destination)",
-        `${from.length} to ${to.length}`,
+        inWords(`${from.length} to ${to.length}`),
       );
     }
     if (from.length === 1) limit.out.set(from[0] as number, rate);
@@ -196,7 +200,7 @@ function portLimits(value: unknown, place: string, ranks: number): PortLimit[] {
       throw new InputError(
         place,
         `a port out and in for each of ${members.size} ranks`,
-        `${out.size} out, ${into.size} in`,
+        inWords(`${out.size} out, ${into.size} in`),
       );
     }
   }

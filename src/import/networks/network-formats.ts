@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { type OptionName, optionName } from "../../base/option-names.ts";
 import { formatBandwidth, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import { type Dimension, type DimensionKind, productTopology } from "../../model/presets/product.ts";
@@ -67,10 +67,10 @@ function column(yaml: Yaml, fields: Fields, key: string, length: number | null):
   const place = yaml.at(fields, key);
   const list = asList(fields[key], place, "a list with an entry for each dimension");
   if (list.length === 0 || list.length > MAX_DIMENSIONS) {
-    throw new InputError(place, `1 to ${MAX_DIMENSIONS} dimensions`, `${list.length}`);
+    throw new InputError(place, `1 to ${MAX_DIMENSIONS} dimensions`, inWords(`${list.length}`));
   }
   if (length !== null && list.length !== length) {
-    throw new InputError(place, `${length} entries, one for each dimension,`, `${list.length}`);
+    throw new InputError(place, `${length} entries, one for each dimension,`, inWords(`${list.length}`));
   }
   return list;
 }
@@ -99,7 +99,7 @@ export function readLogicalDims(value: unknown, fileName: string, options: Topol
     return asInteger(number, `${place}[${d}]`, 1, 1e7);
   });
   if (sizes.length === 0 || sizes.length > MAX_DIMENSIONS) {
-    throw new InputError(place, `1 to ${MAX_DIMENSIONS} dimensions`, `${sizes.length}`);
+    throw new InputError(place, `1 to ${MAX_DIMENSIONS} dimensions`, inWords(`${sizes.length}`));
   }
   const bytesPerSecond = options.bandwidth?.nic ?? DEFAULT_BYTES_PER_SECOND;
   const latencyPs = options.latencyPs ?? PS_PER_US / 2;
@@ -341,7 +341,7 @@ export function formatOf(text: string, fileName: string): string {
 /** Returns what a JSON value seems to be. */
 function described(value: unknown): unknown {
   if (format(value) !== undefined) return format(value);
-  return Array.isArray(value) ? "a list" : `an object of ${keysOf(value as object)}`;
+  return inWords(Array.isArray(value) ? "a list" : `an object of ${keysOf(value as object)}`);
 }
 
 function keysOf(value: object): string {

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { parseBandwidth, parseTime } from "../../model/numbers/units.ts";
 import type { NodeTraits, Topology } from "../../model/topology/topology.ts";
 import { topologyBuilder } from "../../model/topology/topology-builder.ts";
@@ -99,7 +99,7 @@ function switchesOf(line: Line | undefined, { nodes, switches }: Header, after: 
   if (line === undefined) throw new InputError(after, "a second line with the ids of the switches");
   const ids = line.words.map((word) => idOf(word, nodes, line.place));
   if (ids.length !== switches || new Set(ids).size !== switches) {
-    throw new InputError(line.place, `${switches} different ids of switches`, `${ids.length} ids`);
+    throw new InputError(line.place, `${switches} different ids of switches`, inWords(`${ids.length} ids`));
   }
   return ids;
 }

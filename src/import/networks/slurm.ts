@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { asInteger, asList, asObject, asText, type JsonFields } from "../text/json.ts";
 import { parseYaml, type Yaml } from "../text/yaml-text.ts";
@@ -204,7 +204,7 @@ function switchesOf(yaml: Yaml, body: Fields, list: Key, entry: Key): ListedSwit
   const hosts = hostReader(yaml);
   const listed = asList(body[list], yaml.at(body, list), `a list of ${list}`);
   if (listed.length === 0)
-    throw new InputError(yaml.at(body, list), `at least one of ${list}`, "none").as("out-of-range");
+    throw new InputError(yaml.at(body, list), `at least one of ${list}`, inWords("none")).as("out-of-range");
   return listed.map((value, i) => {
     const fields = asObject<Fields>(value, yaml.at(listed, i));
     const place = yaml.at(fields, entry);

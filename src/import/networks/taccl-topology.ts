@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName, type Place } from "../../base/option-names.ts";
 import { PS_PER_US, parseSize } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -213,10 +213,12 @@ function customWiring(
 ): Wiring {
   const square = (value: unknown, key: string): (readonly unknown[])[] => {
     const rows = asList(value, at(key), `a matrix of ${gpus} rows`);
-    if (rows.length !== gpus) throw new InputError(at(key), `a matrix of ${gpus} rows`, `${rows.length} rows`);
+    if (rows.length !== gpus)
+      throw new InputError(at(key), `a matrix of ${gpus} rows`, inWords(`one of ${rows.length} rows`));
     return rows.map((row, i) => {
       const cells = asList(row, at(`${key}[${i}]`), `${gpus} numbers`);
-      if (cells.length !== gpus) throw new InputError(at(`${key}[${i}]`), `${gpus} numbers`, `${cells.length}`);
+      if (cells.length !== gpus)
+        throw new InputError(at(`${key}[${i}]`), `${gpus} numbers`, inWords(`${cells.length}`));
       return cells;
     });
   };

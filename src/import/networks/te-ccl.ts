@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { bandwidthFromGBps, PS_PER_SECOND, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { type TopologyBuilder, topologyBuilder } from "../../model/topology/topology-builder.ts";
@@ -165,10 +165,11 @@ function addTeCclMatrices(builder: TopologyBuilder, value: object, fileName: str
   const count = capacity.length;
   const rows = (matrix: unknown, key: string): (readonly unknown[])[] => {
     const list = asList(matrix, at(key), `a matrix of ${count} rows`);
-    if (list.length !== count) throw new InputError(at(key), `${count} rows`, `${list.length}`);
+    if (list.length !== count) throw new InputError(at(key), `${count} rows`, inWords(`${list.length}`));
     return list.map((row, i) => {
       const cells = asList(row, at(`${key}[${i}]`), `${count} numbers`);
-      if (cells.length !== count) throw new InputError(at(`${key}[${i}]`), `${count} numbers`, `${cells.length}`);
+      if (cells.length !== count)
+        throw new InputError(at(`${key}[${i}]`), `${count} numbers`, inWords(`${cells.length}`));
       return cells;
     });
   };

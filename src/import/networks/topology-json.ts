@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { bandwidthFromGBps, latencyFromUs, parseBandwidth, parseTime } from "../../model/numbers/units.ts";
 import type { NodeTraits, Topology } from "../../model/topology/topology.ts";
 import { type TopologyBuilder, topologyBuilder } from "../../model/topology/topology-builder.ts";
@@ -61,7 +61,8 @@ export function topologyFromJson(value: unknown, fileName: string, path = ""): T
   let npus = 0;
   for (const [i, node] of nodes.entries()) if (addNode(builder, node, at(`nodes[${i}]`)) === "npu") npus++;
   if (nodes.length === 0) throw new InputError(at("nodes"), "at least one node", nodes).as("out-of-range");
-  if (npus === 0) throw new InputError(at("nodes"), "at least one NPU", `${nodes.length} switches`).as("out-of-range");
+  if (npus === 0)
+    throw new InputError(at("nodes"), "at least one NPU", inWords(`${nodes.length} switches`)).as("out-of-range");
 
   const links = asList(fields.links, at("links"), "a list of links");
   const ids = new Set<string>();

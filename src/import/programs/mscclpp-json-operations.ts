@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import type { Op, Via } from "../../model/program/program.ts";
 import { asInteger, asList, asObject, asText, type JsonFields, refuse } from "../text/json.ts";
 import {
@@ -218,7 +218,8 @@ function portChannels(
     throw new InputError(at(list), `one channel for each of ${destinations.length} destinations`, fields.channel_ids);
   channels.forEach(({ peer }, k) => {
     const { rank } = (destinations[k].operands as readonly [PlanOperand])[0];
-    if (peer !== rank) throw new InputError(at(`${list}[${k}]`), `a channel to rank ${rank}`, `one to rank ${peer}`);
+    if (peer !== rank)
+      throw new InputError(at(`${list}[${k}]`), `a channel to rank ${rank}`, inWords(`one to rank ${peer}`));
   });
   return channels;
 }

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { COLLECTIVE_KINDS, type NamedCollective } from "../../model/collective/collective.ts";
 import { gcd } from "../../model/numbers/integers.ts";
 import { type Program, SCRATCH, type Via, WAIT_BARRIER, WAIT_EVENT } from "../../model/program/program.ts";
@@ -139,7 +139,7 @@ function refuseLegacy(gpus: readonly unknown[], at: Place): void {
   throw new InputError(
     at("gpus[0]"),
     "a plan in the format of MSCCL++ 0.8 and later (recompile the algorithm with today's mscclpp.language)",
-    `${old[0]}, as the format had it until 0.7`,
+    inWords(`${old[0]}, as the format had it until 0.7`),
   );
 }
 
@@ -476,7 +476,7 @@ function cutOf(items: readonly Item[], scratch: ScratchUse, fileName: string): C
     throw new InputError(
       fileName,
       `a plan of at most ${MOST} operations and operands, with pipelines unrolled,`,
-      "more",
+      inWords("more"),
     );
   if (pipelines.length > 0) refine(chosen.chunkBytes / units.divisor, pipelines[0].place);
   const cut = { finer, ...chosen };

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import type { NamedCollective } from "../../model/collective/collective.ts";
 import {
   BUFFER_LETTERS,
@@ -31,7 +31,7 @@ export function readProgram(text: string, fileName: string): Program {
   if (/^\ufeff?\s*[{[]/.test(text)) {
     const value = parseJson(text, fileName);
     if (looksLikeMscclppJson(value)) return readMscclppJson(text, fileName);
-    throw new InputError(fileName, READABLE, Array.isArray(value) ? "a list" : value);
+    throw new InputError(fileName, READABLE, Array.isArray(value) ? inWords("a list") : value);
   }
   if (text.trim() === "") throw new InputError(fileName, READABLE);
   throw new InputError(fileName, READABLE, text.trimStart().slice(0, 40));

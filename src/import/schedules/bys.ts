@@ -1,4 +1,4 @@
-import { DamagedFileError, InputError } from "../../base/errors.ts";
+import { DamagedFileError, InputError, inWords } from "../../base/errors.ts";
 import {
   BYS_MAGIC,
   BYS_VERSION,
@@ -129,7 +129,7 @@ function bysBlocks(source: ByteSource, fileName: string, from: number, type: num
     if (block.type !== type) throw new InputError(place, `type ${nameOf(type)}`, nameOf(block.type));
     if (block.count < 1) throw new InputError(place, "at least one row or NPU", block.count).as("out-of-range");
     if (blocks.length === MOST_BLOCKS)
-      throw new InputError(fileName, `at most ${MOST_BLOCKS} blocks`, "more").as("out-of-range");
+      throw new InputError(fileName, `at most ${MOST_BLOCKS} blocks`, inWords("more")).as("out-of-range");
     items += block.count;
     frames = crc32(frame, frames);
     blocks.push(block);
@@ -354,7 +354,11 @@ function slotsFromBlocks(
     }
   }
   if (given.passes.some(({ reversed }) => reversed) && mirrorRoutes(routes, topology.npuCount) === null) {
-    throw new InputError(placeIn(fileName, "slots.passes"), "no reversed pass where a route has no mirror", "one");
+    throw new InputError(
+      placeIn(fileName, "slots.passes"),
+      "no reversed pass where a route has no mirror",
+      inWords("one"),
+    );
   }
   const { symmetry, origin, ...time } = given;
   const row = rowReader(source, fileName, given, blocks, cacheBytes);
@@ -394,7 +398,11 @@ function slotHeader(header: ScheduleHeader, value: unknown, fileName: string): S
   }
   const perNpu = collective.chunkCount / topology.npuCount;
   if (!Number.isInteger(perNpu) || origin.some((npu, c) => npu !== Math.floor(c / perNpu))) {
-    throw new InputError(at("origin"), `${perNpu} chunks at each NPU in their order, as a symmetry needs,`, "others");
+    throw new InputError(
+      at("origin"),
+      `${perNpu} chunks at each NPU in their order, as a symmetry needs,`,
+      inWords("others"),
+    );
   }
   return { topology, collective, routes, slotPs, slots, passes, origin, symmetry };
 }

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import {
   COLLECTIVE_KINDS,
   type Collective,
@@ -107,7 +107,7 @@ function refuseOther(own: Topology, given: Topology, fileName: string): void {
   throw new InputError(
     fileName,
     `a schedule for ${given.name} (hash ${wanted})`,
-    `one for another topology, ${own.name.slice(0, 30)} (hash ${hash})`,
+    inWords(`one for another topology, ${own.name.slice(0, 30)} (hash ${hash})`),
   );
 }
 

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { type Collective, collective, membersOf, type NamedCollective } from "../../model/collective/collective.ts";
 import type { GivenSchedule } from "../../model/joint/joint-schedule.ts";
@@ -88,7 +88,7 @@ export function readScclAlgorithm(
   const apart = list.source.findIndex((_, i) => ways.offset[ways.pairOf[i]] === ways.offset[ways.pairOf[i] + 1]);
   if (apart >= 0) {
     const { place, from, to } = sends[apart] as Send;
-    throw new InputError(place, "ranks with a link or switches between them", `${from} to ${to}`);
+    throw new InputError(place, "ranks with a link or switches between them", inWords(`${from} to ${to}`));
   }
   const { schedule, early } = timedSends(topology, task, ways, list, placeOf);
   const [first] = early;
@@ -126,7 +126,7 @@ function collectiveIn(fields: Fields, fileName: string, ranks: number, sizeBytes
     const chunkAt = matched(task, placed);
     if (chunkAt !== null) return { task, chunkAt };
   }
-  throw new InputError(place, `the chunks of one of ${KINDS.join(", ")}`, `${count} chunks elsewhere`);
+  throw new InputError(place, `the chunks of one of ${KINDS.join(", ")}`, inWords(`${count} chunks elsewhere`));
 }
 
 function matched(task: Collective, placed: readonly { address: number; key: string }[]): Map<number, number> | null {

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { format, parseRational, type Rational } from "../../model/numbers/rational.ts";
 import { linkCount, nodeCount, type Topology } from "../../model/topology/topology.ts";
@@ -89,7 +89,7 @@ function refuseUnable(own: Topology, given: Topology, fileName: string): void {
   const node = own.nodeNames.findIndex((_, v) => lacks(v));
   if (node < 0) return;
   const needed = `a network whose switches duplicate and sum as those of ${fileName}`;
-  throw new InputError("the topology", needed, `${given.nodeNames[node]}, which does not`);
+  throw new InputError("the topology", needed, inWords(`${given.nodeNames[node]}, which does not`));
 }
 
 const sizesOf = (topology: Topology, collective: Collective) => ({

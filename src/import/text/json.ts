@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 
 const VALUE_START = /[-0-9tfn"[{]/;
 const SCALAR = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -134,15 +134,25 @@ export function refuseHugeJson(text: string, fileName: string): void {
     else if (code === COMMA) values++;
     else if (code === COLON) {
       if (++members[level] > MOST.members)
-        throw new InputError(fileName, `JSON with at most ${MOST.members} members in an object`, "more");
+        throw new InputError(
+          fileName,
+          `JSON with at most ${MOST.members} members in an object`,
+          inWords("JSON with more"),
+        );
     } else if (code === OPEN_LIST || code === OPEN_OBJECT) {
-      if (++level > MOST.levels) throw new InputError(fileName, `JSON of at most ${MOST.levels} levels`, "more");
+      if (++level > MOST.levels)
+        throw new InputError(fileName, `JSON of at most ${MOST.levels} levels`, inWords("deeper JSON"));
       members[level] = 0;
       if (++containers > MOST.containers)
-        throw new InputError(fileName, `JSON with at most ${MOST.containers} lists and objects`, "more");
+        throw new InputError(
+          fileName,
+          `JSON with at most ${MOST.containers} lists and objects`,
+          inWords("JSON with more"),
+        );
     } else if ((code === CLOSE_LIST || code === CLOSE_OBJECT) && level > 0) level--;
     else continue;
-    if (values > MOST.values) throw new InputError(fileName, `JSON with at most ${MOST.values} values`, "more");
+    if (values > MOST.values)
+      throw new InputError(fileName, `JSON with at most ${MOST.values} values`, inWords("JSON with more"));
   }
 }
 

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 
 /** Characters before a wrong byte that a message shows. */
 const MOST_SHOWN = 20;
@@ -18,9 +18,10 @@ function isUtf16(bytes: Uint8Array): boolean {
 
 /** Throws InputError where the first bytes of a file show that it is no text in UTF-8. */
 export function refuseNoText(bytes: Uint8Array, name: string): void {
-  if (isUtf16(bytes)) throw new InputError(name, "a text in UTF-8 (`iconv -f UTF-16 -t UTF-8` makes one)", "UTF-16");
+  if (isUtf16(bytes))
+    throw new InputError(name, "a text in UTF-8 (`iconv -f UTF-16 -t UTF-8` makes one)", inWords("UTF-16"));
   if (bytes.subarray(0, HEAD_BYTES).includes(0))
-    throw new InputError(name, "a text in UTF-8", "bytes that are no text");
+    throw new InputError(name, "a text in UTF-8", inWords("bytes that are no text"));
 }
 
 /** Returns the text that bytes are. `name` is the file's, for messages. Throws InputError where they are not UTF-8. */

@@ -1,5 +1,5 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 
 /** Plain values of a YAML text, and where each stands. */
 export interface Yaml {
@@ -32,7 +32,9 @@ interface Conversion {
  */
 export function parseYaml(text: string, fileName: string): Yaml {
   if (text.length > MAX_CHARACTERS) {
-    throw new InputError(fileName, `at most ${MAX_CHARACTERS} characters of YAML`, `${text.length}`).as("out-of-range");
+    throw new InputError(fileName, `at most ${MAX_CHARACTERS} characters of YAML`, inWords(`${text.length}`)).as(
+      "out-of-range",
+    );
   }
   refuseDepth(text, fileName);
   const counter = new LineCounter();

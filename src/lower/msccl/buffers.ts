@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { CollectiveKind } from "../../model/collective/collective.ts";
 import { INPUT, OUTPUT } from "../../model/program/program.ts";
@@ -208,7 +208,7 @@ export function versionsOf(parts: Parts, buffers: Buffers): Versions {
         throw new InputError(
           "a schedule to be lowered",
           "transfers of chunks that their source has",
-          `one that rank ${source[hop]} has not`,
+          inWords(`one that rank ${source[hop]} has not`),
         );
     }
   }

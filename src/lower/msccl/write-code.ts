@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { type Op, SCRATCH } from "../../model/program/program.ts";
 import type { MscclRuntime } from "../../model/program/runtimes.ts";
 import type { Blocks, Wires } from "./blocks.ts";
@@ -245,7 +245,7 @@ function ownParts({ first, moves }: Parts, { last }: Versions, buffers: Buffers)
       throw new InputError(
         "a schedule to be lowered",
         "chunks that arrive wherever they are wanted",
-        `none at rank ${Math.floor(at / first.length)}`,
+        inWords(`none at rank ${Math.floor(at / first.length)}`),
       );
     if (startPlace(buffers, at) !== endPlace(buffers, at)) own.push(at);
   }

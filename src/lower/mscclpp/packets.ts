@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { SCRATCH } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import { bufferOf, indexOf, movesOfSlices, NOWHERE, type PlanState, type Problem, place, planState } from "./layout.ts";
@@ -169,7 +169,7 @@ function send(slice: Slice, level: readonly number[]): void {
         throw new InputError(
           "a schedule to be lowered",
           "chunks only from ranks that have them",
-          `chunk ${chunk} from rank ${from}`,
+          inWords(`chunk ${chunk} from rank ${from}`),
         );
       if (copies && given[to * moves.chunkCount + chunk] === 1) continue;
       if (copies) given[to * moves.chunkCount + chunk] = 1;

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { isJoint } from "../../model/joint/joint-schedule.ts";
@@ -112,7 +112,7 @@ function checkPackets({ collective: { kind } }: Moves): void {
   throw new InputError(
     optionName("protocol"),
     `Simple for a collective in which ranks do not wait for all others (LL is for ${mutual}: its scratch has room for two calls)`,
-    `LL for ${kind}`,
+    inWords(`LL for ${kind}`),
   );
 }
 
@@ -408,6 +408,6 @@ function excessError({ limit, what, need, rank }: Excess): InputError {
   return new InputError(
     "an MSCCL++ plan of this schedule",
     `at most ${limit} ${what}`,
-    `${need} at gpu ${rank}: ${help}`,
+    inWords(`${need} at gpu ${rank}: ${help}`),
   ).as("out-of-range");
 }

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { SCRATCH } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import { leaveOutHandshakes } from "./handshakes.ts";
@@ -214,7 +214,7 @@ function send(slice: Slice, move: number): void {
       throw new InputError(
         "a schedule to be lowered",
         "chunks only from ranks that have them",
-        `chunk ${chunk} from rank ${from}`,
+        inWords(`chunk ${chunk} from rank ${from}`),
       );
     if (moves.reduces[move] === 0 && given[to * chunkCount + chunk] === 1) continue;
     if (moves.reduces[move] === 0) given[to * chunkCount + chunk] = 1;

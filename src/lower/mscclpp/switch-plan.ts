@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { type Op, type Program, SCRATCH, type Via, WAIT_EVENT } from "../../model/program/program.ts";
 import {
@@ -149,7 +149,7 @@ export function switchPlan(collective: Collective, work: SwitchWork, options: Sw
     throw new InputError(
       "an MSCCL++ plan of this schedule",
       `at most ${channelsPerBlock + 1} boxes, for a thread block has ${channelsPerBlock} port channels, one to each other box`,
-      `${boxes.length}: fewer boxes, or another algorithm may fit`,
+      inWords(`${boxes.length}: fewer boxes, or another algorithm may fit`),
     ).as("out-of-range");
   const rankCount = shares.length;
   const all = shares.reduce((sum, share) => sum + share, 0);

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { doubleBinaryTree } from "../graph/double-binary-tree.ts";
 import { messages } from "../messages/messages.ts";
@@ -219,7 +219,7 @@ function nvlsTerms(topology: Topology, classes: LinkClasses, request: CostReques
     );
   const rounds = { allreduce: 2, allgather: 1, reducescatter: 1 }[collective as string];
   if (rounds === undefined)
-    throw new InputError(optionName("algorithm"), "ring for this collective", `nvls for ${collective}`);
+    throw new InputError(optionName("algorithm"), "ring for this collective", inWords(`nvls for ${collective}`));
   const hub = topology.linkTarget[up];
   const down =
     [...out.links.subarray(out.offset[hub], out.offset[hub + 1])].find(

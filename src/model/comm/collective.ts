@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import type { Collective } from "../collective/collective.ts";
 import { arcSources } from "../direct/digraph.ts";
 import { type Grouped, groupedBy } from "../graph/graph.ts";
@@ -55,7 +55,7 @@ export function refuseListing(algorithm: string, topology: Topology, collective:
   throw new InputError(
     algorithm,
     few,
-    `${collective.kind} on ${topology.name}: ${transfers.toExponential(1)} transfers`,
+    inWords(`${collective.kind} on ${topology.name}: ${transfers.toExponential(1)} transfers`),
   );
 }
 

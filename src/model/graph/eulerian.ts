@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { commonDivisor } from "../numbers/integers.ts";
 import { formatBandwidth } from "../numbers/units.ts";
@@ -58,7 +58,7 @@ export function demandBalance(
   const rounded = [bytesPerSecondIn, bytesPerSecondOut].map((sum) => formatBandwidth(Number(sum)));
   const [into, out] = rounded[0] === rounded[1] ? [`${bytesPerSecondIn} B/s`, `${bytesPerSecondOut} B/s`] : rounded;
   const place = `node ${topology.nodeNames[node]} of ${topology.name}`;
-  throw new InputError(place, `as much bandwidth in as out (${remedy})`, `${into} in, ${out} out`);
+  throw new InputError(place, `as much bandwidth in as out (${remedy})`, inWords(`${into} in, ${out} out`));
 }
 
 /** What is left of a network when every node is to have as much bandwidth in as out. */

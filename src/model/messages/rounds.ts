@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { membersOf } from "../collective/collective.ts";
 import { groupedBy } from "../graph/graph.ts";
 import { orderByTime } from "../numbers/ordering.ts";
@@ -60,7 +60,11 @@ function ofSums(schedule: StepSchedule): Int32Array {
       const expected = "a schedule whose messages rounds can keep in order";
       const transfers = unit.filter((node) => node < route.length).subarray(0, 4);
       const some = Array.from(transfers, (i) => `${routes.source[route[i]]}>${routes.target[route[i]]}`);
-      throw new InputError("a schedule in rounds", expected, `transfers that cross in flight: ${some.join(", ")} ...`);
+      throw new InputError(
+        "a schedule in rounds",
+        expected,
+        inWords(`transfers that cross in flight: ${some.join(", ")} ...`),
+      );
     }
     for (const node of unit) round[node] = earliest;
   });

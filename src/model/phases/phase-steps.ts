@@ -1,4 +1,4 @@
-import { InputError, InternalError } from "../../base/errors.ts";
+import { InputError, InternalError, inWords } from "../../base/errors.ts";
 import { withChunks } from "../collective/collective.ts";
 import { type DimensionWiring, wiringOf } from "../dimensions/dimensions.ts";
 import { heap } from "../graph/graph.ts";
@@ -193,7 +193,7 @@ function eachPhase(schedule: PhaseSchedule, visit: (phase: number, scattered: re
     const state = states[chunk[phase]];
     if (state[d] === scatters) {
       const expected = `a chunk that is ${scatters ? "whole" : "scattered"} in dimension ${d}`;
-      throw new InputError(`phase ${phase} (steps need a valid schedule)`, expected, `chunk ${chunk[phase]}`);
+      throw new InputError(`phase ${phase} (steps need a valid schedule)`, expected, inWords(`chunk ${chunk[phase]}`));
     }
     state[d] = false;
     visit(phase, state);

@@ -1,4 +1,4 @@
-import { InputError, shown } from "../../base/errors.ts";
+import { InputError, inWords, shown } from "../../base/errors.ts";
 import { PS_PER_US, parseBandwidth, parseTime } from "../numbers/units.ts";
 
 /** One factor of a preset expression, `name:arguments`. */
@@ -99,7 +99,7 @@ export function sizes(factor: Factor, text: string): number[] {
 
 /** Returns the error for a preset with another number of sizes than its form has. */
 export const sizesError = (text: string, form: string, { length }: readonly number[]): InputError =>
-  new InputError(text, form, `${length} sizes`).saying(
+  new InputError(text, form, inWords(`${length} sizes`)).saying(
     `${text} has ${length} ${length === 1 ? "size" : "sizes"}; it must be ${form}`,
   );
 
@@ -114,7 +114,7 @@ export function perDimension(
   if (values.length === length) return values;
   if (values.length > 1) {
     const expected = length === 1 ? `one ${what}` : `one ${what} or ${length} (one per dimension)`;
-    throw new InputError(text, expected, `${values.length} values`);
+    throw new InputError(text, expected, inWords(`${values.length} values`));
   }
   return new Array<number>(length).fill(values.length === 1 ? values[0] : fallback);
 }
@@ -124,5 +124,5 @@ export function refuseHuge(links: number, text: string): void {
   if (links <= MAX_LINKS) return;
   const about =
     links < 1e15 ? `about ${links}` : links < Infinity ? `about ${links.toExponential(1)}` : "more than 1e308";
-  throw new InputError(text, `at most ${MAX_LINKS} links`, `${about} links`).as("out-of-range");
+  throw new InputError(text, `at most ${MAX_LINKS} links`, inWords(`${about} links`)).as("out-of-range");
 }

@@ -1,4 +1,4 @@
-import { InputError, shown } from "../../base/errors.ts";
+import { InputError, inWords, shown } from "../../base/errors.ts";
 import { CONSTRUCTION_FORMS } from "../direct/parse.ts";
 import { doubleBinaryTree } from "../graph/double-binary-tree.ts";
 import { gcd } from "../numbers/integers.ts";
@@ -351,7 +351,7 @@ function factorSizes(factor: Factor, text: string): number[] {
   const { many, form } = FACTORS[factor.name];
   const given = sizes(factor, text);
   if (!many && given.length > 1)
-    throw new InputError(`${factor.name}:${factor.args} in ${text}`, form, `${given.length} sizes`).saying(
+    throw new InputError(`${factor.name}:${factor.args} in ${text}`, form, inWords(`${given.length} sizes`)).saying(
       `${factor.name}:${factor.args} in ${shown(text)} has ${given.length} sizes; it must be ${form}`,
     );
   if (factor.name !== "hypercube") return given;

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { type Collective, groupOfChunk } from "../collective/collective.ts";
 import { type JointSchedule, jointRows } from "../joint/joint-schedule.ts";
 import { gcd } from "../numbers/integers.ts";
@@ -220,7 +220,7 @@ function refusal(rows: Rows, row: number): InputError {
 export function accepted(rows: Rows, outcome: ReplayOutcome): Replayed {
   if (outcome.kind === "refused") throw refusal(rows, outcome.row);
   if (outcome.kind === "late") {
-    throw new InputError("the simulated time", "less than 2^53 ps (2.5 hours)", "longer times").as("too-long");
+    throw new InputError("the simulated time", "less than 2^53 ps (2.5 hours)", inWords("longer times")).as("too-long");
   }
   return outcome;
 }

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { type Collective, membersOf } from "../collective/collective.ts";
 import { orderByTime } from "../numbers/ordering.ts";
 import { routeTimes } from "../routes/routes.ts";
@@ -194,7 +194,7 @@ export function timedSends(
       route[i] = way;
     }
     if (end[i] > Number.MAX_SAFE_INTEGER)
-      throw new InputError(placeOf(i), "less than 2^53 ps (2.5 hours)", "longer times").as("too-long");
+      throw new InputError(placeOf(i), "less than 2^53 ps (2.5 hours)", inWords("longer times")).as("too-long");
     for (let l = routes.linkOffset[route[i]]; l < routes.linkOffset[route[i] + 1]; l++) {
       const lane = firstFree(lanes, routes.links[l]);
       taken.push(lane, lanes.free[lane]);
@@ -245,7 +245,11 @@ export function timedSends(
       const found = reduces || early.length > 0 ? moved(from, to) : -1;
       if (found < 0) break;
       if (round === MOST_ROUNDS)
-        throw new InputError(placeOf(found), "sends of one step that can be under way at once", `step ${step[from]}`);
+        throw new InputError(
+          placeOf(found),
+          "sends of one step that can be under way at once",
+          inWords(`step ${step[from]}`),
+        );
       for (let t = taken.length - 2; t >= 0; t -= 2) lanes.free[taken[t]] = taken[t + 1];
     }
     for (let i = from; i < to; i++) settle(i);

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { addTo } from "../numbers/ordering.ts";
 import { rational } from "../numbers/rational.ts";
 import { type RouteSet, routeCount } from "../routes/routes.ts";
@@ -87,7 +87,7 @@ function connect(draft: Draft, from: number, to: number, links: readonly number[
     throw new InputError(
       sketchPlace(draft.sketch, "connections"),
       `at most ${MOST_ROUTES} of them on ${draft.topology.name}`,
-      "more",
+      inWords("more"),
     ).as("out-of-range");
   draft.connections.push({ from, to, links, hyperedge });
 }
@@ -181,7 +181,7 @@ function connectBoxes(draft: Draft, internode: InternodeSketch): void {
     }
   }
   if (draft.connections.length === before)
-    throw new InputError(sketchPlace(sketch, "internode_sketch"), `nodes that ${topology.name} joins`, "none");
+    throw new InputError(sketchPlace(sketch, "internode_sketch"), `nodes that ${topology.name} joins`, inWords("none"));
 }
 
 /** Returns the pairs (local sender, local receiver) of the connections between boxes, senders ascending. */

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import type { RouteSet } from "../routes/routes.ts";
 import { linkCount, type Topology } from "../topology/topology.ts";
 
@@ -311,7 +311,7 @@ export function boxesOfSketch(topology: Topology, sketch: Sketch): Int32Array {
     throw new InputError(
       sketchPlace(sketch, "nnodes"),
       `nodes that make the ${topology.npuCount} NPUs of ${topology.name}`,
-      `${boxes} of ${npusPerBox} GPUs`,
+      inWords(`${boxes} of ${npusPerBox} GPUs`),
     );
   return Int32Array.from({ length: topology.npuCount }, (_, npu) => Math.floor(npu / npusPerBox));
 }

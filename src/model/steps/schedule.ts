@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import type { Place } from "../../base/option-names.ts";
 import type { Collective } from "../collective/collective.ts";
 import { isPhaseSchedule, type PhaseSchedule } from "../phases/phase-schedule.ts";
@@ -33,7 +33,7 @@ export type AnySchedule = Schedule | TreeFlow | PhaseSchedule;
 export function withoutPhases(schedule: AnySchedule, place: Place): Schedule | TreeFlow {
   if (!isPhaseSchedule(schedule)) return schedule;
   const steps = `a schedule of transfers (\`banyan export FILE --to steps\` makes one of phases)`;
-  throw new InputError(place, steps, `${schedule.chunk.length} phases`);
+  throw new InputError(place, steps, inWords(`${schedule.chunk.length} phases`));
 }
 
 /** Returns the number of transfers of a schedule of either kind. */

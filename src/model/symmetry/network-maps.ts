@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { disjointSets, groupedOnce, type NumberedSets, numberedSets } from "../graph/graph.ts";
 import { addTo } from "../numbers/ordering.ts";
 import { linkCount, nodeCount, type Topology } from "../topology/topology.ts";
@@ -26,7 +26,11 @@ export function generatorMaps(topology: Topology, { steps }: NetworkSymmetry): N
       throw new InputError(`generator ${d} of a symmetry`, `a node of the network for each of ${nodes}`, node.length);
     const link = isOneToOne(node) ? imagesOfLinks(topology, kinds, node) : null;
     if (link === null)
-      throw new InputError(`generator ${d} of a symmetry`, "links that go to links as wide and as long", "others");
+      throw new InputError(
+        `generator ${d} of a symmetry`,
+        "links that go to links as wide and as long",
+        inWords("others"),
+      );
     return { node, link };
   });
 }

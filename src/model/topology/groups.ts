@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName, type Place } from "../../base/option-names.ts";
 import { indicesBelow } from "../numbers/ordering.ts";
 import type { Topology } from "./topology.ts";
@@ -65,7 +65,7 @@ export function groupsOf(
       throw new InputError(
         place,
         `groups of equal size (the first has ${lists[0].length})`,
-        `${list.length} in group ${g}`,
+        inWords(`${list.length} in group ${g}`),
       );
     }
     return Int32Array.from(list, (member) => {

@@ -1,4 +1,4 @@
-import { InputError, InternalError } from "../../base/errors.ts";
+import { InputError, InternalError, inWords } from "../../base/errors.ts";
 import type { NodeTraits, Topology } from "./topology.ts";
 
 const MAX_NODES = 2 ** 31 - 1;
@@ -149,7 +149,7 @@ export class TopologyBuilder {
     const { name, names, npuCount, links } = this;
     const { shape = [], sources = [] } = details;
     if (npuCount === 0)
-      throw new InputError(name, "at least one NPU", names.length === 0 ? "no nodes" : "switches only").as(
+      throw new InputError(name, "at least one NPU", inWords(names.length === 0 ? "no nodes" : "switches only")).as(
         "out-of-range",
       );
     if (shape.length > 0 && shape.reduce((product, size) => product * size, 1) !== npuCount) {

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { type Collective, collective as named } from "../collective/collective.ts";
 import { orderByTime } from "../numbers/ordering.ts";
 import { divide, rational } from "../numbers/rational.ts";
@@ -345,7 +345,7 @@ export function routesOfEdges(topology: Topology, forests: readonly EdgeTimes[])
 
 function tooWide(topology: Topology, link: number, num: number, den: number): InputError {
   const ends = [topology.linkSource[link], topology.linkTarget[link]].map((node) => topology.nodeNames[node]);
-  return new InputError(`a tree over link ${ends.join(">")}`, "a share of at most 1", `${num}/${den}`);
+  return new InputError(`a tree over link ${ends.join(">")}`, "a share of at most 1", inWords(`${num}/${den}`));
 }
 
 /** Which chunks the copies of each root carry: copy i of a root has the chunks (firstCopy + i) * pieces onwards. */
@@ -385,7 +385,11 @@ export function chunkingOf(flow: TreeFlow, pieces: number): Chunking {
   }
   const all = copies.reduce((total, many) => total + many, 0);
   if (sum !== all)
-    throw new InputError("roots of a tree flow", "members of its process group", `${all - sum} copies elsewhere`);
+    throw new InputError(
+      "roots of a tree flow",
+      "members of its process group",
+      inWords(`${all - sum} copies elsewhere`),
+    );
   return { collective: cut(flow, sum * pieces, copies), pieces, firstCopy };
 }
 
@@ -403,13 +407,13 @@ function cut(flow: TreeFlow, chunkCount: number, copies: Float64Array): Collecti
     case "broadcast":
     case "reduce":
       if (copies.some((many, npu) => many > 0 && npu !== groupMembers[rootRank])) {
-        throw new InputError(`the trees of a ${kind}`, "the collective's root as their only root", "others");
+        throw new InputError(`the trees of a ${kind}`, "the collective's root as their only root", inWords("others"));
       }
       return named({ ...request, kind, chunksPerNpu: chunkCount });
     case "allgather":
     case "reducescatter":
       if (groupMembers.some((npu) => copies[npu] !== copies[groupMembers[0]])) {
-        throw new InputError(`the trees of the ${kind}`, "as many copies at every root", "different numbers");
+        throw new InputError(`the trees of the ${kind}`, "as many copies at every root", inWords("different numbers"));
       }
       return named({ ...request, kind, chunksPerNpu: chunkCount / groupSize });
     case "allreduce": {

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { divide, multiply, type Rational, rational } from "../numbers/rational.ts";
 import { PS_PER_SECOND } from "../numbers/units.ts";
 import type { Topology } from "../topology/topology.ts";
@@ -35,7 +35,7 @@ export function paceOf({ linkBytesPerSecond }: Topology, forest: Forest): Pace {
   const rounded = rational((num * unit) / den, unit);
   const pace = rounded.num > 0n ? sharesOf(linkBytesPerSecond, rounded) : null;
   if (pace === null)
-    throw new InputError("a forest's bandwidth of a copy", `at least 1/${unit} bytes/s`, `${num}/${den}`).as(
+    throw new InputError("a forest's bandwidth of a copy", `at least 1/${unit} bytes/s`, inWords(`${num}/${den}`)).as(
       "out-of-range",
     );
   return pace;

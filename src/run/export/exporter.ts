@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -85,7 +85,7 @@ export async function exportTo(exporter: Exporter, world: World, subject: Subjec
       throw new InputError(
         subject.name,
         "a schedule of one collective",
-        `one of ${subject.schedule.tenants.length} at once`,
+        inWords(`one of ${subject.schedule.tenants.length} at once`),
       );
     refuseWrong(subject.schedule, subject.name);
     return exporter.fromJoint(world, subject, path);
@@ -105,5 +105,5 @@ export async function exportTo(exporter: Exporter, world: World, subject: Subjec
     ...(exporter.fromProgram === undefined ? [] : ["a program"]),
     ...(exporter.fromNetwork === undefined ? [] : ["a network"]),
   ];
-  throw new InputError(optionName("to", ` ${exporter.name}`), kinds.join(" or "), `a ${subject.kind}`);
+  throw new InputError(optionName("to", ` ${exporter.name}`), kinds.join(" or "), inWords(`a ${subject.kind}`));
 }

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { jsonText } from "../../base/visible.ts";
 import { forestCapacity } from "../../export/networks/forest-capacity.ts";
@@ -138,7 +138,7 @@ const SIMULATOR_EXPORTERS: readonly Exporter[] = [
         throw new InputError(
           optionName("to", " forestcoll-xml"),
           `trees (${optionName("algorithm")} forestcoll)`,
-          "a schedule of transfers",
+          inWords("a schedule of transfers"),
         );
       const bytes = world.file(path).write(forestTrees(schedule));
       return { bytes, what: count(listedTrees(schedule), "tree") };
@@ -218,7 +218,7 @@ const SCHEDULE_EXPORTERS: readonly Exporter[] = [
       const bytes = transfers * SLICE_BYTES * (routes.links.length / Math.max(1, routes.source.length));
       if (bytes > MOST_TRACE) {
         const most = `a schedule whose trace has at most ${aboutBytes(MOST_TRACE)}`;
-        throw new InputError(optionName("to"), most, `perfetto, about ${aboutBytes(bytes)}`);
+        throw new InputError(optionName("to"), most, inWords(`perfetto, about ${aboutBytes(bytes)}`));
       }
       output.refuseWithoutRoom(bytes);
       const steps = expanded(schedule, optionName("to", " perfetto"));
@@ -269,7 +269,7 @@ async function write(world: World, path: string, inside: Inside): Promise<Writte
   const output = world.file(path);
   if (inside.bytes > MOST_INSIDE) {
     const most = `a ${inside.kind} whose JSON has at most ${aboutBytes(MOST_INSIDE)}`;
-    throw new InputError(optionName("to"), most, `html, about ${aboutBytes(inside.bytes)}`);
+    throw new InputError(optionName("to"), most, inWords(`html, about ${aboutBytes(inside.bytes)}`));
   }
   const halves = await halvesOf(world);
   const whole = inside.bytes + halves[0].length + halves[1].length;

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { becomesCustom } from "../../lower/any-moves.ts";
@@ -28,7 +28,7 @@ import type { World } from "./world.ts";
 /** A file of the same machine in another dialect, or with another range of sizes. */
 function rewrite(world: World, program: Program, path: string): Written {
   if (program.machine !== "msccl")
-    throw new InputError(optionName("to", " msccl-xml"), "a schedule or MSCCL XML", "an MSCCL++ plan");
+    throw new InputError(optionName("to", " msccl-xml"), "a schedule or MSCCL XML", inWords("an MSCCL++ plan"));
   const dialect = dialectOf(world.options);
   const parts = () => mscclXmlParts(program, { dialect, ...rangeOf(world.options) });
   world.progress(progressOf({ phase: "limits", done: 0, total: 1 }));

@@ -1,4 +1,4 @@
-import { InputError, WrongScheduleError } from "../../base/errors.ts";
+import { InputError, inWords, WrongScheduleError } from "../../base/errors.ts";
 import type { Kernels } from "../../engine/contract/kernels.ts";
 import { looksLikeProgram, readProgram } from "../../import/programs/program.ts";
 import { bytesSource, looksLikeBys, readBys } from "../../import/schedules/bys.ts";
@@ -60,7 +60,7 @@ export async function ownLine(bytes: Uint8Array, name: string, asked: OwnAsked):
   if (!isSendsText(text)) {
     const schedule = readScheduleText(text, name, { topology });
     if (isJoint(schedule))
-      throw new InputError(name, "a schedule of one collective", `one of ${schedule.tenants.length} at once`);
+      throw new InputError(name, "a schedule of one collective", inWords(`one of ${schedule.tenants.length} at once`));
     return scheduleLine(schedule, name, asked);
   }
   const table = readSendTable(text, name);

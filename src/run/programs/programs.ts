@@ -1,4 +1,4 @@
-import { InputError, InternalError } from "../../base/errors.ts";
+import { InputError, InternalError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { mscclppJsonParts } from "../../export/programs/mscclpp-json.ts";
@@ -135,7 +135,7 @@ export function judged(
     throw new InternalError(`a lowered program is wrong: ${wrong?.message}`);
   if (most < Math.max(minBytes, callOf(program, given).sizeBytes)) {
     const expected = `at most ${formatSize(most)} for messages of this many chunks`;
-    throw new InputError(optionName("sizesBytes"), expected, "more");
+    throw new InputError(optionName("sizesBytes"), expected, inWords("more"));
   }
   return judged(program, given, { ...options, maxBytes: most }, onProgress);
 }

@@ -1,4 +1,4 @@
-import { InfeasibleError, InputError } from "../../base/errors.ts";
+import { InfeasibleError, InputError, inWords } from "../../base/errors.ts";
 import { optionName, type Place } from "../../base/option-names.ts";
 import type { Engine } from "../../engine/types.ts";
 import { type Construction, constructionText, graphOf } from "../../model/direct/construction.ts";
@@ -238,7 +238,7 @@ async function nothingFound(finder: TopologyFinder, { nodes, degree, bidirection
       return new InputError(
         `${optionName("nodes")} and ${optionName("degree")}`,
         near,
-        `${nodes} and ${degree}${bidirectional ? " both ways" : ""}`,
+        inWords(`${nodes} and ${degree}${bidirectional ? " both ways" : ""}`),
       );
     }
   }

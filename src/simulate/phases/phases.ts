@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { add, divide, multiply, type Rational, rational } from "../../model/numbers/rational.ts";
 import { demandExactPs, PS_PER_SECOND } from "../../model/numbers/units.ts";
 import { PHASE_REDUCE_SCATTER, type PhaseSchedule } from "../../model/phases/phase-schedule.ts";
@@ -49,7 +49,7 @@ export function simulatePhases(schedule: PhaseSchedule): PhaseSimulation {
     const scatters = op[i] === PHASE_REDUCE_SCATTER;
     if (scatters ? groupSize % (holders[c] * size) !== 0 : holders[c] % size !== 0) {
       const expected = `a chunk that can be ${scatters ? "scattered" : "gathered"} over ${size} NPUs`;
-      throw new InputError(`phase ${i} (simulate needs a valid schedule)`, expected, `chunk ${c}`);
+      throw new InputError(`phase ${i} (simulate needs a valid schedule)`, expected, inWords(`chunk ${c}`));
     }
     if (!scatters) holders[c] /= size;
     const key = (holders[c] * dimensions.length + d) * 2 + op[i];

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { demandExactPs, formatSize, PS_PER_SECOND } from "../../model/numbers/units.ts";
 import { blockOfInstructions, type Program, placeOfInstruction, rankOfBlocks } from "../../model/program/program.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -128,7 +128,7 @@ function stopped(program: Program, { slots }: Sizes, sizeBytes: number, stuck: r
   return new InputError(
     `${program.name} at ${formatSize(sizeBytes)}`,
     `a program that comes to its end${room}`,
-    `${where} that waits for ever, of ${stuck.length} such`,
+    inWords(`${where} that waits for ever, of ${stuck.length} such`),
   );
 }
 

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { type Rational, rational } from "../../model/numbers/rational.ts";
 import { accepted, replayProblem, rowsOf } from "../../model/replay/columns.ts";
 import { MessageNetwork } from "../../model/replay/message-network.ts";
@@ -67,7 +67,8 @@ function delayRule(topology: Topology, bytes: Rational, options: ReferenceOption
 function checkMessage(topology: Topology, message: Message, index: number): void {
   const { links, bytes, releaseNs = 0, after } = message;
   const place = `messages[${index}]`;
-  if (links.length === 0) throw new InputError(`${place}.links`, "at least one link", "none").as("out-of-range");
+  if (links.length === 0)
+    throw new InputError(`${place}.links`, "at least one link", inWords("none")).as("out-of-range");
   links.forEach((link, hop) => {
     if (!(Number.isInteger(link) && link >= 0 && link < linkCount(topology))) {
       throw new InputError(`${place}.links[${hop}]`, `a link below ${linkCount(topology)}`, link);

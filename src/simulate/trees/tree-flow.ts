@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { multiply, rational, toNumber } from "../../model/numbers/rational.ts";
 import { demandExactPs } from "../../model/numbers/units.ts";
 import { linkOrbits, orbitsOf } from "../../model/symmetry/network-maps.ts";
@@ -238,7 +238,7 @@ function handoverOf(flow: TreeFlow): Handover {
       throw new InputError(
         `copies at root ${flow.topology.nodeNames[places.of.indexOf(place)]}`,
         "as many in both forests",
-        "different numbers",
+        inWords("different numbers"),
       );
     }
   }

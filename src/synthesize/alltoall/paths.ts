@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { draw } from "../../base/random.ts";
 import { type Collective, membersOf } from "../../model/collective/collective.ts";
@@ -161,7 +161,7 @@ export interface Messages {
 export function messagesOf(collective: Collective, npuCount: number): Messages {
   const { chunkCount, pre, post } = collective;
   if (collective.reduces)
-    throw new InputError(optionName("collective"), "an all-to-all(v), which copies,", "one that reduces");
+    throw new InputError(optionName("collective"), "an all-to-all(v), which copies,", inWords("one that reduces"));
   const from = new Int32Array(chunkCount);
   const to = new Int32Array(chunkCount);
   for (let c = 0; c < chunkCount; c++) {

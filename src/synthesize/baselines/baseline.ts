@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { type Collective, type CollectiveKind, withChunks } from "../../model/collective/collective.ts";
 import {
   listSchedule,
@@ -56,7 +56,7 @@ export function fromBaseline(baseline: Baseline): Synthesizer {
   const asked = ({ topology, collective, policy }: SynthesisRequest): BaselineRequest[] => {
     const refusal = refuses(topology, collective);
     if (refusal !== null) {
-      throw new InputError("the topology", refusal, `${topology.name}, ${collective.groupSize} NPUs`);
+      throw new InputError("the topology", refusal, inWords(`${topology.name}, ${collective.groupSize} NPUs`));
     }
     const usual = baseline.usualPolicy?.(topology) ?? policies[0] ?? "";
     const open = policies.length === 0 || leastTransfers(collective) > MOST_MESSAGES ? [usual] : policies;

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { commCollective, directionsOf, refuseListing } from "../../model/comm/collective.ts";
 import { type CommSchedule, commTimes, directNetworkOf } from "../../model/comm/schedule.ts";
@@ -45,7 +45,7 @@ interface Networks {
 function networksOf({ topology, collective }: Pick<SynthesisRequest, "topology" | "collective">): Networks {
   const network = directNetworkOf(topology);
   if (network === null) {
-    throw new InputError("bfb", `${DIRECT},`, `${topology.name}, which has switches`);
+    throw new InputError("bfb", `${DIRECT},`, inWords(`${topology.name}, which has switches`));
   }
   refuseGroups("bfb", { topology, collective });
   const even = commonValue(topology.linkBytesPerSecond) !== null && commonValue(topology.linkLatencyPs) !== null;
@@ -53,11 +53,11 @@ function networksOf({ topology, collective }: Pick<SynthesisRequest, "topology" 
   const pairs = (translations === null ? nodes : 1) * arcCount(network.graph);
   if (!even && pairs > MOST_UNEVEN) {
     const few = `links of one bandwidth and latency, or so few that NPUs times links is at most ${MOST_UNEVEN},`;
-    throw new InputError("bfb", few, `${nodes} NPUs and ${arcCount(network.graph)} links`);
+    throw new InputError("bfb", few, inWords(`${nodes} NPUs and ${arcCount(network.graph)} links`));
   }
   if (translations === null && nodes * nodes > MOST_SHARDS) {
     const fewer = `at most ${Math.floor(Math.sqrt(MOST_SHARDS))} NPUs, or a network that translations leave as it is,`;
-    throw new InputError("bfb", fewer, `${nodes} NPUs`);
+    throw new InputError("bfb", fewer, inWords(`${nodes} NPUs`));
   }
   refuseListing("bfb", topology, collective);
   const { forward, backward } = directionsOf(topology, collective);

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { type Balance, type BalanceProblem, balanceRows } from "../../engine/contract/kernels.ts";
 import type { Collective } from "../../model/collective/collective.ts";
@@ -43,7 +43,11 @@ function networkOf(graph: Digraph): Network {
 }
 
 function refuseLong({ nodeCount }: Network): never {
-  throw new InputError("bfb", `a network of at most ${MOST_STEPS} hops`, `one of ${nodeCount} nodes with more`);
+  throw new InputError(
+    "bfb",
+    `a network of at most ${MOST_STEPS} hops`,
+    inWords(`one of ${nodeCount} nodes with more`),
+  );
 }
 
 /**

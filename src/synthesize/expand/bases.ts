@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { type CommSchedule, commSchedule } from "../../model/comm/schedule.ts";
 import { type Construction, constructionText, graphOf, sizeOf } from "../../model/direct/construction.ts";
 import { arcCount, type Digraph, transpose } from "../../model/direct/digraph.ts";
@@ -402,7 +402,7 @@ const MOST_ROWS = 1e8;
 export function refuseRows(rows: number): void {
   if (rows <= MOST_ROWS) return;
   const fewer = `a smaller construction: at most ${MOST_ROWS.toExponential()} rows of a schedule`;
-  throw new InputError("expand", fewer, `about ${rows.toExponential(1)}`);
+  throw new InputError("expand", fewer, inWords(`about ${rows.toExponential(1)}`));
 }
 
 /** Returns room for this many rows. Throws as refuseRows. */

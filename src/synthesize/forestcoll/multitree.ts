@@ -1,4 +1,4 @@
-import { InputError, InternalError } from "../../base/errors.ts";
+import { InputError, InternalError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { PackedTrees } from "../../engine/contract/kernels.ts";
 import { type Grouped, groupedBy } from "../../model/graph/graph.ts";
@@ -67,7 +67,8 @@ function refuse({ collective, copiesPerRoot, policy, repair }: TreeRequest): voi
     throw new InputError(optionName("k"), "1 (multitree grows one tree from every NPU)", copiesPerRoot);
   }
   if (policy !== null) throw new InputError(optionName("policy"), "none (multitree has no policies)", policy);
-  if (repair !== null) throw new InputError(optionName("repair"), "none (multitree cannot repair trees)", "a schedule");
+  if (repair !== null)
+    throw new InputError(optionName("repair"), "none (multitree cannot repair trees)", inWords("a schedule"));
 }
 
 /** What the time steps alone carry, the figure of the papers: each NPU's share at the bandwidth of the slowest link for all steps. */

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import type { PackedTrees, PackOutcome } from "../../engine/contract/kernels.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
 import { nodeCount, type Topology } from "../../model/topology/topology.ts";
@@ -113,7 +113,7 @@ function refuseVast({ npuCount }: PackingNetwork, copies: Float64Array): void {
   const roots = rootCount(copies);
   if (roots * npuCount <= MOST_EDGES) return;
   const expected = `at most ${MOST_EDGES} edges of trees on a network where no root stands for all`;
-  throw new InputError("the topology", expected, `${roots} roots of ${npuCount} NPUs`);
+  throw new InputError("the topology", expected, inWords(`${roots} roots of ${npuCount} NPUs`));
 }
 
 const measured = (network: PackingNetwork, trees: PackedTrees, setting: Setting): Measured => ({

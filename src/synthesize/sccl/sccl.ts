@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { unreachable } from "../../model/bounds/witness.ts";
 import { COLLECTIVE_KINDS, type Collective, withChunks } from "../../model/collective/collective.ts";
 import { add, compare, type Rational, rational, subtract } from "../../model/numbers/rational.ts";
@@ -76,7 +76,8 @@ interface Task {
 /** Throws InputError where the program would be too large, InfeasibleError where a target cannot be reached. */
 function taskOf({ topology, collective, switchDegree }: SynthesisRequest): Task {
   const refusal = refuses(topology, collective);
-  if (refusal !== null) throw new InputError("the topology", refusal, `${topology.name}, ${topology.npuCount} NPUs`);
+  if (refusal !== null)
+    throw new InputError("the topology", refusal, inWords(`${topology.name}, ${topology.npuCount} NPUs`));
   const routes = routesOf(topology, switchDegree ?? "ports");
   const phases = syncPhases(topology, routes, collective);
   return { routes, times: routeTimes(topology, routes, collective.chunkBytes), phases };

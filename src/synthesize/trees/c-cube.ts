@@ -1,4 +1,4 @@
-import { InputError, InternalError } from "../../base/errors.ts";
+import { InputError, InternalError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { CUBE_MESH_PAIRS } from "../../model/topology/gpu-models.ts";
 import { outLinks, type Topology } from "../../model/topology/topology.ts";
@@ -69,7 +69,8 @@ function refuse({ collective, copiesPerRoot, repair }: TreeRequest): void {
   refuseSeveralGroups(collective, "c-cube lays its trees over one box");
   if (copiesPerRoot !== null)
     throw new InputError(optionName("k"), "nothing (c-cube has two trees, each of one copy)", copiesPerRoot);
-  if (repair !== null) throw new InputError(optionName("repair"), "none (c-cube cannot repair trees)", "a schedule");
+  if (repair !== null)
+    throw new InputError(optionName("repair"), "none (c-cube cannot repair trees)", inWords("a schedule"));
 }
 
 /** Returns the two trees as a forest; of parallel links each takes the first that no other has, or the first where all have. */

@@ -1,4 +1,4 @@
-import { InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
+import { InfeasibleError, InputError, InternalError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { Collective, CollectiveKind } from "../../model/collective/collective.ts";
 import { rational } from "../../model/numbers/rational.ts";
@@ -103,7 +103,8 @@ function refuse({ collective, copiesPerRoot, repair }: TreeRequest): void {
   refuseSeveralGroups(collective, "nvls joins the boxes of one");
   if (copiesPerRoot !== null && copiesPerRoot !== 1)
     throw new InputError(optionName("k"), "1 (nvls has one tree from every root)", copiesPerRoot);
-  if (repair !== null) throw new InputError(optionName("repair"), "none (nvls cannot repair trees)", "a schedule");
+  if (repair !== null)
+    throw new InputError(optionName("repair"), "none (nvls cannot repair trees)", inWords("a schedule"));
 }
 
 /**

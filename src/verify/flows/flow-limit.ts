@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { trafficOf } from "../../model/collective/traffic.ts";
 import { divide, multiply, type Rational, rational } from "../../model/numbers/rational.ts";
@@ -118,10 +118,15 @@ function checkSymmetry(topology: Topology, lengths: Int32Array, symmetry: Networ
   for (const npu of reached) for (const { node } of maps) reached.add(node[npu]);
   const stays = [...reached].every((npu) => npu < topology.npuCount);
   if (!stays || reached.size !== topology.npuCount)
-    throw new InputError("the symmetry of lengths", "maps that take NPU 0 to every NPU", `${reached.size} reached`);
+    throw new InputError(
+      "the symmetry of lengths",
+      "maps that take NPU 0 to every NPU",
+      inWords(`${reached.size} reached`),
+    );
   for (const { link } of maps) {
     const wrong = lengths.findIndex((length, i) => length !== lengths[link[i]]);
-    if (wrong >= 0) throw new InputError("the symmetry of lengths", "the same length on every image", `link ${wrong}`);
+    if (wrong >= 0)
+      throw new InputError("the symmetry of lengths", "the same length on every image", inWords(`link ${wrong}`));
   }
 }
 

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { formatOf, readTopology } from "../../import/networks/network-formats.ts";
 import { looksLikeProgram, readProgram } from "../../import/programs/program.ts";
 import { bytesSource, looksLikeBys, readBys } from "../../import/schedules/bys.ts";
@@ -60,7 +60,7 @@ export async function readGiven(file: GivenFile, options: Options = {}, wish: Ma
     refuseOptions(options, NETWORK_OPTIONS, itself);
     const schedule = readScheduleText(text, name);
     if (!isJoint(schedule)) return { kind: "schedule", schedule, algorithm: algorithmTold(bytesSource(bytes)) };
-    throw new InputError(name, "a schedule of one collective", `one of ${schedule.tenants.length} at once`);
+    throw new InputError(name, "a schedule of one collective", inWords(`one of ${schedule.tenants.length} at once`));
   }
   if (isSendsText(text)) {
     refuseOptions(options, NETWORK_OPTIONS, itself);
@@ -84,12 +84,12 @@ export async function readGiven(file: GivenFile, options: Options = {}, wish: Ma
 export async function programIn(file: GivenFile): Promise<Program> {
   const read = await readGiven(file);
   if (read.kind === "program") return read.program;
-  throw new InputError(file.name, "a program (MSCCL XML or an MSCCL++ plan)", `a ${read.kind}`);
+  throw new InputError(file.name, "a program (MSCCL XML or an MSCCL++ plan)", inWords(`a ${read.kind}`));
 }
 
 /** Returns the schedule of a file. Throws InputError. */
 export async function scheduleIn(file: GivenFile, wish: MakeWish | null = null): Promise<GivenSchedule> {
   const read = await readGiven(file, {}, wish);
   if (read.kind === "schedule") return read;
-  throw new InputError(file.name, "a schedule", `a ${read.kind}`);
+  throw new InputError(file.name, "a schedule", inWords(`a ${read.kind}`));
 }

@@ -1,4 +1,4 @@
-import { InfeasibleError, InputError } from "../../base/errors.ts";
+import { InfeasibleError, InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { visible } from "../../base/visible.ts";
 import type { Engine } from "../../engine/types.ts";
@@ -434,7 +434,7 @@ function treeView({ schedule }: KnownSchedule, forestNumber: number, tree: numbe
   const { topology, collective, forests } = wholeFlow(schedule);
   const forest = forests[forestNumber];
   if (forest === undefined || !(tree >= 0 && tree < treeCount(forest)))
-    throw new InputError("the tree", "one of the schedule's", `forest ${forestNumber}, tree ${tree}`).as(
+    throw new InputError("the tree", "one of the schedule's", inWords(`forest ${forestNumber}, tree ${tree}`)).as(
       "unknown-name",
     );
   const edges = collective.groupSize - 1;

@@ -1,4 +1,4 @@
-import { InputError } from "../../../base/errors.ts";
+import { InputError, inWords } from "../../../base/errors.ts";
 import { optionName } from "../../../base/option-names.ts";
 import { disjointSets } from "../../../model/graph/graph.ts";
 import { type GpuModel, gpuModel } from "../../../model/topology/gpu-models.ts";
@@ -382,7 +382,8 @@ function rowsOf(lines: readonly Line[], devices: readonly string[], fileName: st
       continue;
     }
     const place = `${fileName} line ${row.line}`;
-    if (rows[device] !== undefined) throw new InputError(place, `one row for ${row.words[0]}`, "a second");
+    if (rows[device] !== undefined)
+      throw new InputError(place, `one row for ${row.words[0]}`, inWords("another row for the same GPU"));
     if (row.words.length <= devices.length) {
       throw new InputError(place, `${devices.length} cells`, row.words.length - 1);
     }

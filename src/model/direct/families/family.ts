@@ -1,4 +1,4 @@
-import { InputError } from "../../../base/errors.ts";
+import { InputError, inWords } from "../../../base/errors.ts";
 import { translateAll } from "../../symmetry/translation.ts";
 import type { Digraph } from "../digraph.ts";
 
@@ -73,7 +73,7 @@ export function refuseLarge({ nodes, degree }: GraphSize, place: string): void {
   if (arcs <= MOST_ARCS && nodes <= MOST_ARCS) return;
   const more = Math.max(arcs, nodes);
   const about = more < 1e15 ? `about ${more}` : more < Infinity ? `about ${more.toExponential(1)}` : "more than 1e308";
-  throw new InputError(place, `at most ${MOST_ARCS} arcs`, `${about} arcs`);
+  throw new InputError(place, `at most ${MOST_ARCS} arcs`, inWords(`${about} arcs`));
 }
 
 /** The largest graph that is built. */

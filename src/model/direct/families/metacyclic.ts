@@ -1,4 +1,4 @@
-import { InputError } from "../../../base/errors.ts";
+import { InputError, inWords } from "../../../base/errors.ts";
 import { checkParameters, type Family, never, refuseLarge, regularGraph } from "./family.ts";
 
 /** Cayley digraphs of groups that turn and shift: fewer steps than circulants of as many nodes and arcs have. */
@@ -53,9 +53,11 @@ export const METACYCLIC: Family = {
     });
     const reached = reachedBy(m, n, r, steps);
     if (reached < m * n)
-      throw new InputError(place, `elements that connect all ${m * n} nodes`, `those of a group of ${reached}`).saying(
-        `the elements of ${place} connect ${reached} of its ${m * n} nodes; they must connect all`,
-      );
+      throw new InputError(
+        place,
+        `elements that connect all ${m * n} nodes`,
+        inWords(`those of a group of ${reached}`),
+      ).saying(`the elements of ${place} connect ${reached} of its ${m * n} nodes; they must connect all`);
     return { nodes: m * n, degree: steps.length };
   },
   build: ([m, n, r, ...steps]) => {
