@@ -2,7 +2,7 @@ import { explainSteps } from "../explain/steps.ts";
 import { scheduleBysParts } from "../export/schedules/bys.ts";
 import { scheduleJsonParts } from "../export/schedules/schedule-json.ts";
 import { farthestLatencyPs, greaterBound, limitOf, referencePs } from "../model/bounds/bounds.ts";
-import { greatestOf, limitOfForwarding, wholeChunksLimit } from "../model/bounds/class-limit.ts";
+import { limitOfForwarding, wholeChunksLimit, withForwarding } from "../model/bounds/class-limit.ts";
 import { formatTime } from "../model/numbers/units.ts";
 import { isSlotSchedule, type Schedule } from "../model/slots/slot-schedule.ts";
 import { bysBytesOf, jsonBytesOf } from "../model/steps/estimate.ts";
@@ -42,10 +42,10 @@ export const stepsKind = (schedule: Schedule): Kind => ({
   },
   limit: (_, known = limitOf(schedule.topology, schedule.collective)) => known,
   classLimit: (_, limitFor, stores) =>
-    greatestOf([
-      limitOfForwarding(schedule.topology, schedule.collective, limitFor),
+    withForwarding(
       wholeChunksLimit(schedule.topology, schedule.collective, schedule.routes, stores),
-    ]),
+      limitOfForwarding(schedule.topology, schedule.collective, limitFor),
+    ),
   plannedBound: () => plannedBound(schedule),
   boundsLate: true,
   endPs: () => makespanOf(schedule),

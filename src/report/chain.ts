@@ -137,8 +137,12 @@ function gapsOf(report: Chained): Gap[] {
   const add = (from: Gap["from"], to: Gap["to"], us: number, because: (gap: string) => string): void => {
     if (us > LEAST_GAP * time.us) gaps.push({ from, to, us, because: because(timeText(us)) });
   };
-  if (classLimit !== null)
-    add("limit", "class limit", classLimit.us - limit.us, (gap) => PRICE[classLimit.of](gap, report));
+  if (classLimit !== null) {
+    const { of, us, forwardingUs } = classLimit;
+    const from = Math.max(limit.us, forwardingUs ?? 0);
+    add("limit", "class limit", from - limit.us, (gap) => PRICE["forwarding switches"](gap, report));
+    add("limit", "class limit", us - from, (gap) => PRICE[of](gap, report));
+  }
   const least = classLimit ?? limit;
   const restUs = time.us - least.us;
   add(classLimit === null ? "limit" : "class limit", "schedule", restUs, (gap) => restOf(report, gap, restUs));
@@ -160,11 +164,12 @@ const PRICE: Readonly<Record<ScheduleClass, (gap: string, report: Pick<Report, "
 
 /** Returns what the part of a schedule's time beyond its limits is, and what would make it less. */
 function restOf(
-  { throughput, schedule, collective, details, direct, synthesis }: Chained,
+  { throughput, traffic, schedule, collective, details, direct, synthesis }: Chained,
   gap: string,
   restUs: number,
 ): string {
-  if (throughput !== undefined) return restOfTrees(throughput, schedule.pieces ?? 1, gap, restUs);
+  if (throughput !== undefined)
+    return restOfTrees(throughput, traffic !== undefined, schedule.pieces ?? 1, gap, restUs);
   if (schedule.kind === "phases")
     return `${gap} is the time that the first and last chunks take through the dimensions, and waiting in between: it matters less with more chunks (${optionName("chunks")}) or at a larger size`;
   const isLatency = restUs <= 2 * details.latencyUs;
@@ -184,6 +189,7 @@ function restOf(
 
 function restOfTrees(
   { bound, ofBound, height }: NonNullable<Report["throughput"]>,
+  inNetwork: boolean,
   pieces: number,
   gap: string,
   restUs: number,
@@ -191,7 +197,8 @@ function restOfTrees(
   const slowerUs = Math.min(restUs, bound.us / ofBound - bound.us);
   const filling = `the time that ${count(pieces, "piece")} take through trees of height ${height}, latencies and waiting: it matters less at larger sizes`;
   if (slowerUs <= LEAST_GAP * bound.us) return `${gap} is ${filling}`;
-  const slower = `${timeText(slowerUs)} of ${gap} is bandwidth that these trees leave unused: more copies per root (${optionName("k")}) or other trees may use it`;
+  const others = inNetwork ? "other trees" : `more copies per root (${optionName("k")}) or other trees`;
+  const slower = `${timeText(slowerUs)} of ${gap} is bandwidth that these trees leave unused: ${others} may use it`;
   return restUs - slowerUs <= LEAST_GAP * bound.us ? slower : `${slower}; the rest is ${filling}`;
 }
 

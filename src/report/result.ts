@@ -52,6 +52,8 @@ export interface ClassLimitReport extends BoundReport {
   readonly of: ScheduleClass;
   /** What schedules of the class have in common. */
   readonly holdsFor: string;
+  /** Of whole chunks, on a network whose switches can do more than forward: what schedules whose switches do not take at least. */
+  readonly forwardingUs?: number;
 }
 
 /** What lies between a number of the chain and the next, in words. */
@@ -249,7 +251,12 @@ export const classLimitReport = (
   topology: Topology,
   collective: Pick<Collective, "sizeBytes">,
   limit: ClassLimit,
-): ClassLimitReport => ({ of: limit.of, holdsFor: CLASS_TEXT[limit.of], ...boundReport(topology, collective, limit) });
+): ClassLimitReport => ({
+  of: limit.of,
+  holdsFor: CLASS_TEXT[limit.of],
+  ...boundReport(topology, collective, limit),
+  ...(limit.forwarding === undefined ? {} : { forwardingUs: toNumber(limit.forwarding.ps) / PS_PER_US }),
+});
 
 /** Returns what every report says of its network. */
 export const topologySummary = (topology: Topology): Report["topology"] => ({

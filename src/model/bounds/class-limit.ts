@@ -19,6 +19,8 @@ export const CLASS_TEXT: Readonly<Record<ScheduleClass, string>> = {
 /** A limit, in the network model, for schedules that have something in common. */
 export interface ClassLimit extends Bound {
   readonly of: ScheduleClass;
+  /** What a limit of whole chunks is above, on a network whose switches can do more than forward: that of switches that do not. */
+  readonly forwarding?: Bound;
 }
 
 /**
@@ -106,6 +108,12 @@ export function limitOfForwarding(
     FORWARDING.set(topology, forwarding);
   }
   return { ...limitFor(forwarding, collective), of: "forwarding switches" };
+}
+
+/** Returns the limit of whole chunks with that of forwarding switches, or the latter where it is greater. */
+export function withForwarding(chunks: ClassLimit, forwarding: ClassLimit | null): ClassLimit {
+  if (forwarding === null) return chunks;
+  return compare(forwarding.ps, chunks.ps) >= 0 ? forwarding : { ...chunks, forwarding };
 }
 
 /** Returns the greatest of limits, the first among equals; null where there is none. */

@@ -25,7 +25,7 @@ export function writeAtOnce(world: World, schedule: Schedule | JointSchedule, pa
   const { collectives, title } = RUNTIMES[dialect];
   if (collectives.custom !== undefined) {
     refuseOptions(world.options, ["threadBlocks"], "a schedule of trees beside it", "not-alone");
-    return writeFastest(world, schedule, options, path);
+    return writeFastest(world, { schedule }, options, path);
   }
   refuseOptions(world.options, ["parts", "threadBlocks"], "a schedule of trees beside it", "not-alone");
   const joint = isJoint(schedule) ? schedule : asJoint(schedule);

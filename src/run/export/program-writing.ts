@@ -3,8 +3,9 @@ import { kindOf } from "../../kinds/kinds.ts";
 import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
 import { formatSize, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
-import { count, timeText } from "../../report/amounts.ts";
+import { count, percent, timeText } from "../../report/amounts.ts";
 import { programSizeText, programText } from "../../report/program-text.ts";
+import type { Report } from "../../report/result.ts";
 import { type ProgramOptions, rangeOf } from "../../request/from-texts.ts";
 import { progressOf } from "../../request/progress.ts";
 import { fastestProgram } from "../programs/fastest.ts";
@@ -48,12 +49,37 @@ export function writeProgram(world: World, made: MadeProgram, path: string): Wri
   return writtenProgram(made, rangeOf(world.options).maxBytes, world.file(path).write(made.parts()));
 }
 
-/** Writes the fastest program of a schedule, with what it takes and what the schedule does. */
-export function writeFastest(world: World, schedule: GivenSchedule, options: ProgramOptions, path: string): Written {
+/** Writes the fastest program of a schedule, with what it takes, what the schedule does, and how good that is. */
+export function writeFastest(
+  world: World,
+  { schedule, report = null }: { readonly schedule: GivenSchedule; readonly report?: Report | null },
+  options: ProgramOptions,
+  path: string,
+): Written {
   const { made, us } = fastestProgram(schedule, options, making(world));
   const written = writeProgram(world, made, path);
   const times = us === null ? [] : timeNotes(schedule, made.program, us);
-  return { ...written, notes: [...times, ...(written.notes ?? [])] };
+  const worth = us === null || report === null ? [] : worthNotes(report, us, made.program);
+  return { ...written, notes: [...times, ...worth, ...(written.notes ?? [])] };
+}
+
+/** Below this share of the limit of any algorithm it is said what may be faster. */
+const NEAR = 0.9;
+
+/** Returns which algorithm a program is of, how near to the limit it is, and what may be nearer. */
+export function worthNotes({ algorithm, limit, classLimit }: Report, us: number, { machine }: Program): string[] {
+  const share = limit.us / us;
+  const by = `by ${algorithm}: ${percent(share)} of the limit of any algorithm (${timeText(limit.us)})`;
+  const forwardingUs = classLimit?.of === "forwarding switches" ? classLimit.us : (classLimit?.forwardingUs ?? 0);
+  if (share >= NEAR) return [by];
+  const others = `\`export TOPO --sizes\` looks for the algorithm whose program is fastest, \`compare TOPO --programs\` sets it beside the libraries'`;
+  if (forwardingUs * NEAR <= limit.us) return [by, others];
+  const sums = `here switches only forward, which costs ${timeText(forwardingUs - limit.us)} at least`;
+  return [
+    by,
+    machine === "msccl" ? `${sums}: MSCCL++ plans can let them sum (${optionName("to")} mscclpp-json)` : sums,
+    others,
+  ];
 }
 
 /** A program that takes this many times what its schedule takes is worth another one. */
@@ -70,7 +96,10 @@ function timeNotes(schedule: GivenSchedule, program: Program, us: number): strin
 
 /** Returns what may make a faster program. */
 function adviceFor(schedule: GivenSchedule, { table }: Program): string[] {
-  if (table === undefined) return [`\`export TOPO --sizes\` looks for the algorithm whose program is fastest`];
+  if (table === undefined)
+    return [
+      "the schedule is faster than its program can be here: `export TOPO --sizes` looks for the algorithm whose program is fastest",
+    ];
   // each chunk of an all-to-all-v has one target: no more transfers than chunks relay nothing
   if (isJoint(schedule) || !("route" in schedule) || schedule.chunk.length <= schedule.collective.chunkCount) return [];
   return [

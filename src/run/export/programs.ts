@@ -12,6 +12,7 @@ import type { Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { count, timeText } from "../../report/amounts.ts";
 import { programText } from "../../report/program-text.ts";
+import type { Report } from "../../report/result.ts";
 import { dialectOf, programOptions, rangeOf, synthesisOptions } from "../../request/from-texts.ts";
 import { refuseOptions } from "../../request/option-table.ts";
 import { progressOf } from "../../request/progress.ts";
@@ -21,7 +22,7 @@ import { synthesizeForRuntime } from "../programs/programs-by-size.ts";
 import { writeAtOnce } from "./at-once.ts";
 import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import { LANGUAGE_EXPORTERS } from "./languages.ts";
-import { writeFastest, writeProgram } from "./program-writing.ts";
+import { worthNotes, writeFastest, writeProgram } from "./program-writing.ts";
 import { type ScheduleSubject, synthesized } from "./subject.ts";
 import type { World } from "./world.ts";
 
@@ -63,17 +64,19 @@ async function synthesizeTrees(world: World, topology: Topology): Promise<Schedu
       programOptions(world.options, dialectOf(world.options)),
     ),
   );
-  const { schedule, report } = result;
+  return { kind: "schedule", schedule: result.schedule, report: result.report, made, us };
+}
+
+/** Returns what is said of a program that was looked for with its schedule. */
+function foundNotes(schedule: AnySchedule, report: Report, us: number, program: Program): string[] {
   const copies = report.throughput?.treesPerRoot;
   const trees = copies === null || copies === undefined ? "" : `${count(copies, "copy", "copies")} per root: `;
   const size = formatSize(schedule.collective.sizeBytes);
-  return {
-    kind: "schedule",
-    schedule,
-    report,
-    made,
-    note: `${trees}${timeText(us)} for ${size} in the simulation of programs; the ${isTreeFlow(schedule) ? "trees themselves take" : "schedule itself takes"} ${timeText(report.time.us)}`,
-  };
+  const own = `the ${isTreeFlow(schedule) ? "trees themselves take" : "schedule itself takes"} ${timeText(report.time.us)}`;
+  return [
+    `${trees}${timeText(us)} for ${size} in the simulation of programs; ${own}`,
+    ...worthNotes(report, us, program),
+  ];
 }
 
 const isTable = (schedule: AnySchedule): boolean => !isPhaseSchedule(schedule) && becomesCustom(schedule);
@@ -87,14 +90,16 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
     takes: ["dialect", "placement", "instances", "parts", "threadBlocks", "protocol", "minBytes", "maxBytes"],
     lacks: lacksMessages,
     synthesize: synthesizeTrees,
-    fromSchedule(world, { schedule, note, made }, path) {
+    fromSchedule(world, subject, path) {
+      const { schedule, made, us, report } = subject;
       if (isTable(schedule)) return writeAtOnce(world, schedule as Schedule, path);
       if (!isTreeFlow(schedule))
         refuseOptions(world.options, ["parts", "threadBlocks"], "a schedule of trees beside it", "not-alone");
       if (made === undefined)
-        return writeFastest(world, schedule, programOptions(world.options, dialectOf(world.options)), path);
+        return writeFastest(world, subject, programOptions(world.options, dialectOf(world.options)), path);
       const written = writeProgram(world, made, path);
-      return { ...written, notes: [...(note === undefined ? [] : [note]), ...(written.notes ?? [])] };
+      const notes = us === undefined || report === null ? [] : foundNotes(schedule, report, us, made.program);
+      return { ...written, notes: [...notes, ...(written.notes ?? [])] };
     },
     fromJoint: (world, { schedule }, path) => writeAtOnce(world, schedule, path),
     fromProgram: (world, { program }, path) => rewrite(world, program, path),
@@ -109,10 +114,9 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
       const lack = lacksMessages(schedule);
       return lack !== null && isTreeFlow(schedule) && goesThroughSwitch(schedule) ? null : lack;
     },
-    fromSchedule: (world, { schedule }, path) =>
-      writeFastest(world, schedule, programOptions(world.options, "mscclpp"), path),
-    fromJoint: (world, { schedule }, path) =>
-      writeFastest(world, schedule, programOptions(world.options, "mscclpp"), path),
+    fromSchedule: (world, subject, path) =>
+      writeFastest(world, subject, programOptions(world.options, "mscclpp"), path),
+    fromJoint: (world, subject, path) => writeFastest(world, subject, programOptions(world.options, "mscclpp"), path),
   },
   ...LANGUAGE_EXPORTERS,
 ];

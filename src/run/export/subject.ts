@@ -22,8 +22,8 @@ export interface ScheduleSubject {
   readonly algorithm?: string;
   /** Its program, where that was looked for with it. */
   readonly made?: MadeProgram;
-  /** What the user should know of its making. */
-  readonly note?: string;
+  /** What that takes in the simulation of programs. */
+  readonly us?: number;
 }
 /** A schedule of several collectives at once, read from a file. */
 export interface JointSubject {
