@@ -176,8 +176,13 @@ function rendered(page) {
       },
       table(token) {
         const idOf = ([{ text: first }]) => (page === "docs/reference/options.md" ? ` id="${rowId(first)}"` : "");
+        // a heading that says nothing is none
+        const cell = (tag, { text: said, tokens, align }) => {
+          const name = said === "" ? "td" : tag;
+          return `<${name}${align === null ? "" : ` align="${align}"`}>${this.parser.parseInline(tokens)}</${name}>`;
+        };
         const row = (cells, tag) =>
-          `<tr${tag === "td" ? idOf(cells) : ""}>${cells.map(({ tokens, align }) => `<${tag}${align === null ? "" : ` align="${align}"`}>${this.parser.parseInline(tokens)}</${tag}>`).join("")}</tr>`;
+          `<tr${tag === "td" ? idOf(cells) : ""}>${cells.map((one) => cell(tag, one)).join("")}</tr>`;
         const head = token.header.some(({ text: said }) => said !== "")
           ? `<thead>${row(token.header, "th")}</thead>`
           : "";

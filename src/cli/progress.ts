@@ -25,15 +25,20 @@ export function duration(seconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** Of a share of the work that is smaller nothing can be said of the rest. */
+const LEAST_FOR_ESTIMATE = 10;
+
 /** Returns the line: what, how far, elapsed, rate, time left. `seconds` since this phase began. */
 export function progressLine({ what, done, total, unit = "steps" }: Progress, seconds: number): string {
   const parts = [visible(what)];
-  if (done !== undefined && total !== undefined && total > 1) parts.push(visible(`${done} of ${total} ${unit}`));
+  const isShare = unit === "%";
+  if (done !== undefined && total !== undefined && total > 1)
+    parts.push(isShare ? `${done} %` : visible(`${done} of ${total} ${unit}`));
   parts.push(duration(seconds));
   if (done !== undefined && total !== undefined && done > 0 && done < total && seconds > 0) {
     const rate = done / seconds;
-    parts.push(rate >= 1 ? `${Number(rate.toPrecision(3))}/s` : `${duration(1 / rate)} each`);
-    parts.push(`about ${duration((total - done) / rate)} left`);
+    if (!isShare) parts.push(rate >= 1 ? `${Number(rate.toPrecision(3))}/s` : `${duration(1 / rate)} each`);
+    if (!isShare || done >= LEAST_FOR_ESTIMATE) parts.push(`about ${duration((total - done) / rate)} left`);
   }
   return parts.join("  ");
 }

@@ -23,6 +23,7 @@ const STEPS: Readonly<Record<string, string>> = {
 export function progressOf({ phase, done, total }: { phase: string; done: number; total: number }): Progress {
   if (phase.startsWith("try ")) return { what: `trying ${phase.slice(4)} (${done + 1} of ${total})` };
   if (phase.startsWith("solve ")) return { what: `solving ${phase.slice(6)}` };
+  if (phase.startsWith("lower ")) return { what: `lowering (try ${phase.slice(6)})` };
   const step = STEPS[phase];
   if (step === undefined) return { what: `synthesizing ${phase}`, done, total, unit: "trials" };
   return total > 1 ? { what: step, done: Math.floor((100 * done) / total), total: 100, unit: "%" } : { what: step };

@@ -136,9 +136,10 @@ export function fastestProgram(
   const found: Candidate[] = [];
   let refused: unknown = null;
   let work = 0;
+  let tries = 0;
   const tryOne = (options: ProgramOptions, made: () => Program): Program | null => {
     if (work >= MOST_WORK) return null;
-    onProgress({ phase: "lower", done: Math.round((100 * work) / MOST_WORK), total: 100 });
+    onProgress({ phase: `lower ${++tries}`, done: 0, total: 1 });
     work += transfers;
     try {
       const program = made();
