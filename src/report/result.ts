@@ -358,8 +358,9 @@ export interface FailureRow {
   readonly limit: BoundReport | null;
   /** The limit over that of the whole network: 1 does no harm; null: what is left cannot do it. */
   readonly harm: number | null;
-  /** The time of a schedule made for what is left; absent where none was asked for. */
+  /** The time of a schedule made for what is left, and over that of one for the whole network; absent where none was asked for. */
   readonly us?: number | null;
+  readonly slower?: number | null;
   /** The cut to blame, or why it cannot be done. */
   readonly because: string;
 }

@@ -197,14 +197,15 @@ export async function rankFailures(
       const limit = await limitOn(part);
       const us = await make?.(part);
       const harm = over(limit.us, before.us);
-      rows.push({ without: name, limit, harm, ...(us === undefined ? {} : { us }), because: limit.because });
+      const times = us === undefined ? {} : { us, slower: over(us, usBefore ?? null) };
+      rows.push({ without: name, limit, harm, ...times, because: limit.because });
     } catch (error) {
       if (!(error instanceof InfeasibleError || error instanceof InputError)) throw error;
       rows.push({
         without: name,
         limit: null,
         harm: null,
-        ...(make === undefined ? {} : { us: null }),
+        ...(make === undefined ? {} : { us: null, slower: null }),
         because: error.message,
       });
     }

@@ -55,6 +55,24 @@ async function scheduleToRepair(context: Context, file: string): Promise<AnySche
   );
 }
 
+/** Throws InputError where neither of two networks is what the other one is without a failure. */
+function refuseOther(file: string, before: Topology, after: Topology): void {
+  const waysOf = ({ nodeNames, linkSource, linkTarget }: Topology): string[] => [
+    ...nodeNames,
+    ...Array.from(linkSource, (from, link) => `${nodeNames[from]}>${nodeNames[linkTarget[link] as number]}`),
+  ];
+  const isPart = (one: Topology, whole: Topology): boolean => {
+    const there = new Set(waysOf(whole));
+    return waysOf(one).every((way) => there.has(way));
+  };
+  if (isPart(after, before) || isPart(before, after)) return;
+  throw new InputError(
+    optionName("repair"),
+    `a schedule for ${after.name} before the failure`,
+    inWords(`${file}, which is for ${before.name}`),
+  );
+}
+
 /**
  * Returns the options with the collective, size, chunks, root and algorithm of the schedule of before, where they say none. Throws
  * InputError.
@@ -63,7 +81,9 @@ function asBefore(options: Options, { topology, collective }: AnySchedule, file:
   const { kind, sizeBytes, chunksPerNpu, groupCount, groupSize, groupMembers, rootRank } = collective;
   const told = algorithmTold(openSource(file, optionName("repair")));
   const known = ALGORITHMS.some(({ name }) => name === told) ? { algorithm: told as string } : {};
-  if (textOf(options, "collective") !== undefined) return { ...known, ...options };
+  const asked = optionValue(options, "collective");
+  if (asked !== undefined && asked !== kind)
+    return { ...known, ...(kind !== "custom" && groupCount === 1 && { size: String(sizeBytes) }), ...options };
   if (kind === "custom" || groupCount > 1)
     throw new InputError(optionName("collective"), `the collective of ${file}, which is of several groups or its own,`);
   const members = Array.from(groupMembers, (npu) => topology.nodeNames[npu] as string);
@@ -107,6 +127,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     refuseUntaken({ ...(wanted.algorithm && { algorithm: wanted.algorithm }), sketch: sketchPath });
   const boxes = sketchPath === undefined ? null : await sketchFileNodes(sketchPath);
   const topology = await networkOf(args[0] as string, options, boxes === null ? {} : { usualNodes: boxes });
+  if (old !== undefined) refuseOther(oldFile as string, old.topology, topology);
   const sketch = sketchPath === undefined ? undefined : await readSketchFile(sketchPath, topology);
   const request = collectiveRequest(options, topology);
   const each = optionValue(options, "withoutEach");

@@ -1,5 +1,5 @@
 import { gbpsText, percent, significant, timeText } from "../../report/amounts.ts";
-import type { FailureRanking, FailureStory, Standing } from "../../report/result.ts";
+import type { FailureRanking, FailureRow, FailureStory, Standing } from "../../report/result.ts";
 import type { Style } from "./style.ts";
 import { table } from "./table.ts";
 import { labelled, labelledTable } from "./text.ts";
@@ -58,34 +58,58 @@ export function failureLines(story: FailureStory, style: Style): string[] {
   ];
 }
 
+/** As many failures in a row that do the same are one line. */
+const LEAST_ALIKE = 4;
+
+/** Returns rows, the first of those in a row that do the same in the same way for all of them, with how many more there are. */
+function folded(rows: readonly FailureRow[]): { readonly row: FailureRow; readonly more: number }[] {
+  const wayOf = ({ limit, us, because }: FailureRow): string => {
+    if (limit === null) return because;
+    const { kind, nodeCount, bytesPerSecond } = limit.witness;
+    return JSON.stringify([limit.us, us, kind, nodeCount, bytesPerSecond]);
+  };
+  const runs: { row: FailureRow; way: string; all: FailureRow[] }[] = [];
+  for (const row of rows) {
+    const way = wayOf(row);
+    const last = runs.at(-1);
+    if (last?.way === way) last.all.push(row);
+    else runs.push({ row, way, all: [row] });
+  }
+  return runs.flatMap(({ row, all }) =>
+    all.length >= LEAST_ALIKE ? [{ row, more: all.length - 1 }] : all.map((one) => ({ row: one, more: 0 })),
+  );
+}
+
 /** Returns failures by harm, the worst first, each with the cut to blame. */
 export function rankingLines({ whole, rows }: FailureRanking, style: Style): string[] {
   const hasTimes = whole.us !== undefined;
-  const shown = rows.slice(0, MOST_ROWS);
+  const lines = folded(rows);
+  const shown = lines.slice(0, MOST_ROWS);
+  const harmText = (ratio: number | null): string => (ratio !== null && ratio <= 1 ? "no harm" : changeText(ratio));
   const cells = [
     [
       "nothing",
-      ...(hasTimes ? [orDash(whole.us ?? null, timeText)] : []),
+      ...(hasTimes ? [orDash(whole.us ?? null, timeText), ""] : []),
       timeText(whole.limit.us),
       "",
       whole.limit.because,
     ],
-    ...shown.map(({ without, us, limit, harm, because }) => [
-      without,
-      ...(hasTimes ? [orDash(us ?? null, timeText)] : []),
+    ...shown.map(({ row: { without, us, slower, limit, harm, because }, more }) => [
+      more === 0 ? without : `${without} and ${more} alike`,
+      ...(hasTimes ? [orDash(us ?? null, timeText), us === null ? "" : harmText(slower ?? null)] : []),
       limit === null ? style.bad("none") : timeText(limit.us),
-      limit === null ? "" : harm !== null && harm <= 1 ? "no harm" : changeText(harm),
+      limit === null ? "" : harmText(harm),
       because,
     ]),
   ];
-  const head = ["without", ...(hasTimes ? ["time"] : []), "limit", "harm", "cut to blame"];
-  const lines = table(
+  const head = ["without", ...(hasTimes ? ["time", "harm"] : []), "limit", hasTimes ? "rise" : "harm", "cut to blame"];
+  const written = table(
     head.map(style.dim),
     cells,
     head.map((_, i) => (i === 0 || i === head.length - 1 ? "left" : "right")),
   );
-  const rest = rows.length - shown.length;
-  return ["", ...lines, ...(rest === 0 ? [] : ["", `and ${rest} that do no more harm (--json has all)`])].map((line) =>
-    `  ${line}`.trimEnd(),
+  const rest = rows.length - shown.reduce((sum, { more }) => sum + 1 + more, 0);
+  return ["", ...written, ...(rest === 0 ? [] : ["", `and ${rest} that do no more harm (--json has all)`])].map(
+    (line) => `  ${line}`.trimEnd(),
   );
 }
