@@ -33,6 +33,25 @@ export function leaveOutHandshakes(slices: readonly SlicePhases[]): void {
   }
 }
 
+/**
+ * Leaves receipts of what was put through ports out where the rank hears from the peer anyway after all of it has arrived. O(phases
+ * x pairs of ranks).
+ */
+export function leaveOutReceipts(slices: readonly SlicePhases[]): void {
+  for (const slice of slices) {
+    for (const [rank, own] of slice) {
+      own.readers = own.readers.filter((channel) => {
+        if (channel.via === "memory") return true;
+        const other = slice.get(channel.peer) as RankPhases;
+        const arrivedIn = other.phases.findLastIndex(({ waits }) => waits.some(isFrom(rank)));
+        const isTold = other.phases.some(({ signals }, p) => p > arrivedIn && signals.some(isFrom(rank)));
+        if (isTold) other.readFrom = other.readFrom.filter(({ peer, via }) => peer !== rank || via !== channel.via);
+        return !isTold;
+      });
+    }
+  }
+}
+
 const isToScratch = ({ to }: { readonly to: number }): boolean => bufferOf(to) === SCRATCH;
 const isFrom =
   (peer: number) =>

@@ -53,7 +53,10 @@ const WIDEST = MSCCLPP_RUNTIME.channelsPerOp;
  * Returns the operations of a thread block that does what a rank does in a slice. Its threads meet (nop) exactly where what
  * follows relies on what was done: after waits and before signals, and between sums into one place.
  *
- * It begins with a handshake: who will write into a peer's memory waits until that peer has begun. O(phases).
+ * It begins with a handshake: who will write into a peer's memory waits until that peer has begun. It ends with receipts: what was
+ * put through a port is read by a proxy when it comes to it, so its sender waits until the peer has it before it is written again,
+ * by later copies or by whoever calls next. The executor's own ways do not do: its `flush` goes by a number of channels that plans
+ * say nowhere (handleFlush), and `pwsf` reads from a wrong offset up to 0.9. O(phases).
  */
 export function operationsOf(rank: RankPhases): PlanOp[] {
   const writing: Writing = { ops: [], dirty: false, news: false, touched: new Set() };
@@ -69,15 +72,18 @@ export function operationsOf(rank: RankPhases): PlanOp[] {
     if (blocksMeet === true) addBarrier(writing);
     addSums(writing, sums);
   }
+  const receipts = (via: PeerVia): void => {
+    const by = (channel: Channel): boolean => channel.via === via;
+    addSignals(writing, ["rlxsignal", "signal"], rank.readFrom.filter(by), true);
+    addWaits(writing, ["rlxwait", "wait"], rank.readers.filter(by));
+  };
+  receipts("port");
   if (rank.spread?.blocksMeetLast === true) addBarrier(writing);
   if (rank.last.length > 0) {
-    if (rank.written.some(({ via }) => via === "port"))
-      add(writing, { op: "flush", via: "port", channels: [], parts: [] });
     meet(writing);
     addCopies(writing, rank.last);
   }
-  addSignals(writing, ["rlxsignal", "signal"], rank.readFrom, true);
-  addWaits(writing, ["rlxwait", "wait"], rank.readers);
+  receipts("memory");
   return writing.ops;
 }
 
@@ -260,8 +266,8 @@ export interface RankPhases {
   writers: Channel[];
   written: Channel[];
   /** Peers that it tells at the end that it has read what it reads of them, and those that tell it. */
-  readonly readFrom: Channel[];
-  readonly readers: Channel[];
+  readFrom: Channel[];
+  readers: Channel[];
   /** It is spread over several thread blocks, of which this is one; they meet before every phase but the first. */
   readonly spread?: { readonly blocksMeetLast: boolean };
 }

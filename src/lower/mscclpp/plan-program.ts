@@ -1,5 +1,6 @@
 import { type Program, WAIT_BARRIER, WAIT_EVENT } from "../../model/program/program.ts";
 import { type ProgramBuilder, type ProgramHeader, programBuilder } from "../../model/program/program-builder.ts";
+import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import { bufferOf, indexOf, type Layout, NOWHERE, type Shape } from "./layout.ts";
 import type { Channel, PacketPart, Part, PeerVia, PlanOp } from "./operations.ts";
 
@@ -20,14 +21,26 @@ export function planHeader(
   { inPlace, name, protocol = "Simple" }: PlanName,
   scratchChunks: Int32Array = new Int32Array(rankCount),
 ): Omit<ProgramHeader, "channelCount"> {
+  const loopChunks = Math.max(inputChunks, outputChunks);
   return {
     ...{ name, machine: "mscclpp", collective: collective.kind, rootRank, rankCount, protocol },
-    ...{ inPlace, outOfPlace: !inPlace, minBytes: null, maxBytes: null, finer: 1 },
-    loopChunks: Math.max(inputChunks, outputChunks),
+    ...{ inPlace, outOfPlace: !inPlace, minBytes: null, finer: 1 },
+    maxBytes: mostBytesOf(loopChunks, scratchChunks, protocol),
+    loopChunks,
     inputChunks: chunksOf?.input ?? new Int32Array(rankCount).fill(inputChunks),
     outputChunks: chunksOf?.output ?? new Int32Array(rankCount).fill(outputChunks),
     scratchChunks,
   };
+}
+
+/** In packets, scratch holds for each of two calls a place and its flags. */
+const PACKETS_PER_CHUNK = 4;
+
+/** Returns the greatest size for which 32-bit offsets reach all chunks of all buffers. */
+function mostBytesOf(loopChunks: number, scratchChunks: Int32Array, protocol: Program["protocol"]): number {
+  const { reachBytes, alignmentBytes } = MSCCLPP_RUNTIME;
+  const scratch = scratchChunks.reduce((a, b) => Math.max(a, b), 0) * (protocol === "LL" ? PACKETS_PER_CHUNK : 1);
+  return Math.floor(reachBytes / (Math.max(loopChunks, scratch) * alignmentBytes)) * alignmentBytes * loopChunks;
 }
 
 /** Channels of a plan: every slice has its own between each two of its ranks, so thread blocks share none. */
@@ -108,7 +121,8 @@ function addOperation(builder: ProgramBuilder, channels: Channels, placed: Place
   else if (op === "barrier") builder.add({ op, step, waits: [{ kind: WAIT_BARRIER, on: barrier }] });
   else if (parts.length + packets.length === 0) builder.add({ op, step, via });
   for (const part of parts) {
-    const posts = op === "pws" && part.peer !== null ? [posted({ peer: part.peer, via: "port" })] : [];
+    const posts =
+      (op === "pws" || op === "pwsf") && part.peer !== null ? [posted({ peer: part.peer, via: "port" })] : [];
     builder.add({ op, step, via, posts, ...operandsOf(rank, part) });
   }
   for (const part of packets) {

@@ -158,8 +158,7 @@ export function planOf(moves: Moves, options: PlanOptions): Program {
     if (excess !== null && options.instances === undefined && instances > 1) continue;
     if (excess !== null) throw excessError(excess);
     const { moves: small, layout } = cut(whole.problem, whole.sliceOfMove).problem;
-    const named = planHeader(small, layout, { inPlace, name, protocol }, scratchChunks);
-    const header = packets ? { ...named, maxBytes: mostBytesOf(named) } : named;
+    const header = planHeader(small, layout, { inPlace, name, protocol }, scratchChunks);
     return planProgram(ops, small.blocks === undefined ? header : { ...header, table: tableOf(small, small.blocks) });
   }
 }
@@ -188,18 +187,6 @@ const WAYS = [
 
 /** Packets are never read elsewhere, and blocks that share peers need no barriers for them. */
 const PACKET_WAYS = [WAYS[0], WAYS[2]] as const;
-
-/** Scratch holds, for each of two calls, a place and its flags. */
-const SCRATCH_PER_CHUNK = 4;
-
-/** Returns the greatest size for which 32-bit offsets reach all packets; null: any. */
-function mostBytesOf({ scratchChunks, loopChunks }: Pick<Program, "scratchChunks" | "loopChunks">): number | null {
-  const { reachBytes, alignmentBytes } = MSCCLPP_RUNTIME;
-  const most = scratchChunks.reduce((a, b) => Math.max(a, b), 0);
-  if (SCRATCH_PER_CHUNK * most <= loopChunks) return null;
-  const step = loopChunks * alignmentBytes;
-  return Math.floor((reachBytes / (SCRATCH_PER_CHUNK * most)) * (loopChunks / step)) * step;
-}
 
 const ratio = ({ need, limit }: Excess): number => need / limit;
 

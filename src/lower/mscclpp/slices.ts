@@ -1,7 +1,7 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import { SCRATCH } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
-import { leaveOutHandshakes } from "./handshakes.ts";
+import { leaveOutHandshakes, leaveOutReceipts } from "./handshakes.ts";
 import { bufferOf, movesOfSlices, NOWHERE, type PlanState, type Problem, place, planState } from "./layout.ts";
 import {
   addCopy,
@@ -46,7 +46,10 @@ export function sliceOpsOf(
   eachOwnCopy(problem, sliceOfMove, slices, (slice, rank, from, to) => {
     addCopy(rankIn(ranks[slice], rank).first, from, to);
   });
-  if (!problem.spread) leaveOutHandshakes(ranks);
+  if (!problem.spread) {
+    leaveOutHandshakes(ranks);
+    leaveOutReceipts(ranks);
+  }
   return { ops: ranks.map(opsOf), scratchChunks: state.scratchChunks };
 }
 
@@ -232,6 +235,10 @@ function send(slice: Slice, move: number): void {
     addPut(phaseOf(slice, from).puts, to, via, source, landing);
     addOnce(rankIn(ranks, from).written, to, via);
     addOnce(rankIn(ranks, to).writers, from, via);
+    if (via === "memory") continue;
+    // a proxy reads what is put when it comes to it
+    addOnce(rankIn(ranks, to).readFrom, from, via);
+    addOnce(rankIn(ranks, from).readers, to, via);
   }
   if (deliveries.length === 0) return;
   slice.underWay.set(move, deliveries);

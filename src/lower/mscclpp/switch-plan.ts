@@ -338,8 +338,10 @@ function acrossBoxes(
       for (const peer of peers) store(ground, complete(peer), end(peer), 1);
     }
   }
-  add({ op: "flush", via: "port" });
-  nop();
+  // what was put may be written again once all of the rail have it
+  for (const piece of pieces(others, MSCCLPP_RUNTIME.channelsPerOp))
+    add({ op: "signal", via: "port", posts: piece.map((peer) => events(peer, rank, block, "port")) });
+  waitForRail();
   return used;
 }
 

@@ -151,7 +151,7 @@ export function fastestProgram(
       const { sizeBytes, rankToNpu, times } = comparedCall(program, schedule);
       const most = program.maxBytes ?? LONG;
       if (times * sizeBytes > most) {
-        const expected = `at most ${formatSize(most)}, as far as 32-bit offsets reach packets`;
+        const expected = `at most ${formatSize(most)}, as far as 32-bit offsets reach`;
         throw new InputError(optionName("sizeBytes"), expected, formatSize(times * sizeBytes)).as("out-of-range");
       }
       const { ps, messages, instructions } = simulateProgram(program, schedule.topology, { sizeBytes, rankToNpu });

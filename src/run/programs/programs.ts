@@ -108,7 +108,7 @@ export function judged(
   if (minBytes > maxBytes && program.maxBytes === maxBytes)
     throw new InputError(
       optionName("minBytes"),
-      `at most ${maxBytes}, as far as 32-bit offsets reach packets; ${optionName("protocol")} Simple takes more`,
+      `at most ${maxBytes}, as far as 32-bit offsets reach${program.protocol === "LL" ? `; ${optionName("protocol")} Simple takes more` : ""}`,
       minBytes,
     ).as("out-of-range");
   const range = { ...(minBytes === 0 ? {} : { minBytes }), ...(maxBytes === ALL ? {} : { maxBytes }) };

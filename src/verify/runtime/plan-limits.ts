@@ -29,6 +29,7 @@ export function planLimitViolations(program: Program): readonly ProgramViolation
   checkSizes(program, report);
   checkBlocks(program, report);
   checkPackets(program, report);
+  checkReceipts(program, report);
   return report.violations;
 }
 
@@ -63,7 +64,13 @@ function checkSizes({ minBytes, maxBytes, loopChunks, finer }: Program, report: 
   const step = chunks * alignmentBytes;
   const least = Math.max(minBytes ?? 0, step);
   const most = Math.min(maxBytes ?? reachBytes, reachBytes);
-  if (Math.floor(most / step) * step >= least) return;
+  if (Math.floor(most / step) * step >= least) {
+    if (maxBytes === null || maxBytes <= reachBytes) return;
+    const message =
+      "it is offered for calls of more than 4 GiB, where 32-bit offsets begin again at 0: max_message_size";
+    report.warning("sizes", message);
+    return;
+  }
   const range = `${minBytes ?? 0} to ${maxBytes ?? "any"} bytes`;
   const message = `no size of ${range} within 4 GiB is a multiple of ${step}, ${alignmentBytes} for each of ${chunks} chunks`;
   report.error("sizes", message);
@@ -156,6 +163,35 @@ function firstOver(uses: readonly ScratchUse[], others: readonly ScratchUse[]): 
       return low > 0 && ends[low - 1] > from;
     }) ?? null
   );
+}
+
+/**
+ * Reports puts through ports after which a block neither hears from the peer nor waits until its data has left: the proxy may read
+ * what they send when the call is over, and its buffers belong to others. The executor's `flush` waits for nothing (handleFlush).
+ * Blocks that meet others of their rank are not looked at: these may hear for them. O(instructions).
+ */
+function checkReceipts(program: Program, report: LimitReport): void {
+  const { instructionOffset, operandOffset, operandRank, sourceCount, op, via } = program;
+  const { waitOffset, waitKind, waitOn, eventPeer } = program;
+  const rankOf = rankOfBlocks(program);
+  for (let block = 0; block < rankOf.length; block++) {
+    /** Ranks from which the block hears later, or that have what was put before. */
+    const over = new Set<number>();
+    for (let i = instructionOffset[block + 1] - 1; i >= instructionOffset[block]; i--) {
+      for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++)
+        if (waitKind[w] === WAIT_EVENT) over.add(eventPeer[waitOn[w]]);
+      const name = OPS[op[i]];
+      if (name === "barrier" || name === "sem_acquire") break;
+      if (VIA[via[i]] !== "port" || (name !== "put" && name !== "pws" && name !== "pwsf")) continue;
+      const to = operandRank[operandOffset[i] + sourceCount[i]];
+      if (name === "pwsf") over.add(to);
+      if (over.has(to)) continue;
+      over.add(to);
+      const { place, where } = atInstruction(program, i, block, rankOf[block]);
+      const message = `${place}: nothing waits until gpu ${to} has what is put: it may be overwritten once the call is over`;
+      report.warning("receipt", message, where);
+    }
+  }
 }
 
 /** Reports thread blocks, operations, channels, buffers, barriers and semaphores that are too many. O(operands). */
@@ -306,7 +342,7 @@ function checkOperation(
     report.error("semaphores of an operation", message, where);
   }
   if (name === "pwsf") {
-    const message = `${place}: pwsf reads from a wrong offset, as the executor passes an address in its place; pws does not`;
+    const message = `${place}: pwsf reads from a wrong offset in MSCCL++ up to 0.9, whose executor passes an address in its place; pws does not`;
     report.warning("pwsf", message, where);
   }
   if (name === "get") checkGet(program, from, to, place, where, report);
