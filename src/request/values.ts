@@ -1,4 +1,4 @@
-import { InputError } from "../base/errors.ts";
+import { InputError, shown } from "../base/errors.ts";
 import { optionName, type Place } from "../base/option-names.ts";
 import { COLLECTIVE_KINDS, type NamedCollective } from "../model/collective/collective.ts";
 import type { SwitchDegree } from "../model/routes/routing.ts";
@@ -39,6 +39,15 @@ export function oneOf<Word extends string>(text: string, words: readonly Word[],
   return found;
 }
 
+/** What else collectives are called. */
+const SHORT_NAMES: Readonly<Record<string, NamedCollective>> = {
+  a2a: "alltoall",
+  ag: "allgather",
+  ar: "allreduce",
+  bcast: "broadcast",
+  rs: "reducescatter",
+};
+
 /** Returns the name of a collective in any spelling ("all-reduce", "AllReduce"); `others`: what else could be named. */
 export function namedCollective(
   text: string,
@@ -46,8 +55,14 @@ export function namedCollective(
   others: readonly string[] = [],
 ): NamedCollective {
   const found = spelt(text, COLLECTIVE_KINDS);
-  if (found === undefined) throw unknownName(place, text, [...COLLECTIVE_KINDS, ...others], { list: "collectives" });
-  return found;
+  if (found !== undefined) return found;
+  const called = text.toLowerCase().replace(/[\s_-]/g, "");
+  const short = SHORT_NAMES[called];
+  const names = [...COLLECTIVE_KINDS, ...others];
+  const refusal = unknownName(place, text, names, { list: "collectives", ...(short && { meant: short }) });
+  throw called === "alltoallv"
+    ? refusal.saying(`${place} is ${shown(text)}; an all-to-all-v is custom:FILE, with a matrix of bytes in the file`)
+    : refusal;
 }
 
 /** Returns the degree of unwinding of switches, or "ports". */
