@@ -423,7 +423,7 @@ export const TABLE = {
     part: "command",
     value: "<n>",
     help: "worker threads for large work, default: every core; results do not depend on it",
-    parse: whole(0),
+    parse: whole(1),
   },
   man: { part: "command", help: "the manual page: `banyan help --man | man -l -`" },
   debug: { part: "command", help: "show where an error came from" },

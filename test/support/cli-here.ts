@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { visible } from "../../src/base/visible.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { failureJson, failureLines, failureOf } from "../../src/cli/failure.ts";
-import { readCommandLine } from "../../src/cli/program.ts";
+import { readCommandLine } from "../../src/cli/command-line.ts";
 import { type CommandName, type Failure, verbIn } from "../../src/cli/protocol.ts";
 import { styleOf } from "../../src/cli/reports/style.ts";
 import type { Ran } from "./cli.ts";

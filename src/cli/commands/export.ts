@@ -1,5 +1,6 @@
+import { InputError } from "../../base/errors.ts";
 import { roundedSize } from "../../report/amounts.ts";
-import { textOf } from "../../request/option-table.ts";
+import { placeOf, textOf } from "../../request/option-table.ts";
 import { exportTo } from "../../run/export/exporter.ts";
 import { exporterNamed } from "../../run/export/exporters.ts";
 import { sizesAsked, writeSizes } from "../../run/export/sizes.ts";
@@ -14,7 +15,11 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const { options, json, quiet } = context;
   const file = args[0] as string;
   const exporter = exporterNamed(textOf(options, "to") as string);
-  const path = textOf(options, "output") as string;
+  const path = textOf(options, "output");
+  if (path === undefined)
+    throw new InputError(placeOf("output"), "the file to write").saying(
+      `${placeOf("output")} is missing, the file to write; see \`banyan export --help\``,
+    );
   const bySize = sizesAsked(exporter, options);
   const world = worldOf(context);
   // so that long work does not end in a surprise
