@@ -175,8 +175,7 @@ function tooManyArguments(line: Line, command: CommandName): Failure {
   const meant = argumentsMeant(line, command);
   const takes = `${command} takes ${most === 0 ? "no arguments" : most === 1 ? "1 argument" : `${most} arguments`}`;
   const begin = most === 0 ? takes : `${shown(extra)} is one argument too many`;
-  const message =
-    meant !== null ? `${begin}; did you mean ${meant}?` : most === 0 ? takes : `${begin}; ${takes}`;
+  const message = meant !== null ? `${begin}; did you mean ${meant}?` : most === 0 ? takes : `${begin}; ${takes}`;
   return refusedCommandLine(meant === null ? `${message}${seeHelp(command)}` : message, command, {
     code: "unexpected",
     option: null,
@@ -206,7 +205,8 @@ function refusedLine({ code, message }: CommanderError, line: Line): Failure {
   if (option === undefined) {
     const meaning = command === null ? undefined : USAGES[command].args.find(([form]) => form.includes(word))?.[1];
     const missing = { code: "missing", option: null, expected: meaning ?? `<${word}>`, received: null };
-    return refusedCommandLine(`${word} is missing${seeHelp(command)}`, word, missing);
+    const piped = /TOPO|FILE/.test(word) ? ' ("-" reads standard input)' : "";
+    return refusedCommandLine(`${word} is missing${piped}${seeHelp(command)}`, word, missing);
   }
   const missing = { code: "missing", option: propertyOf(option.id), expected: option.help, received: null };
   const { long, value } = option;
@@ -220,12 +220,16 @@ function refusedLine({ code, message }: CommanderError, line: Line): Failure {
 
 function refusedTwice({ usage: { id, long }, values }: GivenTwice): Failure {
   const [one, two] = values.map((value) => shown(value).replace(/^"(.*)"$/, "$1"));
-  return refusedCommandLine(`${long} is given twice, ${one === two ? `both times ${one}` : `as ${one} and as ${two}`}`, long, {
-    code: "unexpected",
-    option: propertyOf(id),
-    expected: "one value",
-    received: shown(values[1]),
-  });
+  return refusedCommandLine(
+    `${long} is given twice, ${one === two ? `both times ${one}` : `as ${one} and as ${two}`}`,
+    long,
+    {
+      code: "unexpected",
+      option: propertyOf(id),
+      expected: "one value",
+      received: shown(values[1]),
+    },
+  );
 }
 
 /** Words that ask for the version, as other tools have them. */

@@ -73,14 +73,20 @@ export function switchDegree(text: string, place: Place): SwitchDegree {
   return degree;
 }
 
-/** Returns pairs of name and factor for `a-b=0.5,c=0.25`; the factor's range is `degrade`'s to check. */
+/** Returns the number that a text writes as a decimal, a fraction or a percentage: "0.5", "11/12", "50%"; NaN for others. */
+function factorOf(text: string): number {
+  const [, whole, part] = /^(\d{1,9})\/(\d{1,9})$/.exec(text) ?? [];
+  if (whole !== undefined && part !== undefined) return Number(whole) / Number(part);
+  const [, number, percent] = /^([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)$/.exec(text) ?? [];
+  return number === undefined ? Number.NaN : percent === "" ? Number(number) : Number(number) / 100;
+}
+
+/** Returns pairs of name and factor for `a-b=0.5,c=11/12,d=25%`; the factor's range is `degrade`'s to check. */
 export function degradations(text: string, place: Place): (readonly [name: string, factor: number])[] {
   return listOf(text, place, "NAME=FACTOR").map((part) => {
     const cut = part.lastIndexOf("=");
-    const factor = part.slice(cut + 1).trim();
-    if (cut < 1 || !/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(factor)) {
-      throw new InputError(place, "NAME=FACTOR such as a-b=0.5", part);
-    }
-    return [part.slice(0, cut).trim(), Number(factor)] as const;
+    const factor = factorOf(part.slice(cut + 1).trim());
+    if (cut < 1 || Number.isNaN(factor)) throw new InputError(place, "NAME=FACTOR such as a-b=0.5", part);
+    return [part.slice(0, cut).trim(), factor] as const;
   });
 }

@@ -34,7 +34,7 @@ describe("a command line that is wrong gets exit code 2 and one line", () => {
       "synth mesh:3x3 --collective allgather --sise 3",
       "unknown option '--sise' (did you mean --size?); see `banyan synth --help`",
     ],
-    ["missing argument", "topology", "TOPO is missing; see `banyan topology --help`"],
+    ["missing argument", "topology", 'TOPO is missing ("-" reads standard input); see `banyan topology --help`'],
     ["missing option", "synth mesh:3x3", missing("collective", "--collectives")],
     [
       "missing value",

@@ -270,6 +270,10 @@ const draft = (): Draft => ({
 });
 
 /** Returns whether a text has the header of a table of nccl-tests. */
+/** Returns whether a text is output of nccl-tests or rccl-tests, whole or cut short. */
+export const isNcclTestsText = (text: string): boolean =>
+  looksLikeNcclTests(text) || looksLikeNcclTestsStart(text.slice(0, LOOKED_AT));
+
 const looksLikeNcclTests = (text: string): boolean =>
   /^.{0,80}#\s+size\s+count\s.*\b(?:cpu)?time\s+algbw\s+busbw\b/m.test(text);
 

@@ -95,13 +95,15 @@ export function count(digits: string, what: string, text: string): number {
   const value = /^\d{1,15}(?:e\d{1,2})?$/i.test(digits) ? Number(digits) : Number.NaN;
   if (!Number.isInteger(value) || value < 1) {
     const refusal = new InputError(`${what} in ${text}`, "a whole number, 1 or more", digits).as("out-of-range");
-    throw digits === "" ? refusal.saying(`${what} in ${text} is missing; it must be a whole number, 1 or more`) : refusal;
+    throw digits === ""
+      ? refusal.saying(`${what} in ${text} is missing; it must be a whole number, 1 or more`)
+      : refusal;
   }
   return value;
 }
 
 /** Presets that have more than one size. */
-const OF_SEVERAL_SIZES: ReadonlySet<string> = new Set(["mesh", "grid", "torus", "dragonfly"]);
+const OF_SEVERAL_SIZES: ReadonlySet<string> = new Set(["mesh", "grid", "torus", "dragonfly", "fat-tree"]);
 
 /** Returns the sizes of `4x4x8`. Throws InputError. */
 export function sizes(factor: Factor, text: string): number[] {

@@ -343,7 +343,9 @@ function unknown(name: string, text: string): InputError {
   return new InputError(place, `a preset of \`banyan list presets\`${didYouMean(name, NAMES)}`, text)
     .as("unknown-name")
     .saying(
-      name === "" ? `a factor of ${shown(text)} is empty; ${all}` : `${shown(name)} is not a preset of a network${near}`,
+      name === ""
+        ? `a factor of ${shown(text)} is empty; ${all}`
+        : `${shown(name)} is not a preset of a network${near}`,
     );
 }
 
