@@ -43,7 +43,7 @@ async function given(text: string, open: TopologyOptions): Promise<Topology> {
       if (!(error instanceof InputError) || error.place !== nameOf(text)) throw error;
       const { notWanted } = await import("./files/what-it-is.ts");
       const why = await notWanted(content, nameOf(text), "a network");
-      throw why === null ? error : error.saying(why);
+      throw why === null ? error : error.saying(why.why);
     }
   }
   refuseOptions(open, text);

@@ -1,3 +1,4 @@
+import { inWords } from "../../base/errors.ts";
 import { isNcclTestsText } from "../../import/logs/nccl-tests.ts";
 import { looksLikeProgram } from "../../import/programs/program.ts";
 import { isScheduleText } from "../../import/schedules/schedule-text.ts";
@@ -40,13 +41,27 @@ async function networkFormat(text: string, file: string): Promise<string> {
   }
 }
 
+/** Why a file is not what was wanted, as a sentence, and what it is instead. */
+interface NotWanted {
+  readonly why: string;
+  readonly found: unknown;
+}
+
 /** Returns why a file is not what was wanted ("a schedule or program"), and what takes it; null where nobody knows what it is. */
-export async function notWanted(text: string, file: string, wanted: string): Promise<string | null> {
-  if (text.trim() === "") return `${file} is empty; it must be ${wanted}`;
+export async function notWanted(text: string, file: string, wanted: string): Promise<NotWanted | null> {
+  if (text.trim() === "") return { why: `${file} is empty; it must be ${wanted}`, found: inWords("nothing") };
   const told = await whatItIs(text, file);
-  if (told !== null) return `${file} is ${told.what}, not ${wanted}; did you mean \`${told.command}\`?`;
+  if (told !== null)
+    return {
+      why: `${file} is ${told.what}, not ${wanted}; did you mean \`${told.command}\`?`,
+      found: inWords(told.what),
+    };
   const columns = headlessColumns(text);
-  return columns === null ? null : `${file} has no header; put ${columns} above its first line`;
+  if (columns === null) return null;
+  return {
+    why: `${file} has no header; put ${columns} above its first line`,
+    found: inWords("a table without a header"),
+  };
 }
 
 /** Returns the header that a table of sends lacks, by the cells of its first line; null for what is no such table. */

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { looksLikeProgram, readProgram } from "../../import/programs/program.ts";
 import { looksLikeBys } from "../../import/schedules/bys.ts";
 import { isScheduleText } from "../../import/schedules/schedule-text.ts";
@@ -68,9 +68,10 @@ export async function programFileOf(context: Context, file: string): Promise<Pro
     const isJson = /^\ufeff?\s*[{[]/.test(text);
     const why = isJson && isScheduleText(text) ? null : await notWanted(text, nameOf(file), `a ${wanted}`);
     if (isJson && why === null) return null;
-    const received = text.trim() === "" ? [] : [text.trimStart().slice(0, 40)];
-    const refusal = new InputError(nameOf(file), READABLE, ...received);
-    throw why === null ? refusal : refusal.saying(why);
+    if (why === null) throw new InputError(nameOf(file), READABLE, text.trimStart().slice(0, 40));
+    const refusal =
+      text.trim() === "" ? new InputError(nameOf(file), READABLE) : new InputError(nameOf(file), READABLE, why.found);
+    throw refusal.saying(why.why);
   }
   return { file, text, program: readProgram(text, nameOf(file)) };
 }
@@ -83,13 +84,13 @@ export async function programFile(context: Context, file: string): Promise<Progr
   const told = text === null || looksLikeProgram(text) ? null : await whatItIs(text, nameOf(file));
   if (text === null || told?.kind === "schedule") {
     const out = `${nameOf(file).replace(/^.*[/\\]|\.\w+$/g, "")}.xml`;
-    throw new InputError("the program", "MSCCL XML or an MSCCL++ plan, not a schedule,", file).saying(
+    throw new InputError(nameOf(file), "a program: MSCCL XML or an MSCCL++ plan", inWords("a schedule")).saying(
       `${nameOf(file)} is a schedule, not a program; make one of it: \`banyan export ${nameOf(file)} --to msccl-xml -o ${out}\``,
     );
   }
   const why = looksLikeProgram(text) ? null : await notWanted(text, nameOf(file), "a program");
   if (why !== null)
-    throw new InputError(nameOf(file), "a program: MSCCL XML or an MSCCL++ plan", told?.what ?? "").saying(why);
+    throw new InputError(nameOf(file), "a program: MSCCL XML or an MSCCL++ plan", why.found).saying(why.why);
   return { file, text, program: readProgram(text, nameOf(file)) };
 }
 

@@ -119,10 +119,12 @@ export function sizes(factor: Factor, text: string): number[] {
     throw new InputError(what, "sizes joined by x", args).saying(
       `${name}:${args} joins its sizes by commas; did you mean "${name}:${args.replace(/\s*,\s*/g, "x")}"?`,
     );
-  if (/^x|xx|x$/.test(args))
-    throw new InputError(what, "a whole number, 1 or more", args).saying(
-      `${text} lacks a size ${args.endsWith("x") ? "behind its last" : args.startsWith("x") ? "before its first" : "between two"} x`,
-    );
+  if (/^x|xx|x$/.test(args)) {
+    const where = args.endsWith("x") ? "behind its last" : args.startsWith("x") ? "before its first" : "between two";
+    throw new InputError(`${what} in ${text}`, "a whole number, 1 or more", "")
+      .as("out-of-range")
+      .saying(`${text} lacks a size ${where} x`);
+  }
   return args.split("x").map((size) => count(size.trim(), what, text));
 }
 

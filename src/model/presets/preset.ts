@@ -304,8 +304,10 @@ export function looksLikePreset(text: string): boolean {
 function inSmallLetters(expression: string): string {
   const [head = "", ...figures] = expression.split("@");
   const factors = head.split("*").map((factor) => {
-    const name = factor.split(/[:,]/, 1)[0]?.trim() ?? "";
-    return NAMES.has(name.toLowerCase()) ? factor.toLowerCase() : factor;
+    const name = factor.split(/[:,]/, 1)[0] as string;
+    const rest = factor.slice(name.length);
+    if (!NAMES.has(name.trim().toLowerCase())) return factor;
+    return name.toLowerCase() + (/^[:,\dXIB\s]*$/i.test(rest) ? rest.toLowerCase() : rest);
   });
   return [factors.join("*"), ...figures].join("@");
 }

@@ -21,21 +21,28 @@ function nodesOf({ name, npuCount, nodeNames }: Topology): string {
   return switches.length === 0 ? are : `${are}, switches ${some(switches)}`;
 }
 
-/** Returns why a text such as "0-8" names no link, in words; null where its ends are no nodes, or too many. O(text + links). */
-function whyNoLink(topology: Topology, byName: ReadonlyMap<string, number>, text: string): string | null {
+/**
+ * Returns why a text such as "0-8" names no link, in words, with the links that its first end has; null where that is no node.
+ * O(text + links).
+ */
+function whyNoLink(
+  topology: Topology,
+  byName: ReadonlyMap<string, number>,
+  text: string,
+): { readonly why: string; readonly links: string } | null {
   const [, a = "", sign = "", b = ""] = /^([^->]+)([->])(.+?)(?:#\d+)?$/s.exec(text) ?? [];
   const node = byName.get(a);
   if (node === undefined) return null;
-  const { nodeNames, linkSource, linkTarget } = topology;
+  const { name, nodeNames, linkSource, linkTarget } = topology;
   const ends = new Set<string>();
   for (let link = 0; link < linkCount(topology); link++) {
     if (linkSource[link] === node) ends.add(nodeNames[linkTarget[link] as number] as string);
     else if (sign === "-" && linkTarget[link] === node) ends.add(nodeNames[linkSource[link] as number] as string);
   }
-  const links = ends.size === 0 ? `${a} has none` : `links of ${a} are ${some([...ends].map((end) => a + sign + end))}`;
-  return byName.has(b)
-    ? `there is no link ${sign === "-" ? `between ${a} and ${b}` : `from ${a} to ${b}`}; ${links}`
-    : `${topology.name} has no ${b}; ${links}`;
+  const links = ends.size === 0 ? "none" : some([...ends].map((end) => a + sign + end));
+  const between = sign === "-" ? `between ${a} and ${b}` : `from ${a} to ${b}`;
+  const what = byName.has(b) ? `there is no link ${between}` : `${name} has no ${b}`;
+  return { why: `${what}; links of ${a} are ${links}`, links };
 }
 
 /** What a name stands for: one node, or links (`a-b` is two). */
@@ -89,10 +96,10 @@ function resolver(topology: Topology, place: Place): (name: string) => Target {
     if (found.length === 1) return { node: -1, links: found[0] };
     if (found.length > 1) throw new InputError(place, "a name that fits one link only", text);
     const named = /[->]/.test(text) && linkCount(topology) <= SUGGEST_LINKS ? linkNames(topology) : [];
-    const why = whyNoLink(topology, byName, text);
-    if (why !== null)
-      throw new InputError(place, `an NPU, switch or link of ${topology.name}`, text).saying(
-        `${place} is ${shown(text)}, but ${why}`,
+    const told = whyNoLink(topology, byName, text);
+    if (told !== null)
+      throw new InputError(place, `an NPU, switch or link of ${topology.name}, such as ${told.links}`, text).saying(
+        `${place} is ${shown(text)}, but ${told.why}`,
       );
     const bothWays = named.map((name) => name.replace(">", "-"));
     const near = didYouMean(
