@@ -66,9 +66,9 @@ export function refuseUntakenByAll(
     )
       continue;
     const names = algorithms.map(({ name }) => name).join(", ");
-    throw new InputError(optionName(option), `an algorithm that heeds it among those tried (${names})`, value).as(
-      "not-applicable",
-    );
+    throw new InputError(optionName(option), `an algorithm that heeds it among those tried (${names})`, value)
+      .as("not-applicable")
+      .saying(`${optionName(option)} has no effect with any of ${names}`);
   }
 }
 

@@ -22,11 +22,14 @@ describe("an option that the algorithm has no use for", () => {
     );
     await here.refuses(
       `${make} --no-nvls`,
-      /--no-nvls needs .* heeds it \(auto, forestcoll, blink, multitree, c-cube, tto, nvls\)/,
+      /--no-nvls has no effect with [a-z]+; it works with auto, forestcoll, blink, multitree, c-cube, tto, nvls$/m,
     );
   });
   it("is refused for phases and for trees", async () => {
-    await here.refuses("synth torus:4x4 --collective allreduce --algorithm themis --no-nvls", /--no-nvls needs/);
+    await here.refuses(
+      "synth torus:4x4 --collective allreduce --algorithm themis --no-nvls",
+      /--no-nvls has no effect with themis/,
+    );
     const trees = "synth mesh:3x3 --collective allgather --algorithm forestcoll";
     await here.refuses(
       `${trees} --switching store-and-forward`,
@@ -37,10 +40,7 @@ describe("an option that the algorithm has no use for", () => {
   it("is refused where none of those compared heeds it, and taken where one does", async () => {
     const compare = "compare fc:4 --collective allgather --sizes 1MiB --algorithms";
     for (const option of ["--trials 2", "--switch-degree 1", "--k 2", "--eulerian trim"])
-      await here.refuses(
-        `${compare} ring,direct ${option}`,
-        /an algorithm that heeds it among those tried \(ring, direct\)/,
-      );
+      await here.refuses(`${compare} ring,direct ${option}`, / has no effect with any of ring, direct$/m);
     await here.run(`${compare} ring,tacos --trials 2`);
     await here.run(`${compare} ring,forestcoll --k 2`);
   });
@@ -73,7 +73,7 @@ describe("an option that the written format has no use for", () => {
   it("is refused", async () => {
     await here.run("synth fc:4 --collective allgather --algorithm ring --quiet -o s.json");
     await here.refuses("export s.json --to dot -o s.dot --no-nvls", refused("not-alone", "nvls", "dot", "--to"));
-    await here.refuses("export fc:4 --to dot -o s.dot --no-nvls", /--no-nvls needs/);
+    await here.refuses("export fc:4 --to dot -o s.dot --no-nvls", /--no-nvls has no effect with themis/);
     await here.refuses("export s.json --to msccl-xml -o s.xml --parts 2", refused("not-alone", "parts", "2"));
     await here.refuses(
       "export s.json --to msccl-xml -o s.xml --thread-blocks 3",
