@@ -361,7 +361,7 @@ function addRow(open: Draft, columns: Columns, line: string, place: string): voi
     throw new InputError(
       place,
       `${words.length} columns (${listed(words)})`,
-      inWords(`${row.length} columns: ${row.join(" ")}`),
+      inWords(`${row.length} column${row.length === 1 ? "" : "s"}: ${row.join(" ")}`),
     );
   const sizeBytes = Number(row[0]);
   if (!Number.isSafeInteger(sizeBytes) || sizeBytes < 0)
