@@ -32,11 +32,16 @@ function mistakeOf({ mistake: code, option, expected, received }: InputError) {
 }
 
 /** A command line that asks for nothing that can be done. */
-export const refusedCommandLine = (message: string, place: string): Failure => ({
+export const refusedCommandLine = (
+  message: string,
+  place: string,
+  mistake: NonNullable<Failure["mistake"]>,
+): Failure => ({
   kind: "input",
   code: 2,
   message: visible(message),
   place,
+  mistake,
   stack: visible(message),
 });
 

@@ -146,7 +146,7 @@ ${DIRECT}\n\n${NETWORK}`,
 schedule is judged by the rules of the link-busy model alone: the chunk is at the source when a transfer departs, no link is
 overfull, every rank ends with what it wants, and a reduction has every contribution exactly once.\n\n`,
   simulate: `The order of transfers on each link is kept, planned times are dropped: everything starts as soon as it can.\n\n`,
-  export: `A .bys file is what JSON is, in less space, read in parts, with checksums; FORMATS.md has both.\n\n`,
+  export: `A .bys file holds the same as JSON, compressed, with checksums; FORMATS.md has both.\n\n`,
   calibrate: `time = hops x latency + bytes over the bottleneck / bandwidth, as the algorithm sends over the network: ring (through every
 card of a box where there are several boxes), tree (chains and double binary trees) or nvls. For any other algorithm the schedule
 that \`synth\` makes for TOPO is simulated at every size, and time = hops x latency + bytes / bandwidth along its critical path, which is

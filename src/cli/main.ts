@@ -14,7 +14,7 @@ const early = likely === null || informative ? undefined : startWork(likely);
 
 const [json, debug] = ["--json", "--debug"].map((option) => argv.includes(option)) as [boolean, boolean];
 try {
-  const { readCommandLine } = await import("./program.ts");
+  const { readCommandLine } = await import("./command-line.ts");
   const read = readCommandLine(argv);
   if ("out" in read) process.exit(await answer(read, likely, json, debug));
   const work = early?.command === read.command ? early : startWork(read.command);

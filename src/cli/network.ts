@@ -34,7 +34,18 @@ async function given(text: string, open: TopologyOptions): Promise<Topology> {
   const { looksLikeBys, readBysTopology } = await import("../import/schedules/bys.ts");
   const source = openSource(text, "the topology");
   const { readTopology, refuseOptions } = await import("../import/networks/network-formats.ts");
-  if (!looksLikeBys(headOf(source))) return readTopology(textFrom(source, text, "the topology"), nameOf(text), open);
+  if (!looksLikeBys(headOf(source))) {
+    const content = textFrom(source, text, "the topology");
+    try {
+      return readTopology(content, nameOf(text), open);
+    } catch (error) {
+      // of what is wrong with the whole file it is said what the file is
+      if (!(error instanceof InputError) || error.place !== nameOf(text)) throw error;
+      const { notWanted } = await import("./files/what-it-is.ts");
+      const why = await notWanted(content, nameOf(text), "a network");
+      throw why === null ? error : error.saying(why.why);
+    }
+  }
   refuseOptions(open, text);
   return readBysTopology(source, text);
 }

@@ -1,9 +1,7 @@
-import { Command, CommanderError, Option } from "commander";
+import { Command, Option } from "commander";
 import { flagOf, type OptionId, type Options, optionsOf, ROWS, TABLE } from "../request/option-table.ts";
-import { refusedCommandLine } from "./failure.ts";
 import { EXAMPLES, NOTES } from "./help.ts";
-import type { CommandName, Failure, Job } from "./protocol.ts";
-import { isTerminal, showsColors } from "./reports/style.ts";
+import type { CommandName } from "./protocol.ts";
 import { version } from "./version.ts";
 
 const TOPO = "preset (mesh:4x4, dgx-a100:2), construction ('L(K(4,4))') or topology file";
@@ -294,13 +292,31 @@ export const optionsOfCommand = (command?: CommandName): OptionUsage[] =>
 export const writtenOption = ({ short, long, value }: OptionUsage): string =>
   `${short === null ? "" : `${short}, `}${long}${value === null ? "" : ` ${value}`}`;
 
+/** An option that has one value has two. */
+export class GivenTwice extends Error {
+  readonly usage: OptionUsage;
+  readonly values: readonly [string, string];
+  constructor(usage: OptionUsage, values: readonly [string, string]) {
+    super(`${usage.long} is given twice`);
+    this.usage = usage;
+    this.values = values;
+  }
+}
+
+/** Options that must be given, and whose commands ask for them themselves: after what is said of the others. */
+const CHECKED_LATER: ReadonlySet<OptionId> = new Set(["output"]);
+
 /** Returns an option as commander reads it. */
 function optionFor(usage: OptionUsage): Option {
   const { repeats, sets } = ROWS[usage.id];
   const option = new Option(writtenOption(usage), usage.help);
-  if (repeats === true)
-    option.argParser((text: string, before: string | undefined) => (before === undefined ? text : `${before},${text}`));
-  return sets === false ? option : option.makeOptionMandatory(usage.isRequired);
+  if (usage.value !== null)
+    option.argParser((text: string, before: string | undefined) => {
+      if (before === undefined) return text;
+      if (repeats !== true) throw new GivenTwice(usage, [before, text]);
+      return `${before},${text}`;
+    });
+  return sets === false ? option : option.makeOptionMandatory(usage.isRequired && !CHECKED_LATER.has(usage.id));
 }
 
 /** Returns the command line's grammar; `chosen` gets what was read. */
@@ -325,81 +341,4 @@ export function grammar(chosen: (command: CommandName, args: string[], options: 
   }
   program.addHelpText("after", `\n${EXAMPLES.banyan.map((line) => `${line}\n`).join("")}`);
   return program;
-}
-
-/** Returns what commander's message is about: the option, argument or command that it quotes. */
-const placeIn = (message: string): string =>
-  /'(?:-\w, )?([^\s',]+)/.exec(message.replace(/^error: /, ""))?.[1] ?? "the command line";
-
-/** Returns what to do about an option or a command that is unknown where it stands; "" where commander knows better. */
-function hintFor(text: string, command: string | undefined): string {
-  const [, word = ""] = /^unknown (?:option|command) '([^\s']+)/.exec(text) ?? [];
-  if (word === "" || text.includes("(did you mean")) return "";
-  if (command === undefined)
-    return /^[a-z0-9-]+[:*]\S+$/i.test(word) ? `; did you mean \`banyan topology ${word}\`?` : "";
-  const takers = (Object.keys(USAGES) as CommandName[]).filter((name) =>
-    optionsOfCommand(name).some(({ long, short }) => [long, short].includes(word.split("=", 1)[0] as string)),
-  );
-  return takers.length === 0 ? "" : ` of ${command}; it is one of ${takers.join(", ")}`;
-}
-
-/** Returns commander's message as one line that begins with what is wrong and says what to do. */
-function oneLine(message: string, program: Command, argv: readonly string[]): string {
-  const command = program.commands.find((candidate) => argv.includes(candidate.name()));
-  const text = message
-    .replace(/^error: /, "")
-    .replaceAll("\n", " ")
-    .replace("(Did you mean", "(did you mean")
-    .replace(/^missing required argument '(\w+)'$/, "$1 is missing")
-    .replace(/^option '(?:-\w, )?(--[\w-]+) (<[^']+>)' argument missing$/, "$1 is without its value $2")
-    .replace(/^required option '(?:-\w, )?(--[\w-]+) (<[^']+>)' not specified$/, "$1 $2 is missing")
-    .replace(
-      /^too many arguments for '(\w+)'\. Expected (\d+) arguments? but got (\d+).*$/s,
-      "there are $3 arguments, and $1 takes $2; lists are joined by commas, without spaces",
-    )
-    .replace(/'([^']{80})[^']*'/g, "'$1...'")
-    .replace(/\.$/, "");
-  const hint = hintFor(text, command?.name());
-  if (hint.endsWith("?")) return `${text}${hint}`;
-  return `${text}${hint}; see \`banyan ${command === undefined ? "" : `${command.name()} `}--help\``;
-}
-
-/** What to say where a command line asks for no work: help, the version, or (`failure`) a mistake. */
-export interface Said {
-  readonly out: string;
-  readonly err: string;
-  readonly failure: Failure | null;
-}
-
-/** Returns the job of a command line, or what to say instead. */
-export function readCommandLine(argv: readonly string[]): Job | Said {
-  let job: Job | undefined;
-  const program = grammar((command, args, options) => {
-    const { stdout, env } = process;
-    const terminal = isTerminal(stdout, env) ? { columns: stdout.columns, rows: stdout.rows } : null;
-    job = { command, args, options, colors: showsColors(stdout, env), terminal };
-  });
-  let [out, err] = ["", ""];
-  for (const command of [program, ...program.commands]) {
-    command.exitOverride().configureOutput({
-      writeOut: (text) => {
-        out += text;
-      },
-      writeErr: (text) => {
-        err += text;
-      },
-    });
-  }
-  try {
-    program.parse(argv, { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return { out, err, failure: null };
-    if (error.code !== "commander.help") {
-      const failure = refusedCommandLine(oneLine(error.message, program, argv), placeIn(error.message));
-      return { out, err: "", failure };
-    }
-    err += "\n";
-  }
-  return job ?? { out, err, failure: refusedCommandLine("no command is given; see `banyan --help`", "the command") };
 }

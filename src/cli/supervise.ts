@@ -1,9 +1,9 @@
 import { rmSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { CancelledError, InternalError } from "../base/errors.ts";
+import type { Said } from "./command-line.ts";
 import { failureJson, failureLines, failureOf, interrupted } from "./failure.ts";
 import { type StandardOutput, standardErrorTaken, standardOutput } from "./files/standard-output.ts";
-import type { Said } from "./program.ts";
 import { type ProgressDisplay, progressDisplay } from "./progress.ts";
 import {
   type CommandName,

@@ -22,7 +22,8 @@ export function explainLog(program: Program, runtime: RuntimeName, log: LoggedPr
   if (log.failed.some(isIt))
     lines.push(`${base(file)} was refused (\`banyan verify ${file} --target ${runtime}\` says what is wrong)`);
   if (log.folder !== null) lines.push(`programs are taken from ${log.folder}`);
-  if (log.connected !== null) lines.push(`${log.connected} programs were connected`);
+  if (log.connected !== null)
+    lines.push(`${log.connected} ${log.connected === 1 ? "program was" : "programs were"} connected`);
   for (const { line, text } of log.problems) lines.push(`line ${line}: ${text}`);
   const calls = log.calls.filter(({ collective }) => collective === program.collective);
   if (log.calls.length === 0) lines.push("it shows no calls (they need NCCL_DEBUG_SUBSYS=INIT,COLL)");

@@ -14,7 +14,7 @@ export function explainProgram(program: Program): string[] {
   const placement = program.inPlace ? (program.outOfPlace ? "in place or out of place" : "in place") : "out of place";
   const lines = [
     `${collective} of ${rankCount} GPUs, ${placement}, protocol ${program.protocol}${program.name === "" ? "" : `, named "${program.name}"`}`,
-    `data: the buffer is cut in ${count(loopChunks, "chunk")}; a GPU has ${count(most(inputChunks), "chunk")} of input, ${most(outputChunks)} of output and at most ${most(scratchChunks)} of scratch`,
+    `data: the buffer is cut in ${count(loopChunks, "chunk")}; a GPU has ${count(most(inputChunks), "chunk")} of input, ${most(outputChunks)} of output and ${most(scratchChunks) === 0 ? "no scratch" : `at most ${most(scratchChunks)} of scratch`}`,
     `work: ${count(instructionCount(program), "instruction")} in ${count(blockCount(program), "thread block")}; ${blocksText(program)}`,
     `instructions: ${opsText(program)}`,
   ];
@@ -90,5 +90,5 @@ function eventLines({ eventPeer, eventRank, rankCount }: Program): string[] {
   const pairs = new Set<number>();
   for (let e = 0; e < eventRank.length; e++)
     if (eventRank[e] !== eventPeer[e]) pairs.add(eventPeer[e] * rankCount + eventRank[e]);
-  return [`signals: between ${pairs.size} ordered pairs of the ${rankCount * (rankCount - 1)} there are`];
+  return [`signals: between ${pairs.size} of the ${rankCount * (rankCount - 1)} ordered pairs of GPUs`];
 }

@@ -32,9 +32,9 @@ export function refuseUntaken(
     const isTaken = maker === null ? byAuto : (maker.options ?? []).includes(option);
     if (!isSaid(row, request[option]) || isTaken || but.includes(option)) continue;
     const able = [...(byAuto ? [AUTO] : []), ...takersOf(option)];
-    throw new InputError(optionName(option), `an algorithm beside it that heeds it (${able.join(", ")})`, algorithm).as(
-      "not-applicable",
-    );
+    throw new InputError(optionName(option), `an algorithm beside it that heeds it (${able.join(", ")})`, algorithm)
+      .as("not-applicable")
+      .saying(`${optionName(option)} has no effect with ${algorithm}; it works with ${able.join(", ")}`);
   }
 }
 
@@ -66,9 +66,9 @@ export function refuseUntakenByAll(
     )
       continue;
     const names = algorithms.map(({ name }) => name).join(", ");
-    throw new InputError(optionName(option), `an algorithm that heeds it among those tried (${names})`, value).as(
-      "not-applicable",
-    );
+    throw new InputError(optionName(option), `an algorithm that heeds it among those tried (${names})`, value)
+      .as("not-applicable")
+      .saying(`${optionName(option)} has no effect with any of ${names}`);
   }
 }
 

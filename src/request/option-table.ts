@@ -135,14 +135,14 @@ export const TABLE = {
   withoutEach: {
     part: "command",
     value: "<ids>",
-    help: "what would each of these failures do, alone? NPUs, switches and links as for --without, or all links, switches or npus; ranked by harm",
+    help: "what each of these failures alone would cost, the worst first: NPUs, switches and links as for --without, or all links, switches or npus",
     repeats: true,
     parse: listed("names of NPUs, switches and links"),
   },
   degrade: {
     part: "network",
     value: "<factors>",
-    help: "slow links down: a-b=0.5 keeps half of its bandwidth; a node stands for its links",
+    help: "slow links down: a-b=0.5 (or 50%, 1/2) keeps half of its bandwidth; a node stands for its links",
     repeats: true,
     parse: degradations,
   },
@@ -279,7 +279,7 @@ export const TABLE = {
     part: "making",
     own: "handed on",
     value: "<what>",
-    help: "trees where a node has more bandwidth in than out: trim (use less, so that all are balanced) or switches (only they need be)",
+    help: "trees where a node has more bandwidth in than out: trim (use less, so that every node is balanced) or switches (only switches need to be balanced)",
     parse: among(...EULERIAN),
     check: isOneOf(EULERIAN, '"trim" or "switches"'),
     field: {
@@ -287,7 +287,7 @@ export const TABLE = {
       choices: [
         ["", "refuse it"],
         ["trim", "trim: use only what is balanced"],
-        ["switches", "switches: only they need be balanced"],
+        ["switches", "switches: only switches need to be balanced"],
       ],
     },
   },
@@ -313,7 +313,7 @@ export const TABLE = {
     part: "making",
     own: "named only",
     value: "<file>",
-    help: "a schedule made before something failed: says was, now and kept; trees that did not use what failed are kept; collective, size and algorithm are those of the file unless given",
+    help: "a schedule made before something failed: the report compares it with the new one; trees that did not use what failed are kept; collective, size and algorithm are those of the file unless given",
   },
   simulate: { part: "making", help: "simulate also above 1e8 transfers" },
   switching: {
@@ -413,7 +413,7 @@ export const TABLE = {
   view: { part: "program", value: "<name>", help: "svg: topology, trees, links (how busy) or time" },
   // what single commands do
   json: { part: "command", help: "print one JSON object on standard output" },
-  quiet: { part: "command", short: "q", help: "no progress, no notes, and no report where a file is written" },
+  quiet: { part: "command", short: "q", help: "no progress, no notes, and no report if a file is written" },
   backend: {
     part: "command",
     value: "<name>",
@@ -423,7 +423,7 @@ export const TABLE = {
     part: "command",
     value: "<n>",
     help: "worker threads for large work, default: every core; results do not depend on it",
-    parse: whole(0),
+    parse: whole(1),
   },
   man: { part: "command", help: "the manual page: `banyan help --man | man -l -`" },
   debug: { part: "command", help: "show where an error came from" },

@@ -1,4 +1,4 @@
-import { InputError } from "../base/errors.ts";
+import { InputError, shown } from "../base/errors.ts";
 import { optionName, type Place } from "../base/option-names.ts";
 import { COLLECTIVE_KINDS, type NamedCollective } from "../model/collective/collective.ts";
 import type { SwitchDegree } from "../model/routes/routing.ts";
@@ -39,6 +39,15 @@ export function oneOf<Word extends string>(text: string, words: readonly Word[],
   return found;
 }
 
+/** What else collectives are called. */
+const SHORT_NAMES: Readonly<Record<string, NamedCollective>> = {
+  a2a: "alltoall",
+  ag: "allgather",
+  ar: "allreduce",
+  bcast: "broadcast",
+  rs: "reducescatter",
+};
+
 /** Returns the name of a collective in any spelling ("all-reduce", "AllReduce"); `others`: what else could be named. */
 export function namedCollective(
   text: string,
@@ -46,8 +55,14 @@ export function namedCollective(
   others: readonly string[] = [],
 ): NamedCollective {
   const found = spelt(text, COLLECTIVE_KINDS);
-  if (found === undefined) throw unknownName(place, text, [...COLLECTIVE_KINDS, ...others], { list: "collectives" });
-  return found;
+  if (found !== undefined) return found;
+  const called = text.toLowerCase().replace(/[\s_-]/g, "");
+  const short = SHORT_NAMES[called];
+  const names = [...COLLECTIVE_KINDS, ...others];
+  const refusal = unknownName(place, text, names, { list: "collectives", ...(short && { meant: short }) });
+  throw called === "alltoallv"
+    ? refusal.saying(`${place} is ${shown(text)}; an all-to-all-v is custom:FILE, with a matrix of bytes in the file`)
+    : refusal;
 }
 
 /** Returns the degree of unwinding of switches, or "ports". */
@@ -58,14 +73,20 @@ export function switchDegree(text: string, place: Place): SwitchDegree {
   return degree;
 }
 
-/** Returns pairs of name and factor for `a-b=0.5,c=0.25`; the factor's range is `degrade`'s to check. */
+/** Returns the number that a text writes as a decimal, a fraction or a percentage: "0.5", "11/12", "50%"; NaN for others. */
+function factorOf(text: string): number {
+  const [, whole, part] = /^(\d{1,9})\/(\d{1,9})$/.exec(text) ?? [];
+  if (whole !== undefined && part !== undefined) return Number(whole) / Number(part);
+  const [, number, percent] = /^([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)$/.exec(text) ?? [];
+  return number === undefined ? Number.NaN : percent === "" ? Number(number) : Number(number) / 100;
+}
+
+/** Returns pairs of name and factor for `a-b=0.5,c=11/12,d=25%`; the factor's range is `degrade`'s to check. */
 export function degradations(text: string, place: Place): (readonly [name: string, factor: number])[] {
   return listOf(text, place, "NAME=FACTOR").map((part) => {
     const cut = part.lastIndexOf("=");
-    const factor = part.slice(cut + 1).trim();
-    if (cut < 1 || !/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(factor)) {
-      throw new InputError(place, "NAME=FACTOR such as a-b=0.5", part);
-    }
-    return [part.slice(0, cut).trim(), Number(factor)] as const;
+    const factor = factorOf(part.slice(cut + 1).trim());
+    if (cut < 1 || Number.isNaN(factor)) throw new InputError(place, "NAME=FACTOR such as a-b=0.5", part);
+    return [part.slice(0, cut).trim(), factor] as const;
   });
 }

@@ -19,7 +19,7 @@ describe("names of options", () => {
       mistake: "not-applicable",
       option: "timeLimitMs",
       received: "tacos",
-      message: expect.stringMatching(/^timeLimitMs needs an algorithm beside it that heeds it \(auto, /),
+      message: expect.stringMatching(/^timeLimitMs has no effect with tacos; it works with auto, /),
     });
     await expect(synthesize({ ...asked, seed: -1 })).rejects.toMatchObject({
       mistake: "out-of-range",

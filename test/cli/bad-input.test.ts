@@ -34,7 +34,7 @@ describe("a command line that is wrong gets exit code 2 and one line", () => {
       "synth mesh:3x3 --collective allgather --sise 3",
       "unknown option '--sise' (did you mean --size?); see `banyan synth --help`",
     ],
-    ["missing argument", "topology", "TOPO is missing; see `banyan topology --help`"],
+    ["missing argument", "topology", 'TOPO is missing ("-" reads standard input); see `banyan topology --help`'],
     ["missing option", "synth mesh:3x3", missing("collective", "--collectives")],
     [
       "missing value",
@@ -44,7 +44,7 @@ describe("a command line that is wrong gets exit code 2 and one line", () => {
     [
       "an argument too many",
       "verify a.json b.json",
-      "there are 2 arguments, and verify takes 1; lists are joined by commas, without spaces; see `banyan verify --help`",
+      '"b.json" is one argument too many; verify takes 1 argument; see `banyan verify --help`',
     ],
     ["unknown list", "list backend", refused("unknown-name", "what to list", "backend", "backends")],
     ["unknown backend", "synth mesh:3x3 --collective allgather --backend gpu", unexpected("backend", "gpu")],
@@ -225,7 +225,7 @@ describe("a schedule file that does not fit", () => {
     here.refuses("verify no.json", unexpected("the schedule or program", "no.json")));
 
   it("is refused where it is a file of another format", () =>
-    here.refuses(`verify ${here.put("good.json", good)}`, unexpected("good.json: format", "banyan-topology")));
+    here.refuses(`verify ${here.put("good.json", good)}`, unexpected("good.json", "a network (banyan-topology)")));
 
   it("is refused where options speak of a topology that is not given", async () => {
     await make();

@@ -143,7 +143,7 @@ describe("banyan export", () => {
       refusal("unknown-name", "to", "xml", "json", "bys", "steps", "perfetto", "msccl-xml"),
     );
     expect(await refused("export slots.bys --to json")).toBe(
-      "banyan: --output <file> is missing; see `banyan export --help`\n",
+      "banyan: -o is missing, the file to write; see `banyan export --help`\n",
     );
   });
 });

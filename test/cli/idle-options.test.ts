@@ -14,19 +14,22 @@ describe("an option that the algorithm has no use for", () => {
     const make = `synth fc:4 --collective allgather --algorithm ${algorithm}`;
     await here.refuses(
       `${make} --trials 2`,
-      /--trials needs an algorithm beside it that heeds it \(auto, tacos, mcf, tacos-ilp\)/,
+      /--trials has no effect with [a-z]+; it works with auto, tacos, mcf, tacos-ilp$/m,
     );
     await here.refuses(
       `${make} --switch-degree 1`,
-      /--switch-degree needs .* heeds it \(auto, tacos, mcf, tacos-ilp, sccl\)/,
+      /--switch-degree has no effect with [a-z]+; it works with auto, tacos, mcf, tacos-ilp, sccl$/m,
     );
     await here.refuses(
       `${make} --no-nvls`,
-      /--no-nvls needs .* heeds it \(auto, forestcoll, blink, multitree, c-cube, tto, nvls\)/,
+      /--no-nvls has no effect with [a-z]+; it works with auto, forestcoll, blink, multitree, c-cube, tto, nvls$/m,
     );
   });
   it("is refused for phases and for trees", async () => {
-    await here.refuses("synth torus:4x4 --collective allreduce --algorithm themis --no-nvls", /--no-nvls needs/);
+    await here.refuses(
+      "synth torus:4x4 --collective allreduce --algorithm themis --no-nvls",
+      /--no-nvls has no effect with themis/,
+    );
     const trees = "synth mesh:3x3 --collective allgather --algorithm forestcoll";
     await here.refuses(
       `${trees} --switching store-and-forward`,
@@ -37,10 +40,7 @@ describe("an option that the algorithm has no use for", () => {
   it("is refused where none of those compared heeds it, and taken where one does", async () => {
     const compare = "compare fc:4 --collective allgather --sizes 1MiB --algorithms";
     for (const option of ["--trials 2", "--switch-degree 1", "--k 2", "--eulerian trim"])
-      await here.refuses(
-        `${compare} ring,direct ${option}`,
-        /an algorithm that heeds it among those tried \(ring, direct\)/,
-      );
+      await here.refuses(`${compare} ring,direct ${option}`, / has no effect with any of ring, direct$/m);
     await here.run(`${compare} ring,tacos --trials 2`);
     await here.run(`${compare} ring,forestcoll --k 2`);
   });

@@ -25,7 +25,7 @@ const VERBS: readonly (readonly [line: string, place: RegExp])[] = [
   ["synth mesh:3x3 --sise 3", /^--sise$/],
   ["topology", /^TOPO$/],
   ["bound mesh:3x3", /^--collective$/],
-  ["export mesh:3x3 --to dot", /^--output$/],
+  ["export mesh:3x3 --to dot", /^-o$/],
   ["verify a.json b.json", /^verify$/],
 ];
 
@@ -37,6 +37,21 @@ describe("a failure under --json", () => {
     expect([code, schema, error.code, error.kind]).toEqual([2, "banyan/error@1", 2, "input"]);
     expect(error.place).toMatch(place);
     expect(err).toBe(`banyan: ${error.message}\n`);
+  });
+  it.each([
+    ["snth mesh:3x3", "unknown-name", null, '"snth"'],
+    ["synth mesh:3x3 --sise 3", "unknown-name", null, '"--sise"'],
+    ["bound mesh:3x3 --algorithm ring", "unknown-name", null, '"--algorithm"'],
+    ["topology", "missing", null, null],
+    ["bound mesh:3x3", "missing", "collective", null],
+    ["bound mesh:3x3 -c", "missing", "collective", null],
+    ["verify a.json b.json", "unexpected", null, '"b.json"'],
+    ["bound mesh:3x3 -c allgather -s 1MiB -s 2MiB", "unexpected", "sizeBytes", '"2MiB"'],
+    ["", "missing", null, null],
+  ])("of a command line that cannot be read is data too: %s", async (line, code, option, received) => {
+    const { out } = await here.ends(`${line} --json`.trim());
+    const { mistake } = JSON.parse(out).error;
+    expect(mistake).toEqual({ code, option, received, expected: expect.stringMatching(/./) });
   });
   it("is an object where no command is given, and where no word but --json is", async () => {
     const { code, out } = await here.ends("--json");

@@ -291,7 +291,7 @@ describe("bad expressions are refused in one sentence", () => {
   it.each<[string, Refusal]>([
     ["", unexpected("the topology", "")],
     ["tours:4x4", unknownPreset('"tours" in the topology', "tours:4x4", "torus")],
-    ["Mesh:4x4", unknownPreset('"Mesh" in the topology', "Mesh:4x4", "mesh")],
+    ["Mash:4x4", unknownPreset('"Mash" in the topology', "Mash:4x4", "mesh")],
     ["nonsense", unknownPreset("the topology", "nonsense")],
     ["ring", unexpected("the size of ring in ring", "ring")],
     ["ring:0", outOfRange("a size of ring in ring:0", "0")],

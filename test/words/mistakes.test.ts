@@ -1,3 +1,4 @@
+import { mkdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { commandsHere } from "../support/cli-here.ts";
 
@@ -20,29 +21,62 @@ const MISTAKES = [
   "completion csh",
   "list preset",
   "list schedules",
+  "presets",
+  "allreduce dgx-a100:2",
+  "nvidia-smi.txt",
+  "plan.json",
+  "search 64 4",
   // networks
   "topology h100:8",
   "topology a100:16",
   "topology dgx_h100:2",
+  "topology h200",
+  "topology H100",
+  "topology 8xh100",
+  "topology 4x4",
+  "topology torus",
   "topology torsu:4x4",
   "topology mesh:4xx",
   "topology mesh",
+  "topology torus 4x4x4",
+  "topology torus:4,4,4",
+  "topology torus:4x4x",
+  "topology torus:4x4x4@100",
+  "topology torus:4x4x4@100GBs",
+  "topology mesh:4x4@50GB/s@0.5us",
+  "topology mesh:4x4@50GB/s,5m",
+  "topology dbt",
   "topology mesh:4x4@400",
   "topology mesh:4x4@50gb/s",
   "topology cluster.jsn",
   "topology 'K(4'",
   "topology mesh:3x3 --without 9",
   "topology mesh:3x3 --without 0-8",
+  "topology dgx-a100:2 --without GPU0",
+  "topology dgx-a100:4 --without 0-rail0",
+  "topology line:2 --without 0,1",
   "topology mesh:3x3 --degrade 0-1=150",
   "topology mesh:3x3 --gpu h100",
   "bound line:3 -c allgather --without 1",
   // what is asked for
   "synth mesh:3x3",
+  "synth h100:8",
+  "synth",
+  "synth dgx-a100:2 allreduce",
+  "synth allreduce dgx-a100:2",
+  "bound mesh:3x3",
+  "synth mesh:3x3 -c allgather -c allreduce",
   "synth mesh:3x3 -c",
   "synth mesh:3x3 -c all-gathr",
   "synth mesh:3x3 -c sum",
+  "synth mesh:3x3 -c a2a",
+  "synth mesh:3x3 -c bcast",
+  "synth mesh:3x3 -c all-to-all-v",
   "synth mesh:3x3 -c allgather -s 1GX",
   "synth mesh:3x3 -c allgather -s 1Gb",
+  "synth mesh:3x3 -c allgather -s 1 MiB",
+  "synth mesh:3x3 -c allgather -s 99999999999TiB",
+  "synth mesh:3x3 -c allgather -s 1MiB --size 2MiB",
   "synth mesh:3x3 -c allgather -s 0",
   "synth mesh:3x3 -c allgather --sizes 1MiB",
   "synth mesh:3x3 -c allgather --root 4",
@@ -63,6 +97,8 @@ const MISTAKES = [
   "synth mesh:3x3 -c allgather --policy oldes",
   "synth mesh:3x3 -c allgather --time-limit soon",
   "synth mesh:3x3 -c allgather --alogrithm tacos",
+  "synth mesh:3x3 -c allgather --out x.json",
+  "synth mesh:3x3 -c allgather --threads 0",
   "synth mesh:3x3 -c allgather --repair none.json",
   // files and formats
   "synth mesh:3x3 -c allgather -o no/folder/x.json",
@@ -70,12 +106,32 @@ const MISTAKES = [
   "verify plan.jsno",
   "verify empty.json",
   "verify notes.txt",
+  "verify dgx-a100:2",
+  "verify nvidia-smi.txt",
+  "verify nccl.log",
+  "verify folder",
+  "verify headless.csv",
+  "verify ragged.csv --topology ring:4 -c allgather",
+  "verify plan.json --topology ring:9",
+  "topology nccl.log",
+  "topology program.xml",
+  "run plan.json",
+  "calibrate nccl.log dgx-a100:1",
+  "calibrate dgx-a100:1 nccl.log",
+  "simulate plan.json --size 2MiB",
+  "simulate program.xml --topology mesh:2x2",
   "verify plan.json --target nccl",
   "simulate plan.json --topology torus:3x3",
   "export plan.json --to xml -o x.xml",
   "export plan.json --to svg",
   "export mesh:3x3 --to steps -o x.json",
+  "export mesh:3x3 --to png",
+  "export mesh:3x3 --to msccl-xml -o x.xml",
+  "export mesh:3x3 -c allgather --to msccl-xml --size 1MiB --sizes 1MiB,2MiB -o x",
   "compare mesh:3x3 -c allgather",
+  "compare mesh:3x3 -c allgather --size 1MiB",
+  "compare mesh:3x3 -c allgather --sizes 1MiB --algorithms ring,foo",
+  "compare mesh:3x3 -c allgather --sizes 1MiB --algorithms ring,tree",
   "compare mesh:3x3 -c allgather --sizes 1MiB 1GiB",
   "compare mesh:3x3 -c allgather --sizes 1KiB..1GiB",
   "compare mesh:3x3 -c allgather --sizes 1MiB --format xls",
@@ -98,13 +154,27 @@ const UNDERSTOOD: readonly (readonly [said: string, meant: string])[] = [
   ["-c allgather -a ForestColl", "-c allgather -a forestcoll"],
   ["-c allgather -a TACOS_ILP --time-limit 5", "-c allgather -a tacos-ilp --time-limit 5s"],
 ];
+/** Networks written otherwise, with what they mean. */
+const NETWORKS = [
+  ["DGX-A100:2", "dgx-a100:2"],
+  ["dgx-h100:2,IB", "dgx-h100:2,ib"],
+  ["Torus:4X4", "torus:4x4"],
+  ["mesh:3x3 --degrade 0-1=50%", "mesh:3x3 --degrade 0-1=0.5"],
+  ["mesh:3x3 --degrade 0-1=1/4", "mesh:3x3 --degrade 0-1=0.25"],
+] as const;
 const RATES = ["400Gb/s", "400Gbit/s", "400Gbps", "400gbps", "50GB/s", "50GBps", "50000MB/s"];
 
 it("mistakes that people make get these answers", { timeout: 180_000 }, async () => {
   here.put("empty.json", "");
   here.put("notes.txt", "all is well\n");
   here.put("cluster.json", "{}");
+  mkdirSync(here.at("folder"));
+  here.put("nvidia-smi.txt", "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV12\t0-7\nGPU1\tNV12\t X \t0-7\n");
+  here.put("nccl.log", readFileSync(new URL("../../examples/all_reduce_4nodes.log", import.meta.url), "utf8"));
+  here.put("headless.csv", "0,0,1,0\n0,1,2,1\n");
+  here.put("ragged.csv", "step,src,dst,chunk\n0,0,1,0\n0,1,2,1,9\n");
   await here.run("synth mesh:3x3 -c allgather -s 9KiB -o plan.json -q");
+  await here.run("export plan.json --to msccl-xml -o program.xml -q");
   const lines: string[] = [];
   const long: string[] = [];
   for (const line of MISTAKES) {
@@ -126,6 +196,9 @@ it("what is said otherwise is understood", { timeout: 60_000 }, async () => {
     const [a, b] = [await here.json(`synth ring:4 ${said}`), await here.json(`synth ring:4 ${meant}`)];
     expect([said, a.collective, a.algorithm, a.time]).toEqual([said, b.collective, b.algorithm, b.time]);
   }
+  for (const [said, meant] of NETWORKS)
+    expect(await here.json(`topology ${said}`)).toEqual(await here.json(`topology ${meant}`));
+  for (const word of ["-v", "-V", "version"]) expect(await here.run(word)).toBe(await here.run("--version"));
   for (const rate of RATES) {
     const { links } = await here.json(`topology ring:4@${rate}`);
     expect([rate, links[0].bandwidthGBps]).toEqual([rate, 50]);

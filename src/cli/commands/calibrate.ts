@@ -10,6 +10,7 @@ import type {
 } from "../../model/calibration/calibration.ts";
 import { FITTED_ALGORITHMS, isFitted } from "../../model/collective/collective-cost.ts";
 import { formatSize, parseSize } from "../../model/numbers/units.ts";
+import { looksLikePreset } from "../../model/presets/preset.ts";
 import { count, significant } from "../../report/amounts.ts";
 import { type Options, optionValue, placeOf, requestOf, textOf } from "../../request/option-table.ts";
 import { namedCollective } from "../../request/values.ts";
@@ -57,7 +58,12 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const asked = optionsOf(options);
   const path = textOf(options, "output");
   const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
-  const topology = await networkOf(args[0] as string, options);
+  const [network = "", second = ""] = args;
+  if (looksLikePreset(second) && !looksLikePreset(network))
+    throw new InputError("TOPO", "a network, before the logs", network).saying(
+      `${network} is before the network; did you mean \`banyan calibrate ${second} ${network}\`?`,
+    );
+  const topology = await networkOf(network, options);
   const logs = args.slice(1).map((log) => ({
     name: nameOf(log),
     text: readText(log, "LOG"),
@@ -87,7 +93,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
 const percentText = (part: number): string => `${(100 * part).toFixed(1)} %`;
 const usText = (us: number): string => `${significant(us)} us`;
 const errorsText = ({ mean, median, worst, explained }: CalibrationErrors): string =>
-  `mean ${percentText(mean)}, median ${percentText(median)}, worst ${percentText(worst)}; explains ${percentText(explained)} of what a constant leaves`;
+  `mean ${percentText(mean)}, median ${percentText(median)}, worst ${percentText(worst)}; R² ${explained.toFixed(3)}`;
 
 /** Returns "420.8 +- 17.5 GB/s", or what it was before where the data do not tell it. */
 function figureText({ value, error, certainty }: FittedFigure, unit: string): string {

@@ -115,7 +115,7 @@ function scheduleLines({ style }: Context, file: string, schedule: GivenSchedule
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json } = context;
   const file = args[0] as string;
-  const found = programFileOf(context, file);
+  const found = await programFileOf(context, file);
   let lines: string[];
   let selected: readonly unknown[] = [];
   if (found !== null) ({ lines, selected } = await programLines(context, found));

@@ -1,9 +1,9 @@
 import { InputError, shown } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { closest, spelt } from "../../model/topology/closest.ts";
+import { readCommandLine } from "../command-line.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import { manualPage } from "../manual.ts";
-import { readCommandLine } from "../program.ts";
 import { COMMAND_NAMES, type CommandName } from "../protocol.ts";
 
 /** `banyan help [COMMAND]`: what `banyan COMMAND --help` prints; --man: the manual page. */

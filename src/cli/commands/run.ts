@@ -31,7 +31,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const seed = optionValue(options, "seed") ?? 1;
   const threads = optionValue(options, "threads") ?? MOST_THREADS;
   const asked = wordOf(options, "placement", ["in", "out"]);
-  const { file, program } = programFile(context, args[0] as string);
+  const { file, program } = await programFile(context, args[0] as string);
   const step = program.loopChunks * ELEMENT_BYTES;
   const sizeBytes = size === undefined ? Math.ceil(DEFAULT_BYTES / step) * step : parseSize(size);
 

@@ -5,7 +5,7 @@ import { type PerfettoOptions, perfettoTrace } from "../../export/schedules/perf
 import { expanded } from "../../kinds/expand.ts";
 import type { Kind, Simulated, SimulateOption, Verdict } from "../../kinds/kind.ts";
 import { kindOf } from "../../kinds/kinds.ts";
-import { PS_PER_NS } from "../../model/numbers/units.ts";
+import { formatSize, PS_PER_NS } from "../../model/numbers/units.ts";
 import type { Replay } from "../../model/replay/problem.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import type { JointReport } from "../../report/joint-result.ts";
@@ -100,10 +100,20 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     );
   const tracePath = textOf(options, "trace");
   const trace = tracePath === undefined ? undefined : outputFile(context, tracePath, placeOf("trace"));
-  const program = programFileOf(context, file);
+  const program = await programFileOf(context, file);
   if (program !== null) return simulateProgramFile(context, program);
   const { schedule: given, sends } = await readScheduleFile(context, file, { own: ["size", "group", "chunks"] });
-  if (sends === null) refuseOptions(options, ["size", "group"], "a program beside it; a schedule has its own,");
+  if (sends === null) {
+    const size = textOf(options, "size");
+    const has = kindOf(given).collectives[0]?.sizeBytes;
+    if (size !== undefined)
+      throw new InputError(placeOf("size"), "nothing beside a schedule", size)
+        .as("not-together")
+        .saying(
+          `${placeOf("size")} is for programs and lists of sends; schedules have a fixed size (${has === undefined ? "their own" : `${formatSize(has)} here`})`,
+        );
+    refuseOptions(options, ["group"], "a program beside it; a schedule has its own,");
+  }
   refuseIdle(kindOf(given), sends === null ? options : { ...options, chunks: undefined }, file);
   const { kernels } = await loadKernels();
   const { replay } = kernels;

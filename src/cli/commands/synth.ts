@@ -117,8 +117,13 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const oldFile = textOf(context.options, "repair");
   const old = oldFile === undefined ? undefined : await scheduleToRepair(context, oldFile);
   const options = old === undefined ? context.options : asBefore(context.options, old, oldFile as string);
-  if (textOf(options, "collective") === undefined)
-    throw new InputError(optionName("collective"), "a collective, or --collectives FILE,");
+  if (textOf(options, "collective") === undefined) {
+    await networkOf(args[0] as string, options); // what is wrong with it is said first
+    const collective = optionName("collective");
+    throw new InputError(collective, "a collective, or --collectives FILE,").saying(
+      `${collective} is missing, e.g. ${collective} allreduce (or --collectives FILE); \`banyan list collectives\` lists all`,
+    );
+  }
   const path = textOf(options, "output");
   const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   const wanted = synthesisOptions(options);

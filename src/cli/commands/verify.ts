@@ -26,7 +26,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     return verifyProgramFolder(context, file);
   }
   const record = recording(context);
-  const found = programFileOf(context, file);
+  const found = await programFileOf(context, file);
   if (found !== null) return verifyProgramFile(context, found, record);
   const target = textOf(context.options, "target");
   if (target !== undefined)

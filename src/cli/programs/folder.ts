@@ -28,7 +28,8 @@ export function verifyProgramFolder(context: Context, folder: string): number {
   if (target === "mscclpp")
     throw new InputError(optionName("target"), "msccl, azure or rccl for a folder of MSCCL XML", target);
   const names = readdirSync(folder).sort();
-  if (names.length === 0) throw new InputError("the folder", "one with programs", folder);
+  if (names.length === 0)
+    throw new InputError("the folder", "one with programs", folder).saying(`folder ${folder} holds no programs`);
   const files = names.map((name) => {
     const path = join(folder, name);
     context.progress({ what: `verifying ${path}` });

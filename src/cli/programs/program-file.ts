@@ -1,7 +1,9 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { looksLikeProgram, readProgram } from "../../import/programs/program.ts";
 import { looksLikeBys } from "../../import/schedules/bys.ts";
+import { isScheduleText } from "../../import/schedules/schedule-text.ts";
 import { isSendsText } from "../../import/schedules/sends.ts";
+import { looksLikePreset } from "../../model/presets/preset.ts";
 import type { Program } from "../../model/program/program.ts";
 import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
 import { count } from "../../report/amounts.ts";
@@ -12,8 +14,9 @@ import { recordOfProgram } from "../../run/record.ts";
 import { type ProgramVerification, verifyProgram } from "../../verify/program/program.ts";
 import type { ProgramViolation } from "../../verify/program/words.ts";
 import { type Context, outJson, outRows } from "../context.ts";
-import { headOf, nameOf, openSource, textFrom } from "../files/input-file.ts";
+import { headOf, nameOf, openSource, STANDARD_INPUT, statOf, textFrom } from "../files/input-file.ts";
 import type { Recording } from "../files/record-file.ts";
+import { notWanted, whatItIs } from "../files/what-it-is.ts";
 import { KEPT, writeRecorded } from "../reports/verdict.ts";
 import { version } from "../version.ts";
 
@@ -45,28 +48,49 @@ export const refuseNetwork = ({ options }: Context, file: string): void =>
     "not-alone",
   );
 
+/** Throws InputError where a name is no file but a network, which these commands do not take. */
+function refusePreset(file: string, wanted: string): void {
+  if (statOf(file, wanted) !== undefined || !looksLikePreset(file)) return;
+  throw new InputError(`the ${wanted}`, "a file that exists", file).saying(
+    `${file} is a network, not the file of a ${wanted}; \`banyan synth ${file} --collective allreduce -o FILE\` makes a schedule`,
+  );
+}
+
 /** Returns the program of a file; null for what must be a schedule, if anything. Throws InputError. */
-export function programFileOf(context: Context, file: string): ProgramFile | null {
+export async function programFileOf(context: Context, file: string): Promise<ProgramFile | null> {
   context.progress({ what: `reading ${nameOf(file)}` });
-  const text = textUnlessBys(file, "the schedule or program");
+  const wanted = "schedule or program";
+  if (file !== STANDARD_INPUT) refusePreset(file, wanted);
+  const text = textUnlessBys(file, `the ${wanted}`);
   if (text === null) return null;
   if (!looksLikeProgram(text)) {
-    if (/^\ufeff?\s*[{[]/.test(text) || isSendsText(text)) return null;
-    throw new InputError(nameOf(file), READABLE, ...(text.trim() === "" ? [] : [text.trimStart().slice(0, 40)]));
+    if (isSendsText(text)) return null;
+    const isJson = /^\ufeff?\s*[{[]/.test(text);
+    const why = isJson && isScheduleText(text) ? null : await notWanted(text, nameOf(file), `a ${wanted}`);
+    if (isJson && why === null) return null;
+    if (why === null) throw new InputError(nameOf(file), READABLE, text.trimStart().slice(0, 40));
+    const refusal =
+      text.trim() === "" ? new InputError(nameOf(file), READABLE) : new InputError(nameOf(file), READABLE, why.found);
+    throw refusal.saying(why.why);
   }
   return { file, text, program: readProgram(text, nameOf(file)) };
 }
 
 /** Returns the program of a file. Throws InputError. */
-export function programFile(context: Context, file: string): ProgramFile {
+export async function programFile(context: Context, file: string): Promise<ProgramFile> {
   context.progress({ what: `reading ${nameOf(file)}` });
+  if (file !== STANDARD_INPUT) refusePreset(file, "program");
   const text = textUnlessBys(file, "the program");
-  if (text === null)
-    throw new InputError(
-      "the program",
-      "MSCCL XML or an MSCCL++ plan, not a schedule (`banyan export` makes one of it),",
-      file,
+  const told = text === null || looksLikeProgram(text) ? null : await whatItIs(text, nameOf(file));
+  if (text === null || told?.kind === "schedule") {
+    const out = `${nameOf(file).replace(/^.*[/\\]|\.\w+$/g, "")}.xml`;
+    throw new InputError(nameOf(file), "a program: MSCCL XML or an MSCCL++ plan", inWords("a schedule")).saying(
+      `${nameOf(file)} is a schedule, not a program; make one of it: \`banyan export ${nameOf(file)} --to msccl-xml -o ${out}\``,
     );
+  }
+  const why = looksLikeProgram(text) ? null : await notWanted(text, nameOf(file), "a program");
+  if (why !== null)
+    throw new InputError(nameOf(file), "a program: MSCCL XML or an MSCCL++ plan", why.found).saying(why.why);
   return { file, text, program: readProgram(text, nameOf(file)) };
 }
 

@@ -89,7 +89,9 @@ export function writeVerdict(
   } else if (correct) {
     const { by, end } = kind.deed(verdict);
     const what = kind.collectives.map((one) => provedText(topology, one)).join("; ");
-    const more = claims ? [`its claims are not judged here: \`banyan verify ${file} --independent\` checks them`] : [];
+    const more = claims
+      ? [`the times and limits written in the file were not re-checked; \`banyan verify ${file} --independent\` does`]
+      : [];
     if (!quiet)
       outRows(context, [`${style.good("correct")}: ${by} make ${what} ${provedNetworkText(topology)} ${end}`, ...more]);
   } else {

@@ -270,6 +270,10 @@ const draft = (): Draft => ({
 });
 
 /** Returns whether a text has the header of a table of nccl-tests. */
+/** Returns whether a text is output of nccl-tests or rccl-tests, whole or cut short. */
+export const isNcclTestsText = (text: string): boolean =>
+  looksLikeNcclTests(text) || looksLikeNcclTestsStart(text.slice(0, LOOKED_AT));
+
 const looksLikeNcclTests = (text: string): boolean =>
   /^.{0,80}#\s+size\s+count\s.*\b(?:cpu)?time\s+algbw\s+busbw\b/m.test(text);
 
@@ -357,7 +361,7 @@ function addRow(open: Draft, columns: Columns, line: string, place: string): voi
     throw new InputError(
       place,
       `${words.length} columns (${listed(words)})`,
-      inWords(`${row.length} columns: ${row.join(" ")}`),
+      inWords(`${row.length} column${row.length === 1 ? "" : "s"}: ${row.join(" ")}`),
     );
   const sizeBytes = Number(row[0]);
   if (!Number.isSafeInteger(sizeBytes) || sizeBytes < 0)

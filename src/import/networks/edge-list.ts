@@ -70,7 +70,13 @@ export function readEdgeList(text: string, fileName: string): Topology {
   for (const row of rows.slice(headerAt + 1)) {
     const place = `${fileName} line ${row.line}`;
     if (row.cells.length > header.cells.length ? !tacos : row.cells.length <= columns.last) {
-      throw new InputError(place, `${header.cells.length} cells, as in the header,`, inWords(`${row.cells.length}`));
+      throw new InputError(
+        place,
+        `${header.cells.length} cells, as in the header,`,
+        inWords(`${row.cells.length}`),
+      ).saying(
+        `${place} has ${row.cells.length} cell${row.cells.length === 1 ? "" : "s"}; the header has ${header.cells.length}`,
+      );
     }
     const edge = edgeOf(row, columns, place);
     if (latencyCell(row, columns) === "") withoutLatency++;

@@ -108,6 +108,10 @@ function refuseOther(own: Topology, given: Topology, fileName: string): void {
     fileName,
     `a schedule for ${given.name} (hash ${wanted})`,
     inWords(`one for another topology, ${own.name.slice(0, 30)} (hash ${hash})`),
+  ).saying(
+    own.name === given.name
+      ? `${fileName} is for another ${own.name} (hash ${hash}) than this one (hash ${wanted})`
+      : `${fileName} is for ${own.name.slice(0, 80)}, not ${given.name.slice(0, 80)}`,
   );
 }
 

@@ -207,7 +207,9 @@ function csvTable(text: string, name: string): SendTable {
   const most = header.cells.length;
   const listed = body.map(({ cells, line }): Cells => {
     if (cells.length > most)
-      throw new InputError(`${name} row ${line}`, `${most} cells, as in the header,`, cells.length);
+      throw new InputError(`${name} row ${line}`, `${most} cells, as in the header,`, cells.length).saying(
+        `${name} row ${line} has ${cells.length} cell${cells.length === 1 ? "" : "s"}; the header has ${most}`,
+      );
     const cell = (column: Column): string => cells[index[column]] ?? "";
     return {
       row: line,

@@ -38,6 +38,15 @@ export interface CostRequest {
 /** Which NPUs took part: [boxes][GPUs of the box]. */
 type Placed = readonly (readonly number[])[];
 
+const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? "" : "s"}`;
+
+/** Returns the network with as many boxes as the ranks are on, where its name says their number: "; try dgx-a100:4". */
+function otherBoxes({ name }: Topology, size: number, ranks: number, hosts: number | null): string {
+  const [, box] = /^([a-z][\w-]*):\d+$/.exec(name) ?? [];
+  const boxes = hosts ?? Math.ceil(ranks / size);
+  return box === undefined || boxes * size !== ranks ? "" : `; try ${box}:${boxes}`;
+}
+
 /**
  * Returns the ranks in boxes (NodeTraits.group), the same number in each; where no NPU is in a box the first ranks, however many
  * hosts they are on. Throws InputError.
@@ -60,7 +69,9 @@ export function placedRanks(
     const received = `${ranks} ranks on ${hosts ?? "some"} hosts`;
     const of = `${size} GPU${size === 1 ? "" : "s"}`;
     const has = isBoxed ? `${all.length} box${all.length === 1 ? "" : "es"} of ${of}` : of;
-    throw new InputError(source, `ranks that ${topology.name} has (${has})`, received);
+    throw new InputError(source, `ranks that ${topology.name} has (${has})`, received).saying(
+      `${source} has ${count(ranks, "rank")}${hosts === null ? "" : ` on ${count(hosts, "host")}`}; ${topology.name} has ${has}${otherBoxes(topology, size, ranks, hosts)}`,
+    );
   }
   return all.slice(0, used).map((members) => members.slice(0, perBox));
 }

@@ -1,4 +1,4 @@
-import { InputError, shown } from "../../base/errors.ts";
+import { InputError, type Mistake, shown } from "../../base/errors.ts";
 import { optionName, type Place } from "../../base/option-names.ts";
 import { divide, type Rational, rational } from "./rational.ts";
 
@@ -55,9 +55,15 @@ function split(text: string): { value: Rational; unit: string } | null {
 }
 
 /** Returns the fraction rounded to the nearest integer (half up) as a double; throws when it leaves 2^53 - 1. */
-function wholeNumber(value: Rational, place: Place, expected: string, received: unknown): number {
+function wholeNumber(
+  value: Rational,
+  place: Place,
+  expected: string,
+  received: unknown,
+  mistake: Mistake = "unexpected",
+): number {
   const rounded = (2n * value.num + value.den) / (2n * value.den);
-  if (rounded > BigInt(Number.MAX_SAFE_INTEGER)) throw new InputError(place, expected, received);
+  if (rounded > BigInt(Number.MAX_SAFE_INTEGER)) throw new InputError(place, expected, received).as(mistake);
   return Number(rounded);
 }
 
@@ -72,8 +78,10 @@ function rateOf(unit: string): Rational | null {
   return /^(?:B|bytes?)$/i.test(what as string) && what !== "b" ? rational(factor) : rational(factor, 8n);
 }
 
-/** Returns what a bandwidth without a unit that is known may have meant, as a hint: "400Gbps or 400GB/s". */
-function ratesMeant(text: string): string {
+/** Returns what a bandwidth without a unit that is known may have meant, as a hint: "400Gbps or 400GB/s", "100GB/s" for "100GBs". */
+export function ratesMeant(text: string): string {
+  const [, rate, what] = /^\s*([\d.]+\s*[KMGT]?i?)([Bb])(?:s|ps\/s)\s*$/.exec(text) ?? [];
+  if (rate !== undefined) return `; did you mean ${rate}${what === "B" ? "B/s" : "bps"}?`;
   const [, number, prefix = "G"] = /^\s*([\d.]+)\s*([KMGT]?)(?:b(?:\/s)?)?\s*$/i.exec(text) ?? [];
   if (number === undefined || decimal(number) === null) return "";
   const unit = prefix === "" ? "G" : prefix.toUpperCase();
@@ -132,8 +140,17 @@ export function parseSize(text: string, place: Place = optionName("sizeBytes")):
   const expected = 'a positive size such as "1GiB", "64MB" or "4096"';
   const parts = split(text);
   const scale = parts === null ? null : bytesOf(parts.unit);
-  if (parts === null || scale === null) throw new InputError(place, expected, text);
-  const bytes = wholeNumber(rational(parts.value.num * scale, parts.value.den), place, expected, text);
+  if (parts === null || scale === null) {
+    const refusal = new InputError(place, expected, text);
+    const [, number, prefix] = /^\s*([\d.]+)\s*([KMGT])b\s*$/.exec(text) ?? [];
+    throw number === undefined
+      ? refusal
+      : refusal.saying(
+          `${place} is ${shown(text)}, which is in bits; did you mean ${number}${prefix}B or ${number}${prefix}iB?`,
+        );
+  }
+  const most = "at most 8191 TiB (2^53 - 1 bytes)";
+  const bytes = wholeNumber(rational(parts.value.num * scale, parts.value.den), place, most, text, "out-of-range");
   if (bytes < 1) throw new InputError(place, expected, text);
   return bytes;
 }

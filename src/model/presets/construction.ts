@@ -11,7 +11,8 @@ const headOf = (text: string): string => text.split("@", 1)[0].trim();
 
 /**
  * Returns whether a text is written like a construction: a name of letters and digits with a bracket behind it, or a family's
- * name with nothing that constructions do not have. Paths, presets with a colon and documents are not.
+ * name with nothing that constructions do not have; a word in small letters or with digits (K5, and not h200) only where it is one. Paths, presets
+ * with a colon and documents are not.
  */
 export function looksLikeConstruction(text: string): boolean {
   const head = headOf(text);
@@ -19,7 +20,9 @@ export function looksLikeConstruction(text: string): boolean {
   const [start, word, digits] = /^(?:\(\s*)*([A-Za-z]+|Π)(\d*)/.exec(head) ?? [];
   if (start === undefined) return false;
   if (/^[\s^□]*\(/.test(head.slice(start.length))) return true;
-  return (beginsConstruction(word) || beginsConstruction(word + digits)) && /^[A-Za-z0-9(){},^*_□×Π\s]+$/.test(head);
+  if (!beginsConstruction(word) && !beginsConstruction(word + digits)) return false;
+  if (/^[a-z]{2,}$|^[A-Za-z]+\d+$/.test(head)) return unlessRefused(() => parseConstruction(head)) !== null;
+  return /^[A-Za-z0-9(){},^*_□×Π\s]+$/.test(head);
 }
 
 /**

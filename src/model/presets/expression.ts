@@ -1,5 +1,5 @@
 import { InputError, inWords, shown } from "../../base/errors.ts";
-import { PS_PER_US, parseBandwidth, parseTime } from "../numbers/units.ts";
+import { PS_PER_US, parseBandwidth, parseTime, ratesMeant } from "../numbers/units.ts";
 
 /** One factor of a preset expression, `name:arguments`. */
 export interface Factor {
@@ -36,6 +36,10 @@ const TIME_UNITS = new Set(["ps", "ns", "us", "µs", "ms", "s"]);
  * takes the unit of the next one that has it. Throws InputError.
  */
 function figures(list: string, text: string): { bandwidths: number[]; latencies: number[] } {
+  if (list.includes("@"))
+    throw new InputError(text, 'figures behind one "@", joined by commas', list).saying(
+      `${text} has more than one @; did you mean ${shown(`${text.slice(0, text.indexOf("@") + 1)}${list.replaceAll("@", ",")}`)}?`,
+    );
   const items = list.split(",").map((item) => item.trim());
   const place = (i: number): string => `value ${i + 1} after "@" in ${text}`;
   const bandwidths: number[] = [];
@@ -45,7 +49,15 @@ function figures(list: string, text: string): { bandwidths: number[]; latencies:
     const [, number = "", ownUnit = ""] = /^([+-]?[\d.]*(?:[eE][+-]?\d+)?)\s*(.*)$/.exec(items[i]) ?? [];
     unit = ownUnit === "" ? unit : ownUnit;
     if (number === "" || unit === "") {
-      throw new InputError(place(i), 'a bandwidth such as "50GB/s" or a latency such as "0.5us"', items[i]);
+      const refusal = new InputError(place(i), 'a bandwidth such as "50GB/s" or a latency such as "0.5us"', items[i]);
+      const meant = ratesMeant(number);
+      throw meant === "" ? refusal : refusal.saying(`${place(i)} is ${number} without a unit${meant}`);
+    }
+    if (/^[munp]$/.test(unit)) {
+      const rates = unit === "m" ? ` or ${number}Mbps` : "";
+      throw new InputError(place(i), 'a bandwidth such as "50GB/s" or a latency such as "0.5us"', items[i]).saying(
+        `${place(i)} is ${shown(items[i])}, which has no unit that is clear; did you mean ${number}${unit}s${rates}?`,
+      );
     }
     // "@50,0.5us": 50 has no unit of its own, and must not be read as 50 us.
     if (ownUnit === "" && TIME_UNITS.has(unit) && !items.slice(0, i).some((item) => /[A-Za-z]/.test(item))) {
@@ -82,19 +94,38 @@ export function parseExpression(expression: string): Expression {
 export function count(digits: string, what: string, text: string): number {
   const value = /^\d{1,15}(?:e\d{1,2})?$/i.test(digits) ? Number(digits) : Number.NaN;
   if (!Number.isInteger(value) || value < 1) {
-    throw new InputError(`${what} in ${text}`, "a whole number, 1 or more", digits).as("out-of-range");
+    const refusal = new InputError(`${what} in ${text}`, "a whole number, 1 or more", digits).as("out-of-range");
+    throw digits === ""
+      ? refusal.saying(`${what} in ${text} is missing; it must be a whole number, 1 or more`)
+      : refusal;
   }
   return value;
 }
 
+/** Presets that have more than one size. */
+const OF_SEVERAL_SIZES: ReadonlySet<string> = new Set(["mesh", "grid", "torus", "dragonfly", "fat-tree"]);
+
 /** Returns the sizes of `4x4x8`. Throws InputError. */
 export function sizes(factor: Factor, text: string): number[] {
   const what = `a size of ${factor.name}`;
-  if (factor.args === "")
-    throw new InputError(`the size of ${factor.name} in ${text}`, `${factor.name}:SIZE`, text).saying(
-      `${factor.name} in ${shown(text)} has no size; it must be ${factor.name}:SIZE`,
+  const { name, args } = factor;
+  if (args === "") {
+    const [needed, example] = OF_SEVERAL_SIZES.has(name) ? ["sizes", "4x4"] : ["a size", "8"];
+    throw new InputError(`the size of ${name} in ${text}`, `${name}:SIZE`, text).saying(
+      `${name}${name === text ? "" : ` in ${shown(text)}`} needs ${needed}, such as ${name}:${example}`,
     );
-  return factor.args.split("x").map((size) => count(size.trim(), what, text));
+  }
+  if (/^[\dx\s]*\d,[\dx,\s]*$/.test(args))
+    throw new InputError(what, "sizes joined by x", args).saying(
+      `${name}:${args} joins its sizes by commas; did you mean "${name}:${args.replace(/\s*,\s*/g, "x")}"?`,
+    );
+  if (/^x|xx|x$/.test(args)) {
+    const where = args.endsWith("x") ? "behind its last" : args.startsWith("x") ? "before its first" : "between two";
+    throw new InputError(`${what} in ${text}`, "a whole number, 1 or more", "")
+      .as("out-of-range")
+      .saying(`${text} lacks a size ${where} x`);
+  }
+  return args.split("x").map((size) => count(size.trim(), what, text));
 }
 
 /** Returns the error for a preset with another number of sizes than its form has. */

@@ -297,7 +297,19 @@ export function looksLikePreset(text: string): boolean {
   const head = text.trim().split("@", 1)[0];
   const name = head.split(/[:,*]/, 1)[0].trim();
   if (/[/\\\n{]/.test(head) || !/^[A-Za-z][A-Za-z0-9-]*$/.test(name)) return false;
-  return NAMES.has(name) || (/[:*]/.test(head) && !/\.(json|csv|xml|txt|ya?ml|bys)$/i.test(text));
+  return NAMES.has(name.toLowerCase()) || (/[:*]/.test(head) && !/\.(json|csv|xml|txt|ya?ml|bys)$/i.test(text));
+}
+
+/** Returns an expression with the names of presets in small letters, with what is behind them: "DGX-H100:2,IB" is "dgx-h100:2,ib". */
+function inSmallLetters(expression: string): string {
+  const [head = "", ...figures] = expression.split("@");
+  const factors = head.split("*").map((factor) => {
+    const name = factor.split(/[:,]/, 1)[0] as string;
+    const rest = factor.slice(name.length);
+    if (!NAMES.has(name.trim().toLowerCase())) return factor;
+    return name.toLowerCase() + (/^[:,\dXIB\s]*$/i.test(rest) ? rest.toLowerCase() : rest);
+  });
+  return [factors.join("*"), ...figures].join("@");
 }
 
 /** GPUs of one box of a platform. */
@@ -305,9 +317,12 @@ const gpusOf = (name: string): number => (NAMES.has(name) && Object.hasOwn(BOXES
 
 /**
  * Returns what a text that is no preset was perhaps meant to be, quoted: "torus:4x4" for "torsu:4x4", "dgx-h100:1" (8 GPUs) for
- * "h100:8", the form of a platform for the name of its GPU; null where nothing is near.
+ * "h100:8" and "8xh100", the form of a platform for the name of its GPU; null where nothing is near.
  */
 export function presetMeant(text: string): string | null {
+  if (/^\s*\d+(?:x\d+)+\s*$/i.test(text)) return JSON.stringify(`torus:${text.trim().toLowerCase()}`);
+  const [, many, of] = /^\s*(\d{1,7})\s*[x*]\s*([a-z][\w-]*)\s*$/i.exec(text) ?? [];
+  if (many !== undefined && of !== undefined) return presetMeant(`${of}:${many}`);
   const [, word = "", rest = ""] = /^\s*([^:@,*\d]*(?:\d+[^:@,*\d]+)*\d*)(.*)$/s.exec(text) ?? [];
   const letters = word.toLowerCase().replace(/[_\s]/g, "-");
   const platform = [...NAMES].find((name) => name.split("-").slice(1).join("-") === letters && gpusOf(name) > 0);
@@ -330,7 +345,9 @@ function unknown(name: string, text: string): InputError {
   return new InputError(place, `a preset of \`banyan list presets\`${didYouMean(name, NAMES)}`, text)
     .as("unknown-name")
     .saying(
-      name === "" ? `a factor of ${shown(text)} is empty; ${all}` : `${shown(name)} is no preset of a network${near}`,
+      name === ""
+        ? `a factor of ${shown(text)} is empty; ${all}`
+        : `${shown(name)} is not a preset of a network${near}`,
     );
 }
 
@@ -367,7 +384,7 @@ function product(expression: Expression): Topology {
       if (!NAMES.has(factor.name)) throw unknown(factor.name, text);
       const known = Object.keys(FACTORS).join(", ");
       throw new InputError(text, `factors among ${known}`, factor.name).saying(
-        `${factor.name} in ${text} is no factor of a product; factors are ${known}`,
+        `${factor.name} in ${text} is not a factor of a product; factors are ${known}`,
       );
     }
     const { kind } = FACTORS[factor.name];
@@ -405,8 +422,9 @@ function platform({ factors: [{ name, args }], text }: Expression): Topology {
  * than 1e7 links.
  */
 export function presetTopology(expression: string): Topology {
-  if (looksLikeConstruction(expression)) return constructionTopology(expression);
-  const parsed = parseExpression(expression);
+  if (looksLikeConstruction(expression) && !NAMES.has(expression.trim().toLowerCase()))
+    return constructionTopology(expression);
+  const parsed = parseExpression(inSmallLetters(expression));
   const { factors, text, bandwidths, latencies } = parsed;
   const [{ name }] = factors;
   if (factors.length > 1 || Object.hasOwn(FACTORS, name)) return product(parsed);

@@ -86,7 +86,7 @@ export function unknownName(
   const all = list === undefined ? "" : `\`banyan list ${list}\` lists all`;
   return error.saying(
     meant === null
-      ? `${place} is ${shown(given)}, a name that is not known; ${all}`
+      ? `${place} is ${shown(given)}, an unknown name; ${all}`
       : `${place} is ${shown(given)}; did you mean ${JSON.stringify(meant)}?${all === "" ? "" : ` (${all})`}`,
   );
 }

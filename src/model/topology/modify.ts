@@ -1,10 +1,49 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, shown } from "../../base/errors.ts";
 import { optionName, type Place } from "../../base/option-names.ts";
 import { didYouMean } from "./closest.ts";
 import { inLinks, linkCount, linkNames, nodeCount, outLinks, type Topology } from "./topology.ts";
 
 /** Above this many links an unknown name is not compared with every link's name. */
 const SUGGEST_LINKS = 200_000;
+
+/** Names that a sentence has at most. */
+const MOST_NAMES = 8;
+
+const some = (names: readonly string[]): string =>
+  names.length <= MOST_NAMES ? names.join(", ") : `${names.slice(0, MOST_NAMES - 1).join(", ")}, ...`;
+
+/** Returns what nodes there are, in words: "NPUs of mesh:3x3 are 0 to 8". */
+function nodesOf({ name, npuCount, nodeNames }: Topology): string {
+  const npus = nodeNames.slice(0, npuCount);
+  const numbered = npuCount > 2 && npus.every((npu, i) => npu === String(i));
+  const switches = nodeNames.slice(npuCount);
+  const are = `NPUs of ${name} are ${numbered ? `0 to ${npuCount - 1}` : some(npus)}`;
+  return switches.length === 0 ? are : `${are}, switches ${some(switches)}`;
+}
+
+/**
+ * Returns why a text such as "0-8" names no link, in words, with the links that its first end has; null where that is no node.
+ * O(text + links).
+ */
+function whyNoLink(
+  topology: Topology,
+  byName: ReadonlyMap<string, number>,
+  text: string,
+): { readonly why: string; readonly links: string } | null {
+  const [, a = "", sign = "", b = ""] = /^([^->]+)([->])(.+?)(?:#\d+)?$/s.exec(text) ?? [];
+  const node = byName.get(a);
+  if (node === undefined) return null;
+  const { name, nodeNames, linkSource, linkTarget } = topology;
+  const ends = new Set<string>();
+  for (let link = 0; link < linkCount(topology); link++) {
+    if (linkSource[link] === node) ends.add(nodeNames[linkTarget[link] as number] as string);
+    else if (sign === "-" && linkTarget[link] === node) ends.add(nodeNames[linkSource[link] as number] as string);
+  }
+  const links = ends.size === 0 ? "none" : some([...ends].map((end) => a + sign + end));
+  const between = sign === "-" ? `between ${a} and ${b}` : `from ${a} to ${b}`;
+  const what = byName.has(b) ? `there is no link ${between}` : `${name} has no ${b}`;
+  return { why: `${what}; links of ${a} are ${links}`, links };
+}
 
 /** What a name stands for: one node, or links (`a-b` is two). */
 interface Target {
@@ -57,12 +96,20 @@ function resolver(topology: Topology, place: Place): (name: string) => Target {
     if (found.length === 1) return { node: -1, links: found[0] };
     if (found.length > 1) throw new InputError(place, "a name that fits one link only", text);
     const named = /[->]/.test(text) && linkCount(topology) <= SUGGEST_LINKS ? linkNames(topology) : [];
+    const told = whyNoLink(topology, byName, text);
+    if (told !== null)
+      throw new InputError(place, `an NPU, switch or link of ${topology.name}, such as ${told.links}`, text).saying(
+        `${place} is ${shown(text)}, but ${told.why}`,
+      );
     const bothWays = named.map((name) => name.replace(">", "-"));
     const near = didYouMean(
       text,
       text.includes(">") ? [...named, ...topology.nodeNames] : [...topology.nodeNames, ...bothWays],
     );
-    throw new InputError(place, `an NPU, switch or link of ${topology.name}${near}`, text);
+    const refusal = new InputError(place, `an NPU, switch or link of ${topology.name}${near}`, text);
+    throw near === "" && !/[->]/.test(text)
+      ? refusal.saying(`${place} is ${/^\d+$/.test(text) ? text : shown(text)}; ${nodesOf(topology)}`)
+      : refusal;
   };
 }
 
@@ -92,7 +139,9 @@ export function without(topology: Topology, names: readonly string[]): Topology 
     if (node < topology.npuCount) npuCount++;
   }
   if (npuCount === 0)
-    throw new InputError(optionName("without"), "at least one NPU left", names.join(",")).as("out-of-range");
+    throw new InputError(optionName("without"), "at least one NPU left", names.join(","))
+      .as("out-of-range")
+      .saying(`${optionName("without")} leaves no NPU of ${topology.name}`);
 
   const { linkSource, linkTarget } = topology;
   const keptLinks: number[] = [];

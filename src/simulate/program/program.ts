@@ -104,9 +104,9 @@ export function simulateProgram(
 function npusOf({ rankCount }: Program, { name, npuCount }: Topology, asked?: ArrayLike<number>): Int32Array {
   if (asked === undefined) {
     if (rankCount > npuCount)
-      throw new InputError(`the network ${name}`, `at least ${rankCount} NPUs, one for each rank`, npuCount).as(
-        "out-of-range",
-      );
+      throw new InputError(`the network ${name}`, `at least ${rankCount} NPUs, one for each rank`, npuCount)
+        .as("out-of-range")
+        .saying(`${name} has ${npuCount} NPU${npuCount === 1 ? "" : "s"}; the program needs ${rankCount}`);
     return Int32Array.from({ length: rankCount }, (_, rank) => rank);
   }
   if (asked.length !== rankCount) throw new InputError("rankToNpu", `${rankCount} NPUs`, asked.length);

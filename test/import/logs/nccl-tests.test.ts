@@ -255,12 +255,12 @@ describe("readMeasurements", () => {
     [
       "a row cut short",
       NEW.slice(0, NEW.indexOf("34.10")),
-      unexpected("log.txt line 26", "9: 1024 256 float sum -1 35.00 0.03 0.05 0", 13),
+      unexpected("log.txt line 26", "9 columns: 1024 256 float sum -1 35.00 0.03 0.05 0", 13),
     ],
     [
       "a row cut in its first number",
       NEW.slice(0, NEW.indexOf("24           256")),
-      unexpected("log.txt line 26", "1: 10", 13),
+      unexpected("log.txt line 26", "1 column: 10", 13),
     ],
     ["a header alone", NEW.slice(0, NEW.indexOf("        1024")), unexpected("log.txt", "a header without rows")],
     ["sizes of 0", OLD.slice(0, OLD.indexOf("     1048576 ")), unexpected("log.txt", "only rows of size 0")],

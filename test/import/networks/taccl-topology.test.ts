@@ -143,7 +143,7 @@ describe("reading a TACCL topology", () => {
     ["nodes", ndv2, { nodes: 0 }, unexpected("the number of nodes", 0, 65536)],
     ["size", ndv2, { profileSizeBytes: 0 }, unexpected("profileSizeBytes", 0)],
     ["scale", ndv2, { profileScale: Number.NaN }, unexpected("profileScale", NaN)],
-    ["rows", { ...custom, links: [[0, 1, 0]] }, {}, unexpected("t.json: links", "1 rows", 3)],
+    ["rows", { ...custom, links: [[0, 1, 0]] }, {}, unexpected("t.json: links", "one of 1 rows", 3)],
     ["cells", { ...custom, betas: [[0, 1], [], []] }, {}, unexpected("t.json: betas[0]", "2", 3)],
     ["no betas matrix", { ...custom, betas: undefined }, {}, missing("t.json: betas", 3)],
     [

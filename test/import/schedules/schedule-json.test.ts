@@ -163,6 +163,6 @@ describe("readSchedule", () => {
   it("answers a deep nest with one sentence", () => {
     const nest = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
     const text = scheduleToJson(ringSchedule()).replace(/"nodes": \[[^\]]*\]/, `"nodes": [${nest}]`);
-    expect(refusalFrom(() => readSchedule(text, "s.json"))).toEqual(unexpected("s.json", "more", 1000));
+    expect(refusalFrom(() => readSchedule(text, "s.json"))).toEqual(unexpected("s.json", "deeper JSON", 1000));
   });
 });

@@ -1,6 +1,6 @@
 import { InputError, unlessRefused } from "../../../src/base/errors.ts";
+import { readCommandLine } from "../../../src/cli/command-line.ts";
 import { EXAMPLES } from "../../../src/cli/help.ts";
-import { readCommandLine } from "../../../src/cli/program.ts";
 import { searchOptions, sweepOptions } from "../../../src/cli/search-options.ts";
 import { parseBackend } from "../../../src/engine/kernels/choose.ts";
 import { parseProfileSize } from "../../../src/import/networks/taccl-topology.ts";

@@ -206,7 +206,11 @@ describe("nvidia-smi topo -m", () => {
     ["no matrix", "hello", missing("m.txt")],
     ["a row missing", two.replace(/GPU1\tNV2.*\n/, ""), missing("GPU1 after m.txt line 2")],
     ["no rows", "\tGPU0\tGPU1\n", missing("GPU0 after m.txt line 1")],
-    ["a row twice", `${two.replace("GPU1\tNV2\tX\n", "")}GPU0\tX\tNV2\n`, unexpected("m.txt line 3", "a second")],
+    [
+      "a row twice",
+      `${two.replace("GPU1\tNV2\tX\n", "")}GPU0\tX\tNV2\n`,
+      unexpected("m.txt line 3", "another row for the same GPU"),
+    ],
     ["a cell missing", two.replace("X\tNV2", "X"), unexpected("m.txt line 2", 1, 2)],
     ["an unknown cell", two.replace("X\tNV2", "X\tFOO"), unexpected("GPU0 to GPU1 in m.txt line 2", "FOO")],
     ["no links in a cell", two.replaceAll("NV2", "NV0"), unexpected("GPU0 to GPU1 in m.txt line 2", "NV0")],
