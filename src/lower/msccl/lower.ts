@@ -9,9 +9,9 @@ import { stepsOf, transfersOf } from "../../model/steps/schedule.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { anyMovesOf, becomesCustom, type LoweredSchedule } from "../any-moves.ts";
 import { mostOfCustom, tableOf } from "../custom.ts";
-import { type Joining, joinedMoves, type MoveTimes, retimed } from "../messages.ts";
+import { type Joining, joinedMoves, type MoveTimes } from "../messages.ts";
 import { isTooMuch, type Moves } from "../moves.ts";
-import { rankZeroMoves, timesOfRankZero } from "../symmetry/rank-zero-moves.ts";
+import { rankZeroMoves } from "../symmetry/rank-zero-moves.ts";
 import { rankZeroOf } from "../symmetry/symmetry.ts";
 import { onAllRanks } from "./all-ranks.ts";
 import { type Blocks, blocksOf, freeChannels, mayFuse, type WireLimits, type Wires } from "./blocks.ts";
@@ -93,8 +93,9 @@ export function lowerToMsccl(schedule: LoweredSchedule, options: MscclLowering):
     try {
       return programOfMoves(folded, options, runtime);
     } catch (error) {
-      // which limits are met may hang on the order of what happens at once
-      if (!(error instanceof InputError) || isTooMuch(folded.rankCount * folded.chunk.length)) throw error;
+      // without passing on, all ranks one by one would have as many steps
+      const isHopeless = options.passing === false || isTooMuch(folded.rankCount * folded.chunk.length);
+      if (!(error instanceof InputError) || isHopeless) throw error;
     }
   }
   const cut = { pieces: parts, mostChunks: runtime.chunksPerStep };
@@ -110,9 +111,7 @@ function foldedMoves(schedule: LoweredSchedule, options: MscclLowering): Moves |
   if (isJoint(schedule) || isTreeFlow(schedule) || becomesCustom(schedule) || joining !== "apart") return null;
   if (!(folding ?? transfersOf(schedule) >= WORTH_FOLDING)) return null;
   const zero = rankZeroOf(stepsOf(schedule));
-  if (zero === null) return null;
-  const moves = rankZeroMoves(zero);
-  return times === undefined ? moves : retimed(moves, timesOfRankZero(zero, times));
+  return zero === null ? null : rankZeroMoves(zero, times);
 }
 
 function programOfMoves(moves: Moves, options: MscclLowering, runtime: MscclRuntime): Program {
@@ -230,7 +229,9 @@ function* spreadWires(
       yield { limit: "steps per thread block", most: stepsPerBlock, needed, help: "fewer chunks" };
       continue;
     }
-    const wires = stepWires(parts, versions, runtime, plane, planes, passing, queued);
+    const windows = parts.moves.folded !== undefined && passing;
+    const window = windows ? Math.ceil(mostSteps(parts, parts.instance, parts.instances) / spread) : null;
+    const wires = stepWires(parts, versions, runtime, plane, planes, passing, queued, window);
     if (wires !== null) yield wires;
   }
 }
@@ -291,6 +292,7 @@ function busiestSteps({ pair, pairSource, reduces }: Parts, runtime: MscclRuntim
  *
  * An arrival is passed on at once where its block sends to that peer anyway (of those that the rank passes on to from a peer,
  * that to which it does most often), where the hop is the next to that peer, and where the connection is free at that moment.
+ * All that one rank passes on for all may be one chain, so there a connection takes `window` hops, and the next the next ones.
  * O(hops x (log hops + channels)).
  */
 function stepWires(
@@ -301,6 +303,7 @@ function stepWires(
   planes: number,
   passing: boolean,
   queued: boolean,
+  window: number | null,
 ): Wires | null {
   const { source, pair, pairSource, part, events, departsAt, arrivesAt, moves } = parts;
   const planeOf = (hop: number): number => plane[part[hop]];
@@ -319,6 +322,7 @@ function stepWires(
   /** Returns whether what all ranks send each other in a circle may be passed on by all at once: two messages to a connection. */
   const isInCircle = (c: number, arrival: number, on: number): boolean =>
     moves.folded !== undefined && latest[c][pair[on]] === arrival;
+  const isInWindow = (c: number, hop: number): boolean => window === null || channels.uses(c, pair[hop]) < window;
   const take = (c: number, hop: number): void => {
     channel[hop] = c;
     latest[c][pair[hop]] = hop;
@@ -329,8 +333,9 @@ function stepWires(
     const hop = events[at] >> 1;
     if (events[at] % 2 === 0) {
       if (channel[hop] >= 0) continue;
-      let c = planeOf(hop);
-      while (c < limits.channels && !isFree(c, hop, at)) c += planes;
+      let c = window === null ? planeOf(hop) : parts.instance[part[hop]];
+      while (c < limits.channels && !(isFree(c, hop, at) && isInWindow(c, hop)))
+        c += window === null ? planes : parts.instances;
       if (c >= limits.channels) return null;
       take(c, hop);
       continue;
@@ -338,7 +343,7 @@ function stepWires(
     const on = passing ? versions.onward[hop] : -1;
     if (!mayFuse(parts, hop, on) || partners[pair[hop]] !== pair[on]) continue;
     if (before[on] >= 0 && departsAt[before[on]] > at) continue;
-    if (channel[on] >= 0) continue;
+    if (channel[on] >= 0 || !isInWindow(channel[hop], on)) continue;
     if (!isFree(channel[hop], on, at) && !isInCircle(channel[hop], hop, on)) continue;
     take(channel[hop], on);
     fused[hop] = on;

@@ -2,7 +2,7 @@ import { growingInt32 } from "../../model/numbers/column.ts";
 import { PairMap } from "../../model/numbers/pairs.ts";
 import { blockOfChunk, cutBlocks } from "../custom.ts";
 import { eventsInOrder } from "../messages.ts";
-import { arrivingChunks, type Moves, toldRanks, type UnequalBlocks } from "../moves.ts";
+import { type Moves, toldRanks, type UnequalBlocks } from "../moves.ts";
 import { keepsRuns } from "../symmetry/symmetry.ts";
 
 /**
@@ -82,9 +82,10 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
   const { chunk, chunks, lane, source, chunksPerBlock, folded } = moves;
   const cuts = instances * pace.finer;
   const laned = lane.length > 0 && lane[0] >= 0;
-  const starts = startsOfCourses(moves);
-  const common = starts.reduce(greatestCommon, moves.blocks === undefined ? chunksPerBlock : moves.chunkCount);
-  const coarser = folded === undefined || keepsRuns(folded.symmetry, common) ? common : 1;
+  // chunks that go together at rank 0 need not be neighbours at others
+  const starts =
+    folded === undefined ? startsOfCourses(moves) : Int32Array.from({ length: moves.chunkCount }, (_, c) => c);
+  const coarser = starts.reduce(greatestCommon, moves.blocks === undefined ? chunksPerBlock : moves.chunkCount);
   const firsts =
     laned || moves.blocks !== undefined
       ? starts
@@ -216,19 +217,14 @@ function cutRuns(
 
 /** Returns the chunks whose course differs from that of the chunk before, and those that begin a block, in order. */
 function startsOfCourses(moves: Moves): Int32Array {
-  const { chunkCount, chunksPerBlock, blocks, chunk, chunks, reduces, rankCount, folded } = moves;
-  const comesAs = arrivingChunks(moves);
-  const source = folded?.comesFrom ?? moves.source;
-  const target = folded?.sendsTo ?? moves.target;
+  const { chunkCount, chunksPerBlock, blocks, chunk, chunks, source, target, reduces, rankCount } = moves;
   const cut = new Uint8Array(chunkCount + 1);
   if (blocks === undefined) for (let c = 0; c < chunkCount; c += chunksPerBlock) cut[c] = 1;
   else for (const c of blocks.start) cut[c] = 1;
   const beginsBlock = cut.slice();
   for (let m = 0; m < chunk.length; m++) {
-    for (const first of [chunk[m], comesAs[m]]) {
-      cut[first] = 1;
-      cut[first + chunks[m]] = 1;
-    }
+    cut[chunk[m]] = 1;
+    cut[chunk[m] + chunks[m]] = 1;
   }
   const segment = new Int32Array(chunkCount + 1);
   for (let c = 1; c <= chunkCount; c++) segment[c] = segment[c - 1] + cut[c];
@@ -237,16 +233,14 @@ function startsOfCourses(moves: Moves): Int32Array {
 
   const offset = new Int32Array(begins.length + 1);
   for (let m = 0; m < chunk.length; m++)
-    for (const first of [chunk[m], comesAs[m]])
-      for (let s = segment[first]; s < segment[first + chunks[m]]; s++) offset[s + 1]++;
+    for (let s = segment[chunk[m]]; s < segment[chunk[m] + chunks[m]]; s++) offset[s + 1] += 2;
   for (let s = 0; s < begins.length; s++) offset[s + 1] += offset[s];
   const cursor = offset.slice();
   const course = new Float64Array(offset[begins.length]);
   for (const event of eventsInOrder(moves)) {
     const m = event >> 1;
     const code = ((source[m] * rankCount + target[m]) * 2 + reduces[m]) * 2 + (event & 1);
-    const first = event % 2 === 0 ? chunk[m] : comesAs[m];
-    for (let s = segment[first]; s < segment[first + chunks[m]]; s++) course[cursor[s]++] = code;
+    for (let s = segment[chunk[m]]; s < segment[chunk[m] + chunks[m]]; s++) course[cursor[s]++] = code;
   }
   const same = (a: number, b: number): boolean => {
     if (offset[a + 1] - offset[a] !== offset[b + 1] - offset[b]) return false;

@@ -32,7 +32,8 @@ export function writeCode(
 ): Code {
   const writing = writingOf(parts, versions, wires, blocks, buffers, scratch, runtime);
   const { events } = parts;
-  const { source, held, count, reduces, target, fuses, late, writer, isFused, hopFrom, hopParts, comingParts } = writing;
+  const { source, held, count, reduces, target, fuses, late, writer, isFused, hopFrom, hopParts, comingParts } =
+    writing;
   for (let hop = 0; hop < source.length; hop++) sent(writing, hop, 1);
 
   const home = (at: number): Place => endPlace(buffers, at);

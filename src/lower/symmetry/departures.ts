@@ -1,3 +1,4 @@
+import { orderByTime } from "../../model/numbers/ordering.ts";
 import { PairMap } from "../../model/numbers/pairs.ts";
 import { OP_REDUCE, type StepSchedule, transferCount } from "../../model/steps/step-schedule.ts";
 import { type BlockShape, blockShapeOf } from "../block-shape.ts";
@@ -13,20 +14,28 @@ export interface Departures extends BlockShape {
   readonly row: Int32Array;
   readonly target: Int32Array;
   readonly chunk: Int32Array;
-  /** [ranks * perRank] number of what it is else: when it departs and arrives, and whether it is added. */
+  /** [ranks * perRank] number of what it is else: on which levels it departs and arrives, and whether it is added. */
   readonly manner: Int32Array;
-  readonly manners: number;
+  /** [manners] those levels. */
+  readonly leaves: Int32Array;
+  readonly comes: Int32Array;
 }
 
 /** Kinds of collectives in which all ranks are alike. */
 const ALIKE: ReadonlySet<string> = new Set(["allgather", "reducescatter", "alltoall", "allreduce"]);
 
 /**
- * Returns the transfers of a schedule by rank, or null where its ranks cannot be alike: their numbers of transfers differ, one
- * sends at a time or in a way in which others do not, or the collective has a root. O(transfers).
+ * Returns the transfers of a schedule by rank, or null where its ranks cannot be alike: their numbers of transfers differ, or the
+ * collective has a root.
+ *
+ * Of times only the order counts in which things happen to a chunk at a rank, for it says what transfers carry. It is told by
+ * levels: a transfer departs on the level of what it carries, and arrives on a higher one, above all departures of the chunk from
+ * there until then; what is added at once may be on one level. So arrivals, then departures, level by level, is an order in which
+ * everything carries what it is to. Levels are those of longest ways through what must precede, hence the same for ranks that are
+ * alike, however long their links are. O(transfers), and sorting them by their ends.
  */
 export function departuresOf(schedule: StepSchedule): Departures | null {
-  const { collective, topology, routes, route, chunk, startPs, endPs, op } = schedule;
+  const { collective, topology, routes, route, chunk, startPs, endPs } = schedule;
   const count = transferCount(schedule);
   const ranks = collective.groupSize;
   if (!ALIKE.has(collective.kind) || collective.groupCount !== 1) return null;
@@ -38,29 +47,16 @@ export function departuresOf(schedule: StepSchedule): Departures | null {
   });
 
   const row = new Int32Array(count);
-  const manner = new Int32Array(count);
+  const source = new Int32Array(count);
+  const target = new Int32Array(count);
   const filled = new Int32Array(ranks);
-  const numbers = new PairMap();
-  const ends = new Map<number, number>();
-  const endOf = (ps: number): number => {
-    const known = ends.get(ps) ?? ends.size;
-    if (known === ends.size) ends.set(ps, known);
-    return known;
-  };
-  let start = 0;
-  let now = -1;
   for (let i = 0; i < count; i++) {
-    const from = rankOf[routes.source[route[i]]];
-    const isSame = i > 0 && startPs[i] === startPs[i - 1];
-    if (!(endPs[i] > startPs[i]) || from < 0 || rankOf[routes.target[route[i]]] < 0) return null;
-    if (!isSame) start++;
-    if (!isSame || endPs[i] !== endPs[i - 1] || op[i] !== op[i - 1])
-      now = numbers.number(start, 2 * endOf(endPs[i]) + (op[i] === OP_REDUCE ? 1 : 0));
-    if (filled[from] === perRank || numbers.size > perRank) return null;
-    const at = from * perRank + filled[from]++;
-    row[at] = i;
-    manner[at] = now;
+    source[i] = rankOf[routes.source[route[i]]];
+    target[i] = rankOf[routes.target[route[i]]];
+    if (!(endPs[i] > startPs[i]) || source[i] < 0 || target[i] < 0 || filled[source[i]] === perRank) return null;
+    row[source[i] * perRank + filled[source[i]]++] = i;
   }
+  const { manner, leaves, comes } = levelsOf(schedule, source, target);
   return {
     ranks,
     schedule,
@@ -68,11 +64,56 @@ export function departuresOf(schedule: StepSchedule): Departures | null {
     ...blockShapeOf(collective),
     perRank,
     row,
-    target: row.map((i) => rankOf[routes.target[route[i]]]),
+    target: row.map((i) => target[i]),
     chunk: row.map((i) => chunk[i]),
-    manner,
-    manners: numbers.size,
+    manner: row.map((i) => manner[i]),
+    leaves,
+    comes,
   };
+}
+
+/** Cells of a table of all chunks at all ranks at most; beyond, those are numbered that are come across. */
+const MOST_CELLS = 2 ** 26;
+
+/** Returns the levels of transfers, numbered together with whether they are added. See `departuresOf`. */
+function levelsOf({ collective, chunk, op, startPs, endPs }: StepSchedule, source: Int32Array, target: Int32Array) {
+  const count = chunk.length;
+  const { chunkCount, groupSize } = collective;
+  const isDense = groupSize * chunkCount <= MOST_CELLS;
+  const numbers = new PairMap();
+  const cellOf = (rank: number, c: number): number => (isDense ? rank * chunkCount + c : numbers.number(rank, c));
+  const cells = isDense ? groupSize * chunkCount : 2 * count;
+  /** [cells] highest level of an arrival, of a departure, and of an arrival that was not added. */
+  const there = new Int32Array(cells);
+  const gone = new Int32Array(cells).fill(-1);
+  const copied = new Int32Array(cells).fill(-1);
+  const departs = new Int32Array(count);
+  const kinds = new PairMap();
+  const leaves: number[] = [];
+  const comes: number[] = [];
+  const manner = new Int32Array(count);
+  const arrive = (i: number): void => {
+    const cell = cellOf(target[i], chunk[i]);
+    const adds = op[i] === OP_REDUCE ? 1 : 0;
+    const before = Math.max(departs[i], gone[cell], adds === 1 ? copied[cell] : there[cell]);
+    const level = before + 1;
+    there[cell] = Math.max(there[cell], level);
+    if (adds === 0) copied[cell] = level;
+    manner[i] = kinds.number(2 * departs[i] + adds, level);
+    if (manner[i] < leaves.length) return;
+    leaves.push(departs[i]);
+    comes.push(level);
+  };
+  const arrivals = orderByTime(endPs);
+  let next = 0;
+  for (let i = 0; i < count; i++) {
+    while (next < count && endPs[arrivals[next]] <= startPs[i]) arrive(arrivals[next++]);
+    const cell = cellOf(source[i], chunk[i]);
+    departs[i] = there[cell];
+    gone[cell] = Math.max(gone[cell], there[cell]);
+  }
+  while (next < count) arrive(arrivals[next++]);
+  return { manner, leaves: Int32Array.from(leaves), comes: Int32Array.from(comes) };
 }
 
 /** Pairs of ranks of which one sends to the other, and a number for what it sends. */
@@ -81,7 +122,7 @@ export interface Edges {
   readonly offset: Int32Array;
   /** [edges] */
   readonly target: Int32Array;
-  /** [edges] equal where two pairs send alike: as much, at the same times, in the same ways. */
+  /** [edges] equal where two pairs send alike: as much, on the same levels, in the same ways. */
   readonly label: Int32Array;
   /** Returns the label between two ranks, -1: the one sends nothing to the other. */
   readonly labelOf: (source: number, target: number) => number;

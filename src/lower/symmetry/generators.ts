@@ -116,9 +116,7 @@ function walkFrom({ offset, target, label }: Edges, start: number): Int32Array |
     mine.sort((a, b) => Number(target[b] === start) - Number(target[a] === start));
     for (const e of mine) {
       const back = target[e] === start ? 0 : start;
-      const other = theirs.find(
-        (to) => label[to] === label[e] && origin[target[to]] < 0 && target[to] !== back,
-      );
+      const other = theirs.find((to) => label[to] === label[e] && origin[target[to]] < 0 && target[to] !== back);
       if (other === undefined) return null;
       take(target[e], target[other]);
     }

@@ -1,6 +1,6 @@
+import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import { type Departures, departuresOf, edgesOf } from "./departures.ts";
 import { groupsOf } from "./generators.ts";
-import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 
 /** A permutation of the ranks, and one of the chunks that goes with it. */
 export interface Renaming {
@@ -52,12 +52,12 @@ export function rankZeroOf(schedule: StepSchedule): RankZero | null {
   return null;
 }
 
-const hasExactKeys = ({ ranks, manners, chunkCount }: Departures): boolean =>
-  ranks * manners * chunkCount <= Number.MAX_SAFE_INTEGER;
+const hasExactKeys = ({ ranks, leaves, chunkCount }: Departures): boolean =>
+  ranks * leaves.length * chunkCount <= Number.MAX_SAFE_INTEGER;
 
 /** Returns a number for a transfer of a rank that no other has which differs from it. */
-const keyOf = ({ manners, chunkCount }: Departures, target: number, manner: number, chunk: number): number =>
-  (target * manners + manner) * chunkCount + chunk;
+const keyOf = ({ leaves, chunkCount }: Departures, target: number, manner: number, chunk: number): number =>
+  (target * leaves.length + manner) * chunkCount + chunk;
 
 /** Returns the keys of the transfers of each rank in order, [ranks * perRank]. */
 function keysOf(departures: Departures): Float64Array {
@@ -206,6 +206,27 @@ function keepsAll({ departures, symmetry, ...zero }: RankZero, sorted: Float64Ar
     for (let i = 0; i < perRank; i++) if (keys[i] !== sorted[rank * perRank + i]) return false;
   }
   return true;
+}
+
+/**
+ * Returns the transfers of a rank that are the images of those of rank 0, [its transfers] places among those of the rank.
+ * O(transfers of a rank, log).
+ */
+export function transfersLikeZero({ departures, symmetry, ...zero }: RankZero, rank: number): Int32Array {
+  const { perRank, target, manner, chunk } = departures;
+  const sendsTo = imagesOf(symmetry, zero.sendsTo, imageOfRank).subarray(rank * perRank);
+  const chunks = imagesOf(symmetry, zero.chunk, imageOfChunk).subarray(rank * perRank);
+  const own = rank * perRank;
+  const byKey = (keys: Float64Array) => Int32Array.from(keys.keys()).sort((a, b) => keys[a] - keys[b]);
+  const places = new Float64Array(perRank);
+  const images = places.map((_, i) => keyOf(departures, sendsTo[i], manner[i], chunks[i]));
+  const theirs = places.map((_, i) => keyOf(departures, target[own + i], manner[own + i], chunk[own + i]));
+  const order = byKey(theirs);
+  const found = new Int32Array(perRank);
+  byKey(images).forEach((i, place) => {
+    found[i] = order[place];
+  });
+  return found;
 }
 
 /** Returns whether runs of this many chunks, the first at a multiple, stay runs in order under all renamings. O(chunks). */
