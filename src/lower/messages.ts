@@ -1,6 +1,6 @@
 import { PairMap } from "../model/numbers/pairs.ts";
 import { EventQueue } from "../model/replay/message-network.ts";
-import type { Moves } from "./moves.ts";
+import { arrivingChunks, type Moves, toldRanks } from "./moves.ts";
 
 /**
  * Which moves between two ranks become one message: none; those that leave while the first is still under way; or all whose
@@ -40,7 +40,7 @@ export interface MoveTimes {
  * among themselves. Kahn's algorithm, the earliest event that can happen first. O(moves log moves) and a table of ranks x chunks.
  */
 export function retimed(moves: Moves, { startPs, endPs }: MoveTimes): Moves {
-  if (moves.rankCount * moves.chunkCount > MOST_CELLS) return moves;
+  if (toldRanks(moves) * moves.chunkCount > MOST_CELLS) return moves;
   const count = moves.source.length;
   const { missing, first, next, after } = orderOf(moves);
   const queue = new EventQueue();
@@ -76,7 +76,9 @@ interface PartialOrder {
 
 /** Returns which events must come before which: departures before arrivals, and group after group of a chunk at a rank. O(moves). */
 function orderOf(moves: Moves): PartialOrder {
-  const { source, target, chunk, chunks, reduces, rankCount, chunkCount } = moves;
+  const { source, target, chunk, chunks, reduces, chunkCount } = moves;
+  const cells = toldRanks(moves) * chunkCount;
+  const comesAs = arrivingChunks(moves);
   const events = eventsInOrder(moves);
   const missing = new Array<number>(events.length).fill(0);
   const first = new Array<number>(events.length).fill(-1);
@@ -88,16 +90,16 @@ function orderOf(moves: Moves): PartialOrder {
     first[before] = next.push(first[before]) - 1;
   };
   /** [ranks x chunks] what the group under way is of (departures 0, contributions 1), and the nodes before and after it. */
-  const kindOf = new Int8Array(rankCount * chunkCount).fill(-1);
-  const before = new Int32Array(rankCount * chunkCount).fill(-1);
-  const behind = new Int32Array(rankCount * chunkCount).fill(-1);
+  const kindOf = new Int8Array(cells).fill(-1);
+  const before = new Int32Array(cells).fill(-1);
+  const behind = new Int32Array(cells).fill(-1);
   for (const event of events) {
     const m = event >> 1;
     const isArrival = event % 2 === 1;
     if (isArrival) orders(2 * m, event);
     const kind = isArrival ? (reduces[m] === 1 ? 1 : 2) : 0;
-    for (let c = chunk[m]; c < chunk[m] + chunks[m]; c++) {
-      const cell = (isArrival ? target[m] : source[m]) * chunkCount + c;
+    const at = (isArrival ? target[m] : source[m]) * chunkCount + (isArrival ? comesAs[m] : chunk[m]);
+    for (let cell = at; cell < at + chunks[m]; cell++) {
       if (kindOf[cell] !== kind || kind === 2) {
         kindOf[cell] = kind;
         before[cell] = behind[cell];

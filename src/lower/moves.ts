@@ -26,6 +26,8 @@ import {
   treeCount,
 } from "../model/trees/tree-flow.ts";
 import { type Chunking, carriedChunks, chunkingOf } from "../model/trees/tree-steps.ts";
+import { blockShapeOf } from "./block-shape.ts";
+import type { Symmetry } from "./symmetry/symmetry.ts";
 
 /** Above this many moves nothing is lowered: no runtime takes a fraction of them. */
 const MOST_MOVES = 4e6;
@@ -52,9 +54,12 @@ export function movesOf(schedule: Schedule | TreeFlow, lanes = true): Moves {
   return isTreeFlow(schedule) ? movesOfTrees(schedule, lanes) : movesOfSteps(stepsOf(schedule));
 }
 
+/** Returns whether there are more moves than are lowered. */
+export const isTooMuch = (moves: number): boolean => moves > MOST_MOVES;
+
 /** Throws InputError for more moves than are lowered. */
 export function refuseMany(moves: number): void {
-  if (moves > MOST_MOVES)
+  if (isTooMuch(moves))
     throw new InputError("a schedule to be lowered", `at most ${MOST_MOVES} transfers`, moves).as("out-of-range");
 }
 
@@ -102,8 +107,7 @@ function movesOfTrees(flow: TreeFlow, asLanes: boolean): Moves {
     collective,
     rankCount: collective.groupSize,
     rootRank: collective.rootRank,
-    chunksPerBlock:
-      collective.kind === "custom" ? 1 : isOneBlock(collective) ? collective.chunkCount : collective.chunksPerNpu,
+    chunksPerBlock: blockShapeOf(collective).chunksPerBlock,
     chunkCount: collective.chunkCount,
     source: Int32Array.from(lists.source),
     target: Int32Array.from(lists.target),
@@ -249,14 +253,12 @@ function movesOfSteps(schedule: StepSchedule): Moves {
       throw new InputError(`transfer ${i} of a schedule to be lowered`, "an end after its start", endPs[i]);
   }
   const order = eventsInOrder(schedule, source, target);
-  const chunks = collective.chunkCount;
-  const whole = isOneBlock(collective);
   return {
     collective,
     rankCount: collective.groupSize,
     rootRank: collective.rootRank,
-    chunksPerBlock: collective.kind === "custom" ? 1 : whole ? chunks : collective.chunksPerNpu,
-    chunkCount: chunks,
+    chunksPerBlock: blockShapeOf(collective).chunksPerBlock,
+    chunkCount: collective.chunkCount,
     source,
     target,
     chunk: Int32Array.from(schedule.chunk),
@@ -266,10 +268,6 @@ function movesOfSteps(schedule: StepSchedule): Moves {
     ...order,
   };
 }
-
-/** Returns whether all chunks of a collective go the same ways in from and out to buffers: it has no blocks by rank. */
-const isOneBlock = ({ kind }: Pick<Collective, "kind">): boolean =>
-  kind === "allreduce" || kind === "broadcast" || kind === "reduce";
 
 /** Returns the rank of each NPU in the one group, -1 for outsiders. */
 function ranksOf({ groupMembers }: Collective, { npuCount }: Topology): Int32Array {
@@ -372,6 +370,16 @@ export interface UnequalBlocks {
   readonly sums: Uint8Array;
 }
 
+/** Of moves of rank 0 alone, which stands for all ranks; columns, [moves]. */
+export interface Folded {
+  readonly symmetry: Symmetry;
+  /** The rank to which rank 0 sends it, and the one from which the like comes to rank 0. */
+  readonly sendsTo: Int32Array;
+  readonly comesFrom: Int32Array;
+  /** First chunk of the like that comes to rank 0. */
+  readonly comesAs: Int32Array;
+}
+
 /**
  * What a schedule moves between the ranks of its one group, in chunks of the program to be made. Columns; chunks are numbered
  * as the collective numbers its own, block by block, with `chunksPerBlock` to a block.
@@ -404,7 +412,17 @@ export interface Moves {
   /** [moves] */
   readonly departsAt: Int32Array;
   readonly arrivesAt: Int32Array;
+  /** `source` and `target` are 0 then: a move is one that rank 0 sends, and its like that rank 0 receives. */
+  readonly folded?: Folded;
 }
+
+/** Returns the first chunk of each move where it arrives. */
+export const arrivingChunks = ({ chunk, folded }: Pick<Moves, "chunk" | "folded">): Int32Array =>
+  folded?.comesAs ?? chunk;
+
+/** Returns how many ranks there are whose moves are told. */
+export const toldRanks = ({ rankCount, folded }: Pick<Moves, "rankCount" | "folded">): number =>
+  folded === undefined ? rankCount : 1;
 
 /**
  * Returns a function that puts moves which arrive at the same time in order: where it can be had, those that come to a rank

@@ -26,12 +26,12 @@ interface Draft {
  * are in the order of events in any block, so none waits for one that comes later. O(hops + blocks log blocks).
  */
 export function blocksOf(parts: Parts, wires: Wires, enough: number): Blocks {
-  const { source, target, moves } = parts;
+  const { source, target, pair, sendsTo, comesFrom } = parts;
   const connection = connectionsOf(parts, wires);
   /** [connections] */
   const sending: (Draft | undefined)[] = [];
   const receiving: (Draft | undefined)[] = [];
-  const drafts: Draft[][] = Array.from({ length: moves.rankCount }, () => []);
+  const drafts: Draft[][] = Array.from({ length: parts.ranks }, () => []);
   const draftAt = (rank: number, channel: number): Draft => {
     const draft = { rank, channel, recvPeer: -1, sendPeer: -1 };
     drafts[rank].push(draft);
@@ -42,20 +42,20 @@ export function blocksOf(parts: Parts, wires: Wires, enough: number): Blocks {
     if (on < 0) continue;
     const rank = target[hop];
     const draft = receiving[connection[hop]] ?? sending[connection[on]] ?? draftAt(rank, wires.channel[hop]);
-    draft.recvPeer = source[hop];
-    draft.sendPeer = target[on];
+    draft.recvPeer = comesFrom[pair[hop]];
+    draft.sendPeer = sendsTo[pair[on]];
     receiving[connection[hop]] = draft;
     sending[connection[on]] = draft;
   }
   for (let hop = 0; hop < source.length; hop++) {
     if (sending[connection[hop]] === undefined) {
       const draft = draftAt(source[hop], wires.channel[hop]);
-      draft.sendPeer = target[hop];
+      draft.sendPeer = sendsTo[pair[hop]];
       sending[connection[hop]] = draft;
     }
     if (receiving[connection[hop]] === undefined) {
       const draft = draftAt(target[hop], wires.channel[hop]);
-      draft.recvPeer = source[hop];
+      draft.recvPeer = comesFrom[pair[hop]];
       receiving[connection[hop]] = draft;
     }
   }
@@ -141,7 +141,7 @@ export interface Channels {
 }
 
 /** Returns channels that nobody uses; they take memory when they are. */
-export function freeChannels({ pairSource, pairTarget, moves }: Parts, { peersPerChannel }: WireLimits): Channels {
+export function freeChannels({ pairSource, pairTarget, ranks }: Parts, { peersPerChannel }: WireLimits): Channels {
   const pairs = pairSource.length;
   const tables: {
     readonly uses: Uint32Array;
@@ -154,8 +154,8 @@ export function freeChannels({ pairSource, pairTarget, moves }: Parts, { peersPe
     while (tables.length <= channel) {
       tables.push({
         uses: new Uint32Array(pairs),
-        sends: new Uint16Array(moves.rankCount),
-        receives: new Uint16Array(moves.rankCount),
+        sends: new Uint16Array(ranks),
+        receives: new Uint16Array(ranks),
         next: new Int32Array(pairs).fill(-1),
         before: new Int32Array(pairs).fill(-1),
       });

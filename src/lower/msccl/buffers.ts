@@ -42,26 +42,21 @@ interface Shape {
  * i and those of the postcondition in o, in order. Throws InputError for one in place. O(ranks x parts).
  */
 export function buffersOf(parts: Parts, placement: CallPlacement): Buffers {
-  const { rankCount, rootRank, collective } = parts.moves;
-  const { kind } = collective;
-  const { chunksPerBlock: block, chunkCount: all } = parts;
-  if (kind === "custom" && placement !== "out")
-    throw new InputError(optionName("placement"), "out of place for a custom collective", placement);
+  const { ranks } = parts;
+  const { kind } = parts.moves.collective;
   const count = parts.first.length;
-  const placesAt = kind === "custom" ? placesOfTable(parts) : namedPlaces(parts, kind);
-  const startAt = new Int32Array(rankCount * count);
-  const endAt = new Int32Array(rankCount * count);
-  const startBuffer = new Uint8Array(rankCount * count).fill(INPUT);
-  const endBuffer = new Uint8Array(rankCount * count).fill(OUTPUT);
-  const inputChunks = new Int32Array(rankCount);
-  const outputChunks = new Int32Array(rankCount);
-  const cellOffset = new Int32Array(rankCount + 1);
-  const cellOf = new Int32Array(rankCount * 2);
-  for (let r = 0; r < rankCount; r++) {
-    const shape = kind === "custom" ? placesAt.sizes(r) : shapeOf(kind, r, rankCount, rootRank, block, all);
+  const placesAt = placesOf(parts, placement);
+  const startAt = new Int32Array(ranks * count);
+  const endAt = new Int32Array(ranks * count);
+  const startBuffer = new Uint8Array(ranks * count).fill(INPUT);
+  const endBuffer = new Uint8Array(ranks * count).fill(OUTPUT);
+  const inputChunks = new Int32Array(ranks);
+  const outputChunks = new Int32Array(ranks);
+  const cellOffset = new Int32Array(ranks + 1);
+  const cellOf = new Int32Array(ranks * 2);
+  for (let r = 0; r < ranks; r++) {
+    const { shape, single, start, end } = placesAt(r);
     const { input, output, inputShift, outputShift } = shape;
-    const single =
-      placement === "in" ? (input > output || (input === output && kind !== "broadcast") ? INPUT : OUTPUT) : -1;
     inputChunks[r] = single === OUTPUT ? 0 : input;
     outputChunks[r] = single === INPUT ? 0 : output;
     const shared = placement !== "out";
@@ -69,14 +64,46 @@ export function buffersOf(parts: Parts, placement: CallPlacement): Buffers {
     cellOf[2 * r + OUTPUT] = cellOffset[r] + (single < 0 ? (shared ? outputShift : input) : 0);
     cellOffset[r + 1] = cellOffset[r] + (shared ? Math.max(input + inputShift, output + outputShift) : input + output);
     for (let p = 0; p < count; p++) {
-      const [start, end] = [placesAt.start(r, p), placesAt.end(r, p)];
-      startAt[r * count + p] = start < 0 ? -1 : start + (single === OUTPUT ? inputShift : 0);
-      endAt[r * count + p] = end < 0 ? -1 : end + (single === INPUT ? outputShift : 0);
+      startAt[r * count + p] = start(p);
+      endAt[r * count + p] = end(p);
       if (single >= 0) startBuffer[r * count + p] = endBuffer[r * count + p] = single;
     }
   }
   const mixes = kind === "alltoall" && placement !== "out";
   return { inputChunks, outputChunks, startBuffer, startAt, endBuffer, endAt, cellOffset, cellOf, mixes };
+}
+
+/** Where a rank has parts. */
+interface PlacesOfRank {
+  readonly shape: Shape;
+  /** The only buffer that it uses; -1: it uses both. */
+  readonly single: number;
+  /** First chunk of a part in its buffer, -1: it has none there. */
+  readonly start: (part: number) => number;
+  readonly end: (part: number) => number;
+}
+
+/** Returns where each rank has parts at the start and at the end; see buffersOf, also for what it throws. */
+export function placesOf(parts: Parts, placement: CallPlacement): (rank: number) => PlacesOfRank {
+  const { kind } = parts.moves.collective;
+  if (kind === "custom" && placement !== "out")
+    throw new InputError(optionName("placement"), "out of place for a custom collective", placement);
+  const places = kind === "custom" ? placesOfTable(parts) : namedPlaces(parts, kind);
+  return (rank) => {
+    const shape = places.sizes(rank);
+    const { input, output } = shape;
+    const single =
+      placement === "in" ? (input > output || (input === output && kind !== "broadcast") ? INPUT : OUTPUT) : -1;
+    const startShift = single === OUTPUT ? shape.inputShift : 0;
+    const endShift = single === INPUT ? shape.outputShift : 0;
+    const shifted = (place: number, by: number): number => (place < 0 ? -1 : place + by);
+    return {
+      shape,
+      single,
+      start: (part) => shifted(places.start(rank, part), startShift),
+      end: (part) => shifted(places.end(rank, part), endShift),
+    };
+  };
 }
 
 function shapeOf(kind: CollectiveKind, rank: number, ranks: number, root: number, block: number, all: number): Shape {
@@ -182,11 +209,11 @@ export interface Versions {
 
 /** Returns the versions of all parts; throws InputError where a hop sends what its rank does not have. O(hops + ranks x parts). */
 export function versionsOf(parts: Parts, buffers: Buffers): Versions {
-  const { source, target, hopFrom, hopParts, events, first, moves } = parts;
+  const { source, target, hopFrom, hopParts, comingParts, events, first, ranks } = parts;
   const hops = source.length;
   const count = first.length;
-  const last = new Int32Array(moves.rankCount * count).fill(FROM_START);
-  const many = new Int32Array(moves.rankCount * count);
+  const last = new Int32Array(ranks * count).fill(FROM_START);
+  const many = new Int32Array(ranks * count);
   const carries = new Int32Array(hopParts.length);
   const departures = new Int32Array(hops);
   const onward = new Int32Array(hops).fill(-1);
@@ -194,8 +221,9 @@ export function versionsOf(parts: Parts, buffers: Buffers): Versions {
   for (const event of events) {
     const hop = event >> 1;
     const rank = event % 2 === 0 ? source[hop] : target[hop];
+    const called = event % 2 === 0 ? hopParts : comingParts;
     for (let k = hopFrom[hop]; k < hopFrom[hop + 1]; k++) {
-      const at = rank * count + hopParts[k];
+      const at = rank * count + called[k];
       many[at]++;
       if (event % 2 === 1) {
         if (parts.reduces[hop] === 1 && last[at] !== FROM_START) passesOn[last[at]] = 0;

@@ -380,11 +380,16 @@ export interface Excess {
   readonly help: string;
 }
 
-/** Returns the first limit that code does not meet, null for none. O(blocks + ranks). */
-export function excessOf(code: Code, { blocks, awaitedBlocks }: Numbering, runtime: MscclRuntime): Excess | null {
+/** Returns the first limit that code does not meet, of a program of so many ranks; null for none. O(blocks + ranks). */
+export function excessOf(
+  code: Code,
+  { blocks, awaitedBlocks }: Numbering,
+  ranks: number,
+  runtime: MscclRuntime,
+): Excess | null {
   const most = (values: ArrayLike<number>): number => Array.from(values).reduce((a, b) => Math.max(a, b), 0);
   // of other ranks a parser keeps the <gpu> alone
-  const around = 1 + blocks.length;
+  const around = 1 + ranks;
   const nodes = blocks.map((own) => own.reduce((sum, b) => sum + 1 + code.steps[b], around));
   const steps = { most: runtime.stepsPerBlock, needed: most(code.steps) };
   const found: readonly Excess[] = [

@@ -5,10 +5,15 @@ import { PairMap } from "../../model/numbers/pairs.ts";
 import { toNumber } from "../../model/numbers/rational.ts";
 import type { Program } from "../../model/program/program.ts";
 import { MSCCL_RUNTIMES, type MscclRuntime } from "../../model/program/runtimes.ts";
+import { stepsOf, transfersOf } from "../../model/steps/schedule.ts";
+import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { anyMovesOf, becomesCustom, type LoweredSchedule } from "../any-moves.ts";
 import { mostOfCustom, tableOf } from "../custom.ts";
 import { type Joining, joinedMoves, type MoveTimes } from "../messages.ts";
-import type { Moves } from "../moves.ts";
+import { isTooMuch, type Moves } from "../moves.ts";
+import { rankZeroMoves } from "../symmetry/rank-zero-moves.ts";
+import { rankZeroOf } from "../symmetry/symmetry.ts";
+import { onAllRanks } from "./all-ranks.ts";
 import { type Blocks, blocksOf, freeChannels, mayFuse, type WireLimits, type Wires } from "./blocks.ts";
 import { type Buffers, buffersOf, type CallPlacement, type Versions, versionsOf } from "./buffers.ts";
 import { type Code, type Excess, excessOf, limitError, type Numbering, numberingOf, programOfCode } from "./code.ts";
@@ -37,6 +42,11 @@ export interface MscclLowering {
   readonly passing?: boolean;
   /** Trees: each has thread blocks of its own, or shares them where these are too many; else as steps. True without it. */
   readonly lanes?: boolean;
+  /**
+   * Steps that go apart: rank 0 is lowered and all others do the like, if they are alike; without it from 1e5 transfers on. It
+   * needs connections that hold two messages where ranks pass on in circles.
+   */
+  readonly folding?: boolean;
   /** "Simple" without it. */
   readonly protocol?: Program["protocol"];
   readonly name?: string;
@@ -66,8 +76,7 @@ const MOST_PARTS = 64;
  * movesOf and buffersOf refuse. A handful of passes of O(hops x channels).
  */
 export function lowerToMsccl(schedule: LoweredSchedule, options: MscclLowering): Program {
-  const { placement, instances = 1, protocol = "Simple", threadBlocks = USUAL_BLOCKS, parts = USUAL_PARTS } = options;
-  const { joining = "apart", passing = true } = options;
+  const { instances = 1, threadBlocks = USUAL_BLOCKS, parts = USUAL_PARTS, joining = "apart" } = options;
   const runtime = MSCCL_RUNTIMES[options.runtime];
   const kind = isJoint(schedule) || becomesCustom(schedule) ? "custom" : schedule.collective.kind;
   const known = Object.keys(runtime.collectives);
@@ -79,8 +88,36 @@ export function lowerToMsccl(schedule: LoweredSchedule, options: MscclLowering):
     throw new InputError(optionName("parts"), `an integer in 1 .. ${MOST_PARTS}`, parts).as("out-of-range");
   if (!Number.isSafeInteger(instances) || instances < 1 || instances > MOST_INSTANCES)
     throw new InputError(optionName("instances"), `an integer in 1 .. ${MOST_INSTANCES}`, instances).as("out-of-range");
+  const folded = foldedMoves(schedule, options);
+  if (folded !== null) {
+    try {
+      return programOfMoves(folded, options, runtime);
+    } catch (error) {
+      // without passing on, all ranks one by one would have as many steps
+      const isHopeless = options.passing === false || isTooMuch(folded.rankCount * folded.chunk.length);
+      if (!(error instanceof InputError) || isHopeless) throw error;
+    }
+  }
   const cut = { pieces: parts, mostChunks: runtime.chunksPerStep };
-  const moves = joinedMoves(anyMovesOf(schedule, cut, options), joining);
+  return programOfMoves(joinedMoves(anyMovesOf(schedule, cut, options), joining), options, runtime);
+}
+
+/** Fewer transfers than this are lowered rank by rank, which takes no time. */
+const WORTH_FOLDING = 1e5;
+
+/** Returns what a schedule moves from and to rank 0, if it is like that at all ranks; null where it is not, or is not asked. */
+function foldedMoves(schedule: LoweredSchedule, options: MscclLowering): Moves | null {
+  const { joining = "apart", folding, times } = options;
+  if (isJoint(schedule) || isTreeFlow(schedule) || becomesCustom(schedule) || joining !== "apart") return null;
+  if (!(folding ?? transfersOf(schedule) >= WORTH_FOLDING)) return null;
+  const zero = rankZeroOf(stepsOf(schedule));
+  return zero === null ? null : rankZeroMoves(zero, times);
+}
+
+function programOfMoves(moves: Moves, options: MscclLowering, runtime: MscclRuntime): Program {
+  const { placement, instances = 1, protocol = "Simple", threadBlocks = USUAL_BLOCKS, parts = USUAL_PARTS } = options;
+  const { joining = "apart", passing = true } = options;
+  const kind = moves.blocks === undefined ? moves.collective.kind : "custom";
   const layouts = (pace: Pace): Layout => layoutOf(partsOf(moves, instances, pace), placement, joining, runtime);
   const whole = layouts({ mostChunks: runtime.chunksPerStep, finer: 1, sumsLast: false });
   const needed = loopChunksOf(whole);
@@ -99,7 +136,7 @@ export function lowerToMsccl(schedule: LoweredSchedule, options: MscclLowering):
   // runtimes want buffers of a custom collective that are used to have the chunks of a call, all of them
   const padded = (chunks: Int32Array) =>
     blocks === undefined ? chunks : chunks.map((c) => (c === 0 ? 0 : loopChunks));
-  return programOfCode(code, numbering, {
+  const program = programOfCode(code, numbering, {
     name: options.name ?? `${kind}_${moves.rankCount}`,
     machine: "msccl",
     collective: kind,
@@ -117,6 +154,8 @@ export function lowerToMsccl(schedule: LoweredSchedule, options: MscclLowering):
     channelCount,
     ...(blocks === undefined ? {} : { table: tableOf(moves, blocks) }),
   });
+  if (moves.folded === undefined) return program;
+  return onAllRanks(program, moves.folded.symmetry, { parts: layout.parts, buffers: layout.buffers, placement });
 }
 
 /** Returns to which multiples the bytes of a table would have to be rounded up for its chunks to be few enough. */
@@ -190,7 +229,9 @@ function* spreadWires(
       yield { limit: "steps per thread block", most: stepsPerBlock, needed, help: "fewer chunks" };
       continue;
     }
-    const wires = stepWires(parts, versions, runtime, plane, planes, passing, queued);
+    const windows = parts.moves.folded !== undefined && passing;
+    const window = windows ? Math.ceil(mostSteps(parts, parts.instance, parts.instances) / spread) : null;
+    const wires = stepWires(parts, versions, runtime, plane, planes, passing, queued, window);
     if (wires !== null) yield wires;
   }
 }
@@ -251,6 +292,7 @@ function busiestSteps({ pair, pairSource, reduces }: Parts, runtime: MscclRuntim
  *
  * An arrival is passed on at once where its block sends to that peer anyway (of those that the rank passes on to from a peer,
  * that to which it does most often), where the hop is the next to that peer, and where the connection is free at that moment.
+ * All that one rank passes on for all may be one chain, so there a connection takes `window` hops, and the next the next ones.
  * O(hops x (log hops + channels)).
  */
 function stepWires(
@@ -261,8 +303,9 @@ function stepWires(
   planes: number,
   passing: boolean,
   queued: boolean,
+  window: number | null,
 ): Wires | null {
-  const { source, pair, pairSource, part, events, departsAt, arrivesAt } = parts;
+  const { source, pair, pairSource, part, events, departsAt, arrivesAt, moves } = parts;
   const planeOf = (hop: number): number => plane[part[hop]];
   const partners = matchPartners(parts, versions);
   const channels = freeChannels(parts, limits);
@@ -276,6 +319,10 @@ function stepWires(
     const other = latest[c][pair[hop]];
     return (queued || other < 0 || arrivesAt[other] < at) && channels.hasRoom(c, pair[hop]);
   };
+  /** Returns whether what all ranks send each other in a circle may be passed on by all at once: two messages to a connection. */
+  const isInCircle = (c: number, arrival: number, on: number): boolean =>
+    moves.folded !== undefined && latest[c][pair[on]] === arrival;
+  const isInWindow = (c: number, hop: number): boolean => window === null || channels.uses(c, pair[hop]) < window;
   const take = (c: number, hop: number): void => {
     channel[hop] = c;
     latest[c][pair[hop]] = hop;
@@ -286,8 +333,9 @@ function stepWires(
     const hop = events[at] >> 1;
     if (events[at] % 2 === 0) {
       if (channel[hop] >= 0) continue;
-      let c = planeOf(hop);
-      while (c < limits.channels && !isFree(c, hop, at)) c += planes;
+      let c = window === null ? planeOf(hop) : parts.instance[part[hop]];
+      while (c < limits.channels && !(isFree(c, hop, at) && isInWindow(c, hop)))
+        c += window === null ? planes : parts.instances;
       if (c >= limits.channels) return null;
       take(c, hop);
       continue;
@@ -295,7 +343,8 @@ function stepWires(
     const on = passing ? versions.onward[hop] : -1;
     if (!mayFuse(parts, hop, on) || partners[pair[hop]] !== pair[on]) continue;
     if (before[on] >= 0 && departsAt[before[on]] > at) continue;
-    if (channel[on] >= 0 || !isFree(channel[hop], on, at)) continue;
+    if (channel[on] >= 0 || !isInWindow(channel[hop], on)) continue;
+    if (!isFree(channel[hop], on, at) && !isInCircle(channel[hop], hop, on)) continue;
     take(channel[hop], on);
     fused[hop] = on;
   }
@@ -318,8 +367,7 @@ function hopsBefore({ source, pair, events }: Parts, planes: number, planeOf: (h
 
 /** Returns through which pair a rank passes on most often what comes through each pair, [pairs]; none of two. -1: none. */
 function matchPartners(parts: Parts, versions: Versions): Int32Array {
-  const { source, pair, pairSource, pairTarget, moves } = parts;
-  const ranks = moves.rankCount;
+  const { source, pair, pairSource, pairTarget, ranks } = parts;
   const ways = new PairMap();
   const often: { readonly from: number; readonly to: number; many: number }[] = [];
   for (let hop = 0; hop < source.length; hop++) {
@@ -434,7 +482,7 @@ function* cutsOf(limits: LaneLimits, runtime: MscclRuntime): Generator<Pick<Pace
  * Messages of one connection are in the order of events. O(hops + hops of leaders x channels).
  */
 function laneWires(parts: Parts, versions: Versions, limits: WireLimits, most: number): Wires | null {
-  const { source, target, pair, part, first, leader, moves } = parts;
+  const { source, target, pair, part, first, leader, ranks } = parts;
   const channels = freeChannels(parts, limits);
   const channel = new Int32Array(source.length);
   const fused = new Int32Array(source.length).fill(-1);
@@ -446,7 +494,7 @@ function laneWires(parts: Parts, versions: Versions, limits: WireLimits, most: n
     sends.fill(0);
     for (const hop of mine) {
       if (channels.uses(c, pair[hop]) >= most) return -1;
-      if (!channels.hasRoom(c, pair[hop], ++sends[source[hop]], ++sends[moves.rankCount + target[hop]])) return -1;
+      if (!channels.hasRoom(c, pair[hop], ++sends[source[hop]], ++sends[ranks + target[hop]])) return -1;
       const on = versions.onward[hop];
       if (mayFuse(parts, hop, on) && !channels.mayMatch(c, pair[hop], pair[on])) many++;
     }
@@ -454,7 +502,7 @@ function laneWires(parts: Parts, versions: Versions, limits: WireLimits, most: n
   };
 
   /** [2 x ranks] hops of a tree that a rank sends, and those that it receives. */
-  const sends = new Int32Array(2 * moves.rankCount);
+  const sends = new Int32Array(2 * ranks);
   let channelCount = 1;
   for (let p = 0; p < first.length; p++) {
     const mine = hops.subarray(offset[p], offset[p + 1]);
@@ -524,7 +572,7 @@ function attemptWith(layout: Layout, wires: Wires, runtime: MscclRuntime, enough
   if (needed > runtime.stepsPerBlock)
     return { limit: "steps per thread block", most: runtime.stepsPerBlock, needed, help: "fewer chunks" };
   const code = writeCode(parts, versions, wires, blocks, buffers, scratch, runtime);
-  const numbering = numberingOf(code, parts.moves.rankCount);
+  const numbering = numberingOf(code, parts.ranks);
   const most = numbering.blocks.reduce((many, own) => Math.max(many, own.length), 0);
   return {
     layout,
@@ -532,7 +580,7 @@ function attemptWith(layout: Layout, wires: Wires, runtime: MscclRuntime, enough
     numbering,
     channelCount: wires.channelCount,
     blocks: most,
-    excess: excessOf(code, numbering, runtime),
+    excess: excessOf(code, numbering, parts.moves.rankCount, runtime),
   };
 }
 

@@ -90,6 +90,7 @@ export function joinNeighbours(
     message: Int32Array.from(firstHop, (hop) => message[hop]),
     hopFrom: Int32Array.from(hopFrom),
     hopParts: Int32Array.from(order, (hop) => part[hop]),
+    comingParts: Int32Array.from(order, (hop) => part[hop]),
     events: runEvents,
     departsAt,
     arrivesAt,

@@ -2,7 +2,8 @@ import { growingInt32 } from "../../model/numbers/column.ts";
 import { PairMap } from "../../model/numbers/pairs.ts";
 import { blockOfChunk, cutBlocks } from "../custom.ts";
 import { eventsInOrder } from "../messages.ts";
-import type { Moves, UnequalBlocks } from "../moves.ts";
+import { type Moves, toldRanks, type UnequalBlocks } from "../moves.ts";
+import { keepsRuns } from "../symmetry/symmetry.ts";
 
 /**
  * Moves of whole parts: a part is a run of chunks that always travel together. Chunks are those of the program. A hop is what one
@@ -10,6 +11,8 @@ import type { Moves, UnequalBlocks } from "../moves.ts";
  */
 export interface Parts {
   readonly moves: Moves;
+  /** Ranks that are lowered: all, or rank 0 for all where moves are folded; then peers are told by pairs alone. */
+  readonly ranks: number;
   /** Parts follow lanes: trees. */
   readonly laned: boolean;
   /** Between the way up of a part and its way down there are others in the order of events. */
@@ -21,6 +24,8 @@ export interface Parts {
   /** Chunks of the moves to a chunk of the program, were these not cut. */
   readonly coarser: number;
   readonly instances: number;
+  /** Chunks from one multiple of this to the next are neighbours in the same order at all ranks that rank 0 stands for. */
+  readonly unit: number;
   /** [parts] first chunk, number of chunks, and which of the instances. */
   readonly first: Int32Array;
   readonly size: Int32Array;
@@ -33,13 +38,17 @@ export interface Parts {
   readonly part: Int32Array;
   readonly chunks: Int32Array;
   readonly reduces: Uint8Array;
-  /** [hops] the pair of ranks; [pairs] its ranks. */
+  /** [hops] the pair of ranks; [pairs] its ranks, and what each calls the other. */
   readonly pair: Int32Array;
   readonly pairSource: Int32Array;
   readonly pairTarget: Int32Array;
+  readonly sendsTo: Int32Array;
+  readonly comesFrom: Int32Array;
   /** [hops + 1] parts of a hop, in order: hopParts[hopFrom[h]] .. hopParts[hopFrom[h + 1] - 1]. */
   readonly hopFrom: Int32Array;
   readonly hopParts: Int32Array;
+  /** The same as the ranks call them to which they come: other numbers only where moves are folded. */
+  readonly comingParts: Int32Array;
   /** [hops] message to which it belongs. */
   readonly message: Int32Array;
   /** [2 x hops] what happens, in order: 2 x hop is a departure, 2 x hop + 1 an arrival. */
@@ -70,10 +79,12 @@ export interface Pace {
  * O(hops log hops).
  */
 export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
-  const { chunk, chunks, lane, source, chunksPerBlock } = moves;
+  const { chunk, chunks, lane, source, chunksPerBlock, folded } = moves;
   const cuts = instances * pace.finer;
   const laned = lane.length > 0 && lane[0] >= 0;
-  const starts = startsOfCourses(moves);
+  // chunks that go together at rank 0 need not be neighbours at others
+  const starts =
+    folded === undefined ? startsOfCourses(moves) : Int32Array.from({ length: moves.chunkCount }, (_, c) => c);
   const coarser = starts.reduce(greatestCommon, moves.blocks === undefined ? chunksPerBlock : moves.chunkCount);
   const firsts =
     laned || moves.blocks !== undefined
@@ -81,17 +92,22 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
       : Int32Array.from({ length: moves.chunkCount / coarser }, (_, i) => i * coarser);
   const perBlock = chunksPerBlock / coarser;
 
+  const chunkCount = (moves.chunkCount / coarser) * cuts;
+  const unit = folded === undefined ? chunkCount : keepsRuns(folded.symmetry, chunksPerBlock) ? perBlock * cuts : 1;
   const { first, size, instance, leader, share, partsFrom } = cutRuns(firsts, moves, coarser, instances, pace);
   const hops = growingInt32();
   const part = growingInt32();
+  const coming = growingInt32();
   const message = growingInt32();
   const hopsFrom = new Int32Array(source.length + 1);
   for (let m = 0; m < source.length; m++) {
     let run = lowerBound(firsts, chunk[m]);
+    const partsOn = folded === undefined ? 0 : partsFrom[lowerBound(firsts, folded.comesAs[m])] - partsFrom[run];
     for (; run < firsts.length && firsts[run] < chunk[m] + chunks[m]; run++) {
       for (let p = partsFrom[run]; p < partsFrom[run + 1]; p++) {
         hops.push(m);
         part.push(p);
+        coming.push(p + partsOn);
         message.push((moves.message?.[m] ?? m) * instances + instance[p]);
       }
     }
@@ -112,25 +128,32 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
     (event % 2 === 0 ? departsAt : arrivesAt)[event >> 1] = at;
   });
   const pairs = new PairMap();
-  const pairOfMove = source.map((rank, m) => pairs.number(rank, moves.target[m]));
-  const pairSource = new Int32Array(pairs.size);
-  const pairTarget = new Int32Array(pairs.size);
-  pairOfMove.forEach((pair, m) => {
-    pairSource[pair] = source[m];
-    pairTarget[pair] = moves.target[m];
-  });
+  const sendsTo = folded?.sendsTo ?? moves.target;
+  const comesFrom = folded?.comesFrom ?? source;
+  const pairOfMove = source.map((rank, m) => pairs.number(rank, sendsTo[m]));
+  const ofPairs = (ofMoves: Int32Array): Int32Array => {
+    const values = new Int32Array(pairs.size);
+    pairOfMove.forEach((pair, m) => {
+      values[pair] = ofMoves[m];
+    });
+    return values;
+  };
   return {
     moves,
+    ranks: toldRanks(moves),
     laned,
     pair: moveOfHop.map((m) => pairOfMove[m]),
-    pairSource,
-    pairTarget,
+    pairSource: ofPairs(source),
+    pairTarget: ofPairs(moves.target),
+    sendsTo: ofPairs(sendsTo),
+    comesFrom: ofPairs(comesFrom),
     sumsLast,
     chunksPerBlock: perBlock * cuts,
     ...(moves.blocks === undefined ? {} : { blocks: cutBlocks(moves.blocks, cuts, coarser) }),
-    chunkCount: (moves.chunkCount / coarser) * cuts,
+    chunkCount,
     coarser,
     instances,
+    unit,
     first: Int32Array.from(first),
     size: Int32Array.from(size),
     instance: Int32Array.from(instance),
@@ -142,6 +165,7 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
     reduces,
     hopFrom: Int32Array.from({ length: moveOfHop.length + 1 }, (_, hop) => hop),
     hopParts: partOfHop,
+    comingParts: folded === undefined ? partOfHop : coming.whole(),
     message: message.whole(),
     events,
     departsAt,

@@ -32,7 +32,8 @@ export function writeCode(
 ): Code {
   const writing = writingOf(parts, versions, wires, blocks, buffers, scratch, runtime);
   const { events } = parts;
-  const { source, held, count, reduces, target, fuses, late, writer, isFused } = writing;
+  const { source, held, count, reduces, target, fuses, late, writer, isFused, hopFrom, hopParts, comingParts } =
+    writing;
   for (let hop = 0; hop < source.length; hop++) sent(writing, hop, 1);
 
   const home = (at: number): Place => endPlace(buffers, at);
@@ -41,15 +42,16 @@ export function writeCode(
     const hop = event >> 1;
     if (event % 2 === 0) {
       if (isFused[hop] === 1) continue;
-      addHop(writing, "s", hop, blocks.sender[hop], heldBy(writing, source[hop], hop), NOWHERE);
+      const from = held[source[hop] * count + hopParts[hopFrom[hop]]];
+      addHop(writing, "s", hop, blocks.sender[hop], from, NOWHERE);
       sent(writing, hop, -1);
-      used(writing, source[hop], hop, 1);
+      used(writing, source[hop], hop, hopParts, 1);
     } else {
-      const isSum = reduces[hop] === 1 && heldBy(writing, target[hop], hop) !== NOWHERE;
+      const isSum = reduces[hop] === 1 && held[arrival(writing, hop)] !== NOWHERE;
       if (!isSum) receive(writing, hop);
       else if (fuses) receiveAndAdd(writing, hop);
       else receiveThenAdd(writing, hop);
-      used(writing, target[hop], hop, wires.fused[hop] >= 0 ? 2 : 1);
+      used(writing, target[hop], hop, comingParts, wires.fused[hop] >= 0 ? 2 : 1);
     }
   }
   late.sort((a, b) => Math.floor(a / count) - Math.floor(b / count) || held[a] - held[b]);
@@ -66,8 +68,9 @@ function addHop(writing: Writing, op: Op, hop: number, block: number, from: Plac
   writer.add(op, block, chunks[hop], from, to, offsets);
 }
 
-/** Returns where a rank holds the parts of a hop: the place of the first, for they lie side by side. */
-const heldBy = ({ held, count, part }: Writing, rank: number, hop: number): Place => held[rank * count + part[hop]];
+/** Returns which part comes to which rank with a hop: [rank * parts + part], of the first, for they lie side by side. */
+const arrival = ({ target, count, hopFrom, comingParts }: Writing, hop: number): number =>
+  target[hop] * count + comingParts[hopFrom[hop]];
 
 /** Returns what is known while code is written. */
 function writingOf(
@@ -79,7 +82,7 @@ function writingOf(
   scratch: FixedScratch | null,
   runtime: MscclRuntime,
 ) {
-  const { source, first, size, moves } = parts;
+  const { source, first, size } = parts;
   const { passesOn, carries } = versions;
   const count = first.length;
   const writer = codeWriter(blocks, buffers, scratch, size, runtime.stepsPerBlock);
@@ -100,7 +103,7 @@ function writingOf(
     /** [ranks * parts] where the rank has the part; it has not: NOWHERE. */
     held: startPlaces(buffers),
     /** [cells] hops that have yet to send what was there at the start; only where places of different parts share memory. */
-    pending: new Int32Array(buffers.mixes ? buffers.cellOffset[moves.rankCount] : 0),
+    pending: new Int32Array(buffers.mixes ? buffers.cellOffset[parts.ranks] : 0),
     late: [] as number[],
   };
 }
@@ -137,33 +140,32 @@ function sent(writing: Writing, hop: number, many: number): void {
 }
 
 function receive(writing: Writing, hop: number): void {
-  const { target, part, count, blocks, buffers, pending, writer, wires, fuses } = writing;
+  const { target, blocks, buffers, pending, writer, wires, fuses } = writing;
   const rank = target[hop];
   const block = blocks.receiver[hop];
-  const home = endPlace(buffers, rank * count + part[hop]);
+  const home = endPlace(buffers, arrival(writing, hop));
   const isFree = home !== NOWHERE && (!buffers.mixes || pending[writer.cellOf(rank, home)] === 0);
-  const held = heldBy(writing, rank, hop);
+  const held = writing.held[arrival(writing, hop)];
   const stays = !isFree && held !== NOWHERE && bufferOf(held) === SCRATCH;
-  const place = isFree ? home : stays ? held : takeScratch(writing, rank, hop, block);
-  if (!stays) keep(writing, rank, hop, place);
+  const place = isFree ? home : stays ? held : takeScratch(writing, hop, block);
+  if (!stays) keep(writing, hop, place);
   const goesOn = wires.fused[hop] >= 0;
   addHop(writing, goesOn && fuses ? "rcs" : "r", hop, block, NOWHERE, place);
   if (goesOn && !fuses) addHop(writing, "s", hop, block, place, NOWHERE);
 }
 
 function receiveAndAdd(writing: Writing, hop: number): void {
-  const { target, blocks, wires, passesOn } = writing;
-  const rank = target[hop];
+  const { blocks, wires, passesOn } = writing;
   const block = blocks.receiver[hop];
-  const held = heldBy(writing, rank, hop);
+  const held = writing.held[arrival(writing, hop)];
   const goesOn = wires.fused[hop] >= 0;
   if (goesOn && passesOn[hop] === 1) {
     addHop(writing, "rrs", hop, block, held, NOWHERE);
     return;
   }
-  const sum = sumPlace(writing, rank, hop, block);
+  const sum = sumPlace(writing, hop, block);
   addHop(writing, goesOn ? "rrcs" : "rrc", hop, block, held, sum);
-  keep(writing, rank, hop, sum);
+  keep(writing, hop, sum);
 }
 
 /** Without fused instructions: what arrives goes where the sum will be, if what is there already is not part of it. */
@@ -171,75 +173,71 @@ function receiveThenAdd(writing: Writing, hop: number): void {
   const { target, blocks, writer, wires } = writing;
   const rank = target[hop];
   const block = blocks.receiver[hop];
-  const from = heldBy(writing, rank, hop);
-  const sum = sumPlace(writing, rank, hop, block);
+  const from = writing.held[arrival(writing, hop)];
+  const sum = sumPlace(writing, hop, block);
   if (!writer.isSame(rank, from, sum)) {
     addHop(writing, "r", hop, block, NOWHERE, sum);
     addHop(writing, "re", hop, block, from, sum);
-    keep(writing, rank, hop, sum);
+    keep(writing, hop, sum);
   } else if (from === sum) {
     const other = writer.takeScratch(rank, writing.chunks[hop], block);
     addHop(writing, "r", hop, block, NOWHERE, other);
     addHop(writing, "re", hop, block, other, sum);
     writer.giveBack(rank, writing.chunks[hop], other);
   } else {
-    const other = takeScratch(writing, rank, hop, block);
+    const other = takeScratch(writing, hop, block);
     addHop(writing, "r", hop, block, NOWHERE, other);
     addHop(writing, "re", hop, block, from, other);
-    keep(writing, rank, hop, other);
+    keep(writing, hop, other);
   }
-  if (wires.fused[hop] >= 0) addHop(writing, "s", hop, block, heldBy(writing, rank, hop), NOWHERE);
+  if (wires.fused[hop] >= 0) addHop(writing, "s", hop, block, writing.held[arrival(writing, hop)], NOWHERE);
 }
 
-function sumPlace(writing: Writing, rank: number, hop: number, block: number): Place {
-  const { buffers, count, part } = writing;
-  const home = endPlace(buffers, rank * count + part[hop]);
+function sumPlace(writing: Writing, hop: number, block: number): Place {
+  const home = endPlace(writing.buffers, arrival(writing, hop));
   if (home !== NOWHERE) return home;
-  const held = heldBy(writing, rank, hop);
-  return bufferOf(held) === SCRATCH ? held : takeScratch(writing, rank, hop, block);
+  const held = writing.held[arrival(writing, hop)];
+  return bufferOf(held) === SCRATCH ? held : takeScratch(writing, hop, block);
 }
 
-/** Returns room for the parts of a hop: their own, where scratch memory is laid out, else what is free. */
-function takeScratch(
-  { scratch, count, part, chunks, writer }: Writing,
-  rank: number,
-  hop: number,
-  block: number,
-): Place {
-  if (scratch === null) return writer.takeScratch(rank, chunks[hop], block);
-  return placeIn(SCRATCH, scratch.at[rank * count + part[hop]]);
+/** Returns room for the parts that come with a hop: their own, where scratch memory is laid out, else what is free. */
+function takeScratch(writing: Writing, hop: number, block: number): Place {
+  const { scratch, chunks, target, writer } = writing;
+  if (scratch === null) return writer.takeScratch(target[hop], chunks[hop], block);
+  return placeIn(SCRATCH, scratch.at[arrival(writing, hop)]);
 }
 
-/** From now on the rank has the parts of a hop there. */
-function keep(writing: Writing, rank: number, hop: number, place: Place): void {
-  const { held, scratch, writer, count, size, hopFrom, hopParts } = writing;
+/** From now on the target has the parts of a hop there. */
+function keep(writing: Writing, hop: number, place: Place): void {
+  const { held, scratch, writer, count, size, target, hopFrom, comingParts } = writing;
+  const rank = target[hop];
   let next = place;
   for (let k = hopFrom[hop]; k < hopFrom[hop + 1]; k++) {
-    const at = rank * count + hopParts[k];
+    const at = rank * count + comingParts[k];
     const before = held[at];
     held[at] = next;
     if (scratch === null && before !== NOWHERE && before !== next && bufferOf(before) === SCRATCH)
-      writer.giveBack(rank, size[hopParts[k]], before);
-    next += placeIn(0, size[hopParts[k]]);
+      writer.giveBack(rank, size[comingParts[k]], before);
+    next += placeIn(0, size[comingParts[k]]);
   }
 }
 
 /** After the last use of parts at a rank: brings them to where they must be, and gives scratch memory back. */
-function used(writing: Writing, rank: number, hop: number, many: number): void {
-  const { buffers, count, remaining, held, late, scratch, writer, size, hopFrom, hopParts } = writing;
+function used(writing: Writing, rank: number, hop: number, called: Int32Array, many: number): void {
+  const { buffers, count, remaining, held, late, scratch, writer, size, hopFrom } = writing;
   for (let k = hopFrom[hop]; k < hopFrom[hop + 1]; k++) {
-    const at = rank * count + hopParts[k];
+    const at = rank * count + called[k];
     remaining[at] -= many;
     if (remaining[at] > 0 || bufferOf(held[at]) !== SCRATCH) continue;
     if (endPlace(buffers, at) !== NOWHERE) late.push(at);
-    else if (scratch === null) writer.giveBack(rank, size[hopParts[k]], held[at]);
+    else if (scratch === null) writer.giveBack(rank, size[called[k]], held[at]);
   }
 }
 
 /** Returns what a rank has at the start and must have elsewhere at the end: [rank * parts + part]. */
-function ownParts({ first, moves }: Parts, { last }: Versions, buffers: Buffers): number[] {
+function ownParts({ first, ranks }: Parts, { last }: Versions, buffers: Buffers): number[] {
   const own: number[] = [];
-  for (let at = 0; at < moves.rankCount * first.length; at++) {
+  for (let at = 0; at < ranks * first.length; at++) {
     if (buffers.endAt[at] < 0 || last[at] !== FROM_START) continue;
     if (buffers.startAt[at] < 0)
       throw new InputError(
@@ -252,9 +250,9 @@ function ownParts({ first, moves }: Parts, { last }: Versions, buffers: Buffers)
   return own;
 }
 
-/** Copies parts of ranks from place to place, neighbours at once. */
+/** Copies parts of ranks from place to place, at once what are neighbours at all ranks. */
 function copyRuns(
-  { count, size, writer }: Writing,
+  { count, size, first, unit, writer }: Writing,
   mostChunks: number,
   ats: readonly number[],
   fromOf: (at: number) => Place,
@@ -263,6 +261,8 @@ function copyRuns(
   let rank = -1;
   let [from, to, chunks]: [Place, Place, number] = [NOWHERE, NOWHERE, 0];
   let offsets: number[] = [];
+  let last = -1;
+  const unitOf = (at: number): number => Math.floor(first[at % count] / unit);
   const flush = (): void => {
     if (chunks > 0) writer.copy(rank, chunks, from, to, offsets);
     chunks = 0;
@@ -271,11 +271,13 @@ function copyRuns(
   for (const at of ats) {
     const here = Math.floor(at / count);
     const parts = size[at % count];
-    const goesOn = here === rank && fromOf(at) === from + placeIn(0, chunks) && toOf(at) === to + placeIn(0, chunks);
+    const isNext = fromOf(at) === from + placeIn(0, chunks) && toOf(at) === to + placeIn(0, chunks);
+    const goesOn = here === rank && isNext && unitOf(at) === unitOf(last);
     if (!goesOn || chunks + parts > mostChunks) flush();
     if (chunks === 0) [rank, from, to] = [here, fromOf(at), toOf(at)];
     offsets.push(chunks);
     chunks += parts;
+    last = at;
   }
   flush();
 }
