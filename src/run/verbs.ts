@@ -2,8 +2,10 @@ import { InputError } from "../base/errors.ts";
 import type { Engine, EngineOptions } from "../engine/types.ts";
 import { readTopology } from "../import/networks/network-formats.ts";
 import { looksLikePreset, presetTopology } from "../model/presets/preset.ts";
+import { closest, unknownName } from "../model/topology/closest.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import type { Comparison } from "../report/comparison.ts";
+import { type OptionId, type OptionRow, ROWS } from "../request/option-table.ts";
 import type { SynthesizeOptions } from "../request/options.ts";
 import type { AllToAllFlow } from "../synthesize/alltoall/flow.ts";
 import { type AllToAllOptions, allToAllOn } from "./all-to-all.ts";
@@ -34,6 +36,61 @@ const network = (given: Topology | string | undefined): Topology => {
   return typeof given === "string" ? topology(given) : given;
 };
 
+/** Names of a request's properties; a request without types may have others. */
+type Names<Request> = Readonly<Record<keyof Request, true>>;
+
+const BOTH = {
+  backend: true,
+  chunks: true,
+  collective: true,
+  engine: true,
+  eulerian: true,
+  group: true,
+  k: true,
+  nvls: true,
+  offload: true,
+  onProgress: true,
+  outsiders: true,
+  policy: true,
+  repair: true,
+  root: true,
+  seed: true,
+  signal: true,
+  simulate: true,
+  sketch: true,
+  startWorker: true,
+  switchDegree: true,
+  switching: true,
+  threads: true,
+  timeLimitMs: true,
+  topology: true,
+  trials: true,
+} as const;
+const SYNTHESIZE: Names<SynthesizeRequest> = { ...BOTH, algorithm: true, sizeBytes: true };
+const COMPARE: Names<CompareRequest> = {
+  ...BOTH,
+  algorithms: true,
+  onLine: true,
+  onRow: true,
+  onSize: true,
+  own: true,
+  programs: true,
+  sizesBytes: true,
+};
+
+/** Throws InputError for a request that is none, and for properties that mean nothing: misspelt ones would be ignored. */
+function checkNames(request: unknown, names: Readonly<Record<string, true>>): void {
+  if (typeof request !== "object" || request === null)
+    throw new InputError("the request", 'an object such as { topology: "mesh:4x4", collective: "allgather" }', request);
+  for (const name of Object.keys(request)) {
+    if (Object.hasOwn(names, name)) continue;
+    const row: OptionRow | undefined = Object.hasOwn(ROWS, name) ? ROWS[name as OptionId] : undefined;
+    throw unknownName("a property of the request", name, Object.keys(names), {
+      meant: row?.property ?? closest(name, Object.keys(names)),
+    });
+  }
+}
+
 /** Returns the verbs that need an engine, for the platform whose `openEngine` is given. */
 export function verbs(openEngine: (options?: EngineOptions) => Promise<Engine>) {
   async function withEngine<T>(
@@ -51,14 +108,18 @@ export function verbs(openEngine: (options?: EngineOptions) => Promise<Engine>) 
   }
   return {
     /** Returns a verified, simulated and bounded schedule; see run/synthesize.ts. */
-    synthesize: (request: SynthesizeRequest): Promise<SynthesizeResult> =>
-      withEngine(request, (engine) => synthesizeOn(engine, network(request.topology), request)),
+    async synthesize(request: SynthesizeRequest): Promise<SynthesizeResult> {
+      checkNames(request, SYNTHESIZE);
+      return withEngine(request, (engine) => synthesizeOn(engine, network(request.topology), request));
+    },
     /** Returns one schedule of several collectives at once; see run/joint.ts. */
     synthesizeJoint: (request: JointRequest): Promise<JointResult> =>
       withEngine(request, (engine) => synthesizeJointOn(engine, network(request.topology), request)),
     /** Returns a row per size and algorithm; see run/compare.ts. */
-    compare: (request: CompareRequest): Promise<Comparison> =>
-      withEngine(request, (engine) => compareOn(engine, network(request.topology), request)),
+    async compare(request: CompareRequest): Promise<Comparison> {
+      checkNames(request, COMPARE);
+      return withEngine(request, (engine) => compareOn(engine, network(request.topology), request));
+    },
     /** Returns the rate of an all-to-all and the bound that proves it; see run/all-to-all.ts. */
     allToAll: (request: AllToAllRequest): Promise<AllToAllFlow> =>
       withEngine(request, (engine) => allToAllOn(engine, network(request.topology), request)),
