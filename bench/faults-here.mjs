@@ -6,9 +6,9 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { random } from "../dist/base/random.js";
+import { readCommandLine } from "../dist/cli/command-line.js";
 import { COMMANDS as MODULES } from "../dist/cli/commands.js";
 import { failureOf } from "../dist/cli/failure.js";
-import { readCommandLine } from "../dist/cli/command-line.js";
 import { styleOf } from "../dist/cli/reports/style.js";
 import { COMMANDS, ERRORS, failFiles, KILLS, killAtRandom, ran } from "./faults-files.mjs";
 import { FaultPage } from "./faults-page.mjs";

@@ -39,7 +39,7 @@ export async function kernelProblems(kernels, [width, height] = [4, 4]) {
   for (const request of [
     { topology: "mesh:3x3", collective: "allreduce" },
     { topology: `mesh:${width}x${height}`, collective: "allgather" },
-    { topology: "dgx-a100:2", collective: "alltoall", switches: "ports" },
+    { topology: "dgx-a100:2", collective: "alltoall", switchDegree: "ports" },
     { topology: "dgx-a100:2", collective: "allgather" },
     { topology: "dgx-a100:2", collective: "allgather", algorithm: "forestcoll" },
     { topology: "hypercube:4", collective: "allgather", algorithm: "bfb" },

@@ -422,8 +422,8 @@ export const TABLE = {
   threads: {
     part: "command",
     value: "<n>",
-    help: "worker threads for large work, default: every core; results do not depend on it",
-    parse: whole(1),
+    help: "worker threads for large work, default: every core, 0: none beside; results do not depend on it",
+    parse: whole(0),
   },
   man: { part: "command", help: "the manual page: `banyan help --man | man -l -`" },
   debug: { part: "command", help: "show where an error came from" },

@@ -98,7 +98,7 @@ const MISTAKES = [
   "synth mesh:3x3 -c allgather --time-limit soon",
   "synth mesh:3x3 -c allgather --alogrithm tacos",
   "synth mesh:3x3 -c allgather --out x.json",
-  "synth mesh:3x3 -c allgather --threads 0",
+  "synth mesh:3x3 -c allgather --threads -1",
   "synth mesh:3x3 -c allgather --repair none.json",
   // files and formats
   "synth mesh:3x3 -c allgather -o no/folder/x.json",

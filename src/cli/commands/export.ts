@@ -4,7 +4,7 @@ import { placeOf, textOf } from "../../request/option-table.ts";
 import { exportTo } from "../../run/export/exporter.ts";
 import { exporterNamed } from "../../run/export/exporters.ts";
 import { sizesAsked, writeSizes } from "../../run/export/sizes.ts";
-import { type Subject, synthesized } from "../../run/export/subject.ts";
+import { synthesized } from "../../run/export/subject.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import { worldOf } from "../files/export-world.ts";
 import { networkOf } from "../network.ts";
@@ -21,24 +21,12 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       `${placeOf("output")} is missing, the file to write; see \`banyan export --help\``,
     );
   const bySize = sizesAsked(exporter, options);
-  if (bySize && textOf(options, "size") !== undefined)
-    throw new InputError(placeOf("size"), `nothing beside ${placeOf("sizes")}`, textOf(options, "size"))
-      .as("not-together")
-      .saying(`${placeOf("size")} does not go with ${placeOf("sizes")}; give one of the two`);
   const world = worldOf(context);
   // so that long work does not end in a surprise
   if (exporter.folder === true || bySize) world.folder(path);
   else world.file(path);
   await exporter.ready?.(world);
   const make = exporter.synthesize ?? synthesized;
-  const subject = async (): Promise<Subject> => {
-    const found = await subjectOf(context, file, (topology) => make(world, topology));
-    if (found.kind !== "network" || exporter.fromNetwork !== undefined) return found;
-    const [to, collective] = [placeOf("to"), placeOf("collective")];
-    throw new InputError(to, `${collective} beside it, or a file of a schedule`, exporter.name)
-      .as("not-alone")
-      .saying(`${to} ${exporter.name} of a network needs ${collective}, e.g. ${collective} allreduce`);
-  };
   const {
     bytes,
     what,
@@ -46,7 +34,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     facts = {},
   } = bySize
     ? await writeSizes(world, exporter, () => networkOf(file, options), path)
-    : await exportTo(exporter, world, await subject(), path);
+    : await exportTo(exporter, world, await subjectOf(context, file, (topology) => make(world, topology)), path);
   if (json)
     outJson(context, { schema: "banyan/export@1", file, to: exporter.name, output: path, ...facts, bytes, notes });
   else if (!quiet) outRows(context, [`${path}: ${what}, ${roundedSize(bytes)}`, ...notes.map((note) => `  ${note}`)]);

@@ -119,7 +119,8 @@ function resolver(topology: Topology, place: Place): (name: string) => Target {
  * a node goes. Throws InputError for an unknown name and when no NPU is left. O(nodes + links).
  */
 export function without(topology: Topology, names: readonly string[]): Topology {
-  if (!Array.isArray(names)) throw new InputError(optionName("without"), 'a list of names, such as ["7", "a-b"],', names);
+  if (!Array.isArray(names))
+    throw new InputError(optionName("without"), 'a list of names, such as ["7", "a-b"],', names);
   if (names.length === 0) return topology;
   const resolve = resolver(topology, optionName("without"));
   const goneNode = new Uint8Array(nodeCount(topology));

@@ -94,11 +94,10 @@ export async function exportTo(exporter: Exporter, world: World, subject: Subjec
     return exporter.fromProgram(world, subject, path);
   if (subject.kind === "network") {
     if (exporter.fromNetwork !== undefined) return exporter.fromNetwork(world, subject, path);
-    throw new InputError(
-      optionName("to"),
-      `${optionName("collective")} beside it, or a file of a schedule, for what is written of schedules`,
-      exporter.name,
-    ).as("not-alone");
+    const [to, collective] = [optionName("to"), optionName("collective")];
+    throw new InputError(to, `${collective} beside it, or a file of a schedule`, exporter.name)
+      .as("not-alone")
+      .saying(`${to} ${exporter.name} of a network needs ${collective}, e.g. ${collective} allreduce`);
   }
   const kinds = [
     ...(exporter.fromSchedule === undefined ? [] : ["a schedule"]),

@@ -47,11 +47,12 @@ export async function writeSizes(
   const { options, signal } = world;
   const plans = format === "mscclpp-json";
   const runtime = plans ? "mscclpp" : dialectOf(world.options);
-  refuseOptions(
-    options,
-    ["size", "minBytes", "maxBytes"],
-    `nothing beside ${optionName("sizesBytes")}, which says it,`,
-  );
+  const size = textOf(options, "size");
+  if (size !== undefined)
+    throw new InputError(optionName("sizeBytes"), `nothing beside ${optionName("sizesBytes")}`, size)
+      .as("not-together")
+      .saying(`${optionName("sizeBytes")} does not go with ${optionName("sizesBytes")}; give one of the two`);
+  refuseOptions(options, ["minBytes", "maxBytes"], `nothing beside ${optionName("sizesBytes")}, which says it,`);
   refuseOptions(options, ["topology"], "a schedule, not a network, beside it", "not-alone");
   const collective = optionValue(options, "collective");
   if (collective === undefined)
