@@ -5,7 +5,6 @@ import { bytesSource, readBys } from "../../src/import/schedules/bys.ts";
 import { readSchedule } from "../../src/import/schedules/schedule-json.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { expandSlots, type SlotSchedule } from "../../src/model/slots/slot-schedule.ts";
-import { topologyHash } from "../../src/model/topology/topology.ts";
 import { joined } from "../support/bys-files.ts";
 import { compile, MAIN } from "../support/cli.ts";
 import { commandsHere } from "../support/cli-here.ts";
@@ -60,9 +59,8 @@ describe("a .bys file", () => {
   });
 
   it("is refused for another network", async () => {
-    const other = presetTopology("mesh:5x5");
     expect(await refused("verify slots.bys --topology mesh:5x5")).toBe(
-      `banyan: slots.bys is "one for another topology, mesh:4x4 (hash ${topologyHash(MESH)})"; it must be a schedule for mesh:5x5 (hash ${topologyHash(other)})\n`,
+      "banyan: slots.bys is for mesh:4x4, not mesh:5x5\n",
     );
     expect((await json("verify slots.bys --topology mesh:4x4")).correct).toBe(true);
   });
