@@ -116,7 +116,7 @@ describe(`simulations by the kernels ${names}`, () => {
           const slow = { ...schedule, collective: { ...schedule.collective, chunkBytes } };
           expectSame((options) => simulateSchedule(slow, { switching, ...options }));
           expect(outcome(() => simulateSchedule(slow, { switching }))).toBe(
-            'InputError: the simulated time is "longer times"; it must be less than 2^53 ps (2.5 hours)',
+            "InputError: the simulated time is longer times; it must be less than 2^53 ps (2.5 hours)",
           );
         },
       ),

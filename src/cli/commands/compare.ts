@@ -1,4 +1,4 @@
-import { InputError, shown } from "../../base/errors.ts";
+import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { jsonText, textWidth, visible } from "../../base/visible.ts";
 import type { Kernels } from "../../engine/contract/kernels.ts";
@@ -7,7 +7,6 @@ import { ncclTestsJson, ncclTestsTable } from "../../export/tables/nccl-tests.ts
 import { tunerCsv } from "../../export/tables/tuner.ts";
 import { busFactor, collectiveName, type NamedCollective } from "../../model/collective/collective.ts";
 import { formatSize } from "../../model/numbers/units.ts";
-import { closest } from "../../model/topology/closest.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { count, percent, significant, timeText } from "../../report/amounts.ts";
 import type { Comparison, ComparisonRow, ReferenceRow } from "../../report/comparison.ts";
@@ -33,23 +32,6 @@ import { version } from "../version.ts";
 
 const FORMATS = ["table", "csv", "json", "jsonl", "nccl-tests", "nccl-tests-json", "tuner", "svg"] as const;
 
-/** Returns the name of one of the algorithms of --algorithms. Throws InputError. */
-function listedAlgorithm(name: string): string {
-  try {
-    return algorithmNamed(name, [], placeOf("algorithms")).name;
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    const near = closest(
-      name,
-      ALGORITHMS.map((algorithm) => algorithm.name),
-    );
-    const meant = near === null ? "" : `; did you mean ${JSON.stringify(near)}?`;
-    throw error.saying(
-      `${shown(name)} in ${placeOf("algorithms")} is not an algorithm${meant === "" ? "; `banyan list algorithms` lists all" : `${meant} (\`banyan list algorithms\` lists all)`}`,
-    );
-  }
-}
-
 /** `banyan compare TOPO --collective C --sizes S,...`: a row per size and algorithm. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, signal } = context;
@@ -60,7 +42,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const path = textOf(options, "output");
   const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   const collective = namedCollective(textOf(options, "collective") as string);
-  const algorithms = optionValue(options, "algorithms")?.map((name) => listedAlgorithm(name));
+  const algorithms = optionValue(options, "algorithms")?.map(
+    (name) => algorithmNamed(name, [], placeOf("algorithms")).name,
+  );
   const request = {
     collective,
     sizesBytes: optionValue(options, "sizes") ?? [],

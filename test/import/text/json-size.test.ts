@@ -9,9 +9,9 @@ describe("JSON that would take too much memory", () => {
     const nested = (levels: number, open: string, close: string): string =>
       `${open.repeat(levels)}1${close.repeat(levels)}`;
     expect(() => read(nested(1000, "[", "]"))).not.toThrow();
-    expect(() => read(nested(1001, "[", "]"))).toThrow(unexpected("a.json", "more", 1000));
-    expect(() => read(nested(1_000_000, '{"a":', "}"))).toThrow(unexpected("a.json", "more", 1000));
-    expect(() => read("[".repeat(1_000_000))).toThrow(unexpected("a.json", "more", 1000));
+    expect(() => read(nested(1001, "[", "]"))).toThrow(unexpected("a.json", "deeper JSON", 1000));
+    expect(() => read(nested(1_000_000, '{"a":', "}"))).toThrow(unexpected("a.json", "deeper JSON", 1000));
+    expect(() => read("[".repeat(1_000_000))).toThrow(unexpected("a.json", "deeper JSON", 1000));
   });
 
   it("has at most 2^20 members in an object, however many objects there are", () => {
@@ -19,12 +19,12 @@ describe("JSON that would take too much memory", () => {
     expect(() =>
       refuseHugeJson(`[${Array.from({ length: 30 }, () => object(50_000)).join()}]`, "a.json"),
     ).not.toThrow();
-    expect(() => read(object(2 ** 20 + 1))).toThrow(unexpected("a.json", "more", 1048576));
+    expect(() => read(object(2 ** 20 + 1))).toThrow(unexpected("a.json", "JSON with more", 1048576));
   });
 
   it("has at most 2^24 lists and objects", () => {
     expect(() => refuseHugeJson(`[${"[],".repeat(2 ** 24)}[]]`, "a.json")).toThrow(
-      unexpected("a.json", "more", 16777216),
+      unexpected("a.json", "JSON with more", 16777216),
     );
   });
 

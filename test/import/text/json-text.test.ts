@@ -67,6 +67,6 @@ describe("parseJson", () => {
 
   it("tells where a thousand open brackets stop; more levels are refused", () => {
     expect(refusalFrom(() => parseJson("[".repeat(1000), "f"))).toEqual(missing("f line 1, column 1001"));
-    expect(refusalFrom(() => parseJson("[".repeat(100_000), "f"))).toEqual(unexpected("f", "more", 1000));
+    expect(refusalFrom(() => parseJson("[".repeat(100_000), "f"))).toEqual(unexpected("f", "deeper JSON", 1000));
   });
 });

@@ -118,8 +118,7 @@ describe("expand", () => {
   });
 
   it("is refused where its rows would not fit in memory", async () => {
-    const rows = (about: string): InputError =>
-      new InputError("expand", "a smaller construction: at most 1e+8 rows of a schedule", about);
+    const rows = (about: string) => unexpected("expand", about, "1e+8");
     await expect(made(constructionTopology("Pi(4,16000)"))).rejects.toThrow(rows("about 2.6e+8"));
     expect(() => roomFor(2e8)).toThrow(rows("about 2.0e+8"));
     const ring = made(constructionTopology("UniRing(1,200)^2"), { kind: "reducescatter", chunks: 2 });
