@@ -1,4 +1,4 @@
-import { InfeasibleError, InputError } from "../base/errors.ts";
+import { InfeasibleError, InputError, inWords } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
 import type { Engine } from "../engine/types.ts";
 import { isPhaseSchedule } from "../model/phases/phase-schedule.ts";
@@ -88,6 +88,16 @@ function lostOf(before: Topology, after: Topology): string[] {
       return other < i ? [] : [name.replace(">", "-")];
     }),
   ];
+}
+
+/** Throws InputError where neither of two networks is what the other one is without a failure. */
+export function refuseOther(file: string, before: Topology, after: Topology): void {
+  if (lostOf(before, after).length === 0 || lostOf(after, before).length === 0) return;
+  throw new InputError(
+    optionName("repair"),
+    `a schedule for ${after.name} before the failure`,
+    inWords(`${file}, which is for ${before.name}`),
+  );
 }
 
 /** Returns how much of an old schedule is in a new one. */

@@ -20,7 +20,7 @@ import { problemOf } from "../../request/problem.ts";
 import { progressOf } from "../../request/progress.ts";
 import { formatOf, refuseBefore, writeSchedule } from "../../run/export/schedule-output.ts";
 import type { OutputFile } from "../../run/export/world.ts";
-import { failureStory, failuresNamed, rankFailures } from "../../run/failures.ts";
+import { failureStory, failuresNamed, rankFailures, refuseOther } from "../../run/failures.ts";
 import { synthesizeJoint } from "../../run/joint.ts";
 import { synthesize } from "../../run/synthesize.ts";
 import { ALGORITHMS, AUTO, algorithmNamed, USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
@@ -52,24 +52,6 @@ async function scheduleToRepair(context: Context, file: string): Promise<AnySche
     optionName("repair"),
     "a schedule without a fault",
     inWords(`${file}: ${violations[0]?.message}`),
-  );
-}
-
-/** Throws InputError where neither of two networks is what the other one is without a failure. */
-function refuseOther(file: string, before: Topology, after: Topology): void {
-  const waysOf = ({ nodeNames, linkSource, linkTarget }: Topology): string[] => [
-    ...nodeNames,
-    ...Array.from(linkSource, (from, link) => `${nodeNames[from]}>${nodeNames[linkTarget[link] as number]}`),
-  ];
-  const isPart = (one: Topology, whole: Topology): boolean => {
-    const there = new Set(waysOf(whole));
-    return waysOf(one).every((way) => there.has(way));
-  };
-  if (isPart(after, before) || isPart(before, after)) return;
-  throw new InputError(
-    optionName("repair"),
-    `a schedule for ${after.name} before the failure`,
-    inWords(`${file}, which is for ${before.name}`),
   );
 }
 

@@ -58,48 +58,47 @@ export function writeFastest(
 ): Written {
   const { made, us } = fastestProgram(schedule, options, making(world));
   const written = writeProgram(world, made, path);
-  const times = us === null ? [] : timeNotes(schedule, made.program, us);
-  const worth = us === null || report === null ? [] : worthNotes(report, us, made.program);
-  return { ...written, notes: [...times, ...worth, ...(written.notes ?? [])] };
+  if (us === null) return written;
+  const worth = report === null ? adviceFor(schedule, made.program, us) : worthNotes(report, us, made.program);
+  return { ...written, notes: [...timeNotes(schedule, made.program, us), ...worth, ...(written.notes ?? [])] };
 }
 
-/** Below this share of the limit of any algorithm it is said what may be faster. */
+/** Below this share of the limit of any algorithm, and above this many times its schedule's time, a program is worth another one. */
 const NEAR = 0.9;
+const SLOWER = 1.25;
+const OTHERS =
+  "`export TOPO --sizes` looks for the algorithm whose program is fastest, `compare TOPO --programs` sets it beside the libraries'";
 
 /** Returns which algorithm a program is of, how near to the limit it is, and what may be nearer. */
-export function worthNotes({ algorithm, limit, classLimit }: Report, us: number, { machine }: Program): string[] {
+export function worthNotes({ algorithm, time, limit, classLimit }: Report, us: number, { machine }: Program): string[] {
   const share = limit.us / us;
   const by = `by ${algorithm}: ${percent(share)} of the limit of any algorithm (${timeText(limit.us)})`;
   const forwardingUs = classLimit?.of === "forwarding switches" ? classLimit.us : (classLimit?.forwardingUs ?? 0);
-  if (share >= NEAR) return [by];
-  const others = `\`export TOPO --sizes\` looks for the algorithm whose program is fastest, \`compare TOPO --programs\` sets it beside the libraries'`;
-  if (forwardingUs * NEAR <= limit.us) return [by, others];
+  if (share >= NEAR && us <= SLOWER * time.us) return [by];
+  if (share >= NEAR || forwardingUs * NEAR <= limit.us) return [by, OTHERS];
   const sums = `here switches only forward, which costs ${timeText(forwardingUs - limit.us)} at least`;
   return [
     by,
     machine === "msccl" ? `${sums}: MSCCL++ plans can let them sum (${optionName("to")} mscclpp-json)` : sums,
-    others,
+    OTHERS,
   ];
 }
 
-/** A program that takes this many times what its schedule takes is worth another one. */
-const SLOWER = 1.25;
+/** Returns what a schedule itself takes, in microseconds. */
+const ownUs = (schedule: GivenSchedule): number => (kindOf(schedule).simulate({})?.ps ?? 0) / PS_PER_US;
 
 /** Returns what a runtime would need for the program beside what the schedule itself takes. */
 function timeNotes(schedule: GivenSchedule, program: Program, us: number): string[] {
   const { sizeBytes } = callOf(program, schedule);
-  const own = (kindOf(schedule).simulate({})?.ps ?? 0) / PS_PER_US;
   const what = program.table === undefined ? formatSize(sizeBytes) : "the schedule's sizes";
-  const both = `${timeText(us)} for ${what} in the simulation of programs; the schedule itself takes ${timeText(own)}`;
-  return [both, ...callNotes(program, sizeBytes), ...(us > SLOWER * own ? adviceFor(schedule, program) : [])];
+  const both = `${timeText(us)} for ${what} in the simulation of programs; the schedule itself takes ${timeText(ownUs(schedule))}`;
+  return [both, ...callNotes(program, sizeBytes)];
 }
 
-/** Returns what may make a faster program. */
-function adviceFor(schedule: GivenSchedule, { table }: Program): string[] {
-  if (table === undefined)
-    return [
-      "the schedule is faster than its program can be here: `export TOPO --sizes` looks for the algorithm whose program is fastest",
-    ];
+/** Returns what may make a faster program, of a schedule without a report. */
+function adviceFor(schedule: GivenSchedule, { table }: Program, us: number): string[] {
+  if (us <= SLOWER * ownUs(schedule)) return [];
+  if (table === undefined) return [OTHERS];
   // each chunk of an all-to-all-v has one target: no more transfers than chunks relay nothing
   if (isJoint(schedule) || !("route" in schedule) || schedule.chunk.length <= schedule.collective.chunkCount) return [];
   return [
