@@ -1,3 +1,4 @@
+import { factorsOf } from "../../model/symmetry/translation.ts";
 import type { Edges } from "./departures.ts";
 
 /** So many groups of permutations are looked at. */
@@ -25,8 +26,7 @@ export function* groupsOf(edges: Edges): Generator<readonly Int32Array[]> {
 
 /** Yields groups of shifts of digits, those of the fewest digits first. */
 function* digitGroups(edges: Edges, ranks: number): Generator<readonly Int32Array[]> {
-  const divisors: number[] = [];
-  for (let d = ranks; d >= 1; d--) if (ranks % d === 0) divisors.push(d);
+  const divisors = [ranks, ...factorsOf(ranks).divisors.slice().reverse()];
   /** By weight and weight of the next digit: the shift, null: it does not keep all edges. */
   const known = new Map<number, Int32Array | null>();
   const shiftAt = (weight: number, next: number): Int32Array | null => {

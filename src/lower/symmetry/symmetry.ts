@@ -1,4 +1,5 @@
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
+import { isOneToOne } from "../../model/symmetry/network-maps.ts";
 import { type Departures, departuresOf, edgesOf } from "./departures.ts";
 import { groupsOf } from "./generators.ts";
 
@@ -109,9 +110,7 @@ function chunksByTransfers(departures: Departures, sorted: Float64Array, rank: I
       }
     }
   }
-  const isTaken = new Uint8Array(chunkCount);
-  for (const image of images) if (image >= 0) isTaken[image]++;
-  return isTaken.every((many) => many === 1) ? images : null;
+  return isOneToOne(images) ? images : null;
 }
 
 /** Returns whether the image of rank 0 sends the image of what rank 0 sends. */
