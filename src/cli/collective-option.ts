@@ -9,6 +9,16 @@ import { readText } from "./files/input-file.ts";
 
 const CUSTOM = "custom:";
 
+/** Throws InputError where no collective is named, after what is wrong with the network. `also`: what else would do. */
+export async function demandCollective(options: Options, network: () => Promise<Topology>, also = ""): Promise<void> {
+  if (textOf(options, "collective") !== undefined) return;
+  await network();
+  const collective = optionName("collective");
+  throw new InputError(collective, "a collective").saying(
+    `${collective} is missing, e.g. ${collective} allreduce${also}; \`banyan list collectives\` lists all`,
+  );
+}
+
 /** Returns the collective that the options ask for; a custom one is read from its file. Throws InputError. */
 export function collectiveRequest(options: Options, topology: Topology): CollectiveOptions {
   const name = textOf(options, "collective") as string;

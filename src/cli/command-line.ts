@@ -185,7 +185,7 @@ function tooManyArguments(line: Line, command: CommandName): Failure {
 }
 
 /** Values that go as an example. */
-const EXAMPLES: Readonly<Record<string, string>> = { collective: "allreduce", sizes: "1MiB,1GiB", to: "msccl-xml" };
+const EXAMPLES: Readonly<Record<string, string>> = { to: "msccl-xml" };
 
 /** Returns the option that commander's message quotes. */
 function optionQuoted(message: string, command: CommandName | null): OptionUsage | undefined {

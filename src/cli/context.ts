@@ -5,13 +5,16 @@ import type { CommandName } from "./protocol.ts";
 import { finished, type Style, type Terminal } from "./reports/style.ts";
 import { fitted } from "./reports/text.ts";
 
+/** As the file to write: standard output, which then has nothing else. */
+export const STANDARD_OUTPUT = "-";
+
 /** What a command has of the world. */
 export interface Context {
   readonly verb: CommandName;
   readonly options: Options;
   /** --json: one JSON object on standard output. */
   readonly json: boolean;
-  /** --quiet: no progress, no notes, and no report where a file was written. */
+  /** --quiet: no progress, no notes, and no report where a file was written; so with `-o -`, notes aside. */
   readonly quiet: boolean;
   readonly style: Style;
   /** The size of the terminal that standard output is; null where it is none. */

@@ -52,7 +52,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
     args: [["<TOPO>", TOPO]],
     summary: "prove how fast a collective can be at best, and say what limits it",
     options: [
-      ["collective!", COLLECTIVE_OR_CUSTOM],
+      ["collective", COLLECTIVE_OR_CUSTOM],
       "size",
       ...MEMBERS,
       ["switchDegree", "routes through switches for the limit of whole chunks: ports, or degree of unwinding"],
@@ -163,8 +163,8 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
     args: [["<TOPO>", TOPO]],
     summary: "compare algorithms by size: time, bandwidth, percentage of the limit",
     options: [
-      ["collective!", COLLECTIVE],
-      ["sizes!", TABLE.sizes.help],
+      ["collective", COLLECTIVE],
+      "sizes",
       "algorithms",
       "with",
       "programs",

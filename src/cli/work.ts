@@ -4,7 +4,7 @@ import { visible } from "../base/visible.ts";
 import { callOptionsByFlags } from "../request/option-table.ts";
 import type { Progress } from "../request/progress.ts";
 import { COMMANDS } from "./commands.ts";
-import type { Context } from "./context.ts";
+import { type Context, STANDARD_OUTPUT } from "./context.ts";
 import { failureOf } from "./failure.ts";
 import {
   FLOW_CLOSED,
@@ -56,6 +56,7 @@ function uninterrupted<T>(work: () => T): T {
 
 function contextOf({ command: verb, options, colors, terminal }: Job): Context {
   const quiet = options["quiet"] === true;
+  const writesOut = options["output"] === STANDARD_OUTPUT;
   const json = options["json"] === true;
   let shown = Number.NEGATIVE_INFINITY;
   let what = "";
@@ -71,7 +72,7 @@ function contextOf({ command: verb, options, colors, terminal }: Job): Context {
     verb,
     options,
     json,
-    quiet,
+    quiet: quiet || writesOut,
     style: styleOf(colors && !json),
     terminal: json ? null : terminal,
     signal: interruption.signal,

@@ -1,7 +1,16 @@
 import { InputError, type Mistake } from "../base/errors.ts";
 import { callOptions, optionName, type Place } from "../base/option-names.ts";
 import { PS_PER_US, parseBandwidth, parseSize, parseTime } from "../model/numbers/units.ts";
-import { degradations, integerIn, listOf, namedCollective, oneOf, switchDegree, wholeNumber } from "./values.ts";
+import {
+  degradations,
+  integerIn,
+  listOf,
+  namedCollective,
+  oneOf,
+  shareOf,
+  switchDegree,
+  wholeNumber,
+} from "./values.ts";
 
 /**
  * Every option once. From this table are made: parsing and help of the command line, the page's form and address, the checks of
@@ -315,6 +324,18 @@ export const TABLE = {
     value: "<file>",
     help: "a schedule made before something failed: the report compares it with the new one; trees that did not use what failed are kept; collective, size and algorithm are those of the file unless given",
   },
+  keepFrom: {
+    part: "making",
+    own: "named only",
+    property: "keepShare",
+    flag: "keep-from",
+    value: "<share>",
+    help: "with --repair: trees are kept where they reach this share of the new optimum, default 99%",
+    parse: shareOf,
+    check(share: number, place: Place) {
+      if (!(share >= 0 && share <= 1)) throw new InputError(place, "a share from 0 to 1", share);
+    },
+  },
   simulate: { part: "making", help: "simulate also above 1e8 transfers" },
   switching: {
     part: "making",
@@ -472,7 +493,7 @@ export const TABLE = {
     part: "command",
     property: "sizesBytes",
     value: "<list>",
-    help: "nccl-tests sizes: 1KiB,1MiB,1GiB",
+    help: "nccl-tests sizes, default 1KiB,1MiB,1GiB",
     parse: (text: string, place: Place) =>
       listOf(text, place, "sizes such as 1MiB").map((size) => parseSize(size, place)),
   },

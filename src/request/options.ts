@@ -21,10 +21,14 @@ export interface SynthesizeOptions extends Omit<CollectiveOptions, "chunks">, Ma
   readonly onProgress?: SynthesisContext["onProgress"];
 }
 
-/** Throws InputError for a value of a request that is none of its option's, and for copies beside a repair, which has its own. */
+/** Throws InputError for a value of a request that is none of its option's, and for copies beside a repair, which has its own, or a share of trees to keep without one. */
 export function checkOptions(options: Partial<SynthesizeOptions>): void {
   checkRequest(options);
-  const { k, repair } = options;
+  const { k, repair, keepShare } = options;
+  if (keepShare !== undefined && repair === undefined)
+    throw new InputError(optionName("keepShare"), `${optionName("repair")} with a schedule of trees beside it`).as(
+      "not-alone",
+    );
   if (k === undefined || repair === undefined) return;
   const expected = `nothing beside ${optionName("repair")}, which keeps the copies per root of the old trees,`;
   throw new InputError(optionName("k"), expected, k).as("not-together");

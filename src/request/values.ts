@@ -81,6 +81,13 @@ function factorOf(text: string): number {
   return number === undefined ? Number.NaN : percent === "" ? Number(number) : Number(number) / 100;
 }
 
+/** Returns a share of 0 to 1 for `95%`, `0.95` or `19/20`. Throws InputError. */
+export function shareOf(text: string, place: Place): number {
+  const share = factorOf(text.trim());
+  if (!(share >= 0 && share <= 1)) throw new InputError(place, "a share such as 95%", text);
+  return share;
+}
+
 /** Returns pairs of name and factor for `a-b=0.5,c=11/12,d=25%`; the factor's range is `degrade`'s to check. */
 export function degradations(text: string, place: Place): (readonly [name: string, factor: number])[] {
   return listOf(text, place, "NAME=FACTOR").map((part) => {

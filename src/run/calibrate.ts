@@ -16,6 +16,7 @@ import {
 import {
   type CalibratedClass,
   type CalibratedPoint,
+  type CalibrationErrors,
   type CalibrationReport,
   errorsOf,
 } from "../model/calibration/calibration.ts";
@@ -30,7 +31,14 @@ import {
   isFitted,
   placedRanks,
 } from "../model/collective/collective-cost.ts";
-import { BYTES_PER_GB, bandwidthFromGBps, latencyFromUs, PS_PER_US, toGBps } from "../model/numbers/units.ts";
+import {
+  BYTES_PER_GB,
+  bandwidthFromGBps,
+  formatSize,
+  latencyFromUs,
+  PS_PER_US,
+  toGBps,
+} from "../model/numbers/units.ts";
 import { didYouMean } from "../model/topology/closest.ts";
 import { gpuModelNamedIn } from "../model/topology/gpu-models.ts";
 import { CALIBRATED, type LinkClasses, linkClasses, withFigures } from "../model/topology/link-classes.ts";
@@ -238,21 +246,50 @@ export function calibrate(
           ...part,
         }));
   const fit = range === undefined ? whole : fitAlphaBeta(used, classes.classes);
-  const together = ranges.flatMap((regime) => fittedBy(regime, setups));
   return calibrationOf(topology, classes, asked, {
     algorithm,
     fit,
     used,
     regimes: ranges.map((regime) => regimeRow(regime, setups)),
-    regimeErrors:
-      regimes > 1
-        ? errorsOf(
-            together.map(([time]) => time),
-            together.map(([, time]) => time),
-          )
-        : null,
+    regimeErrors: regimes > 1 ? regimeErrorsOf(ranges, setups) : null,
+    notes: regimes === 1 && sizes <= MOST_REGIME_SIZES ? worthRegimes(setups, classes, fit) : [],
   });
 }
+
+/** Returns the errors of all points, each by the line of its range. */
+function regimeErrorsOf(ranges: readonly Regime[], setups: readonly FitSetup[]): CalibrationErrors {
+  const together = ranges.flatMap((regime) => fittedBy(regime, setups));
+  return errorsOf(
+    together.map(([time]) => time),
+    together.map(([, time]) => time),
+  );
+}
+
+/** One line that is off by more than this on average is worth splitting, where two halve that. */
+const LARGE_ERROR = 0.05;
+/** Points for each range: two fit any line. */
+const LEAST_POINTS = 4;
+
+/** Returns a note where one line for all sizes fits poorly and two would do; none else. */
+function worthRegimes(setups: readonly FitSetup[], { classes }: LinkClasses, fit: AlphaBetaFit): string[] {
+  const measured = setups.flatMap(({ timeUs }) => [...timeUs]);
+  const { mean } = errorsOf(
+    measured,
+    fit.fittedUs.flatMap((us) => [...us]),
+  );
+  const sizes = new Set(setups.flatMap(({ sizeBytes }) => [...sizeBytes])).size;
+  if (mean <= LARGE_ERROR || sizes < 2 * LEAST_POINTS) return [];
+  const ranges = bestRegimes(setups, classes, fit.bottleneck, 2);
+  const split = regimeErrorsOf(ranges, setups).mean;
+  if (split > mean / 2) return [];
+  const upTo = formatSize((ranges[0] as Regime).toBytes);
+  const option = optionName("regimes");
+  return [
+    `one line for all sizes is off by ${inPercent(mean)} on average, two (up to ${upTo}, and above) by ${inPercent(split)}: ${option} 2, with ${optionName("sizeBytes")} for the size that matters`,
+  ];
+}
+
+const inPercent = (part: number): string => `${(100 * part).toFixed(1)} %`;
 
 /** A fit of latencies and bandwidths needs at least this many sizes. */
 const LEAST_SIZES = 2;
@@ -376,7 +413,7 @@ function calibrationOf(
   );
   const figures = figuresOf(classes, fit);
   const from = [...new Set(tables.map(({ platform, source: name }) => platform || name))].join(", ");
-  const said = `${CALIBRATED} ${points.length} points of ${[...new Set(points.map((point) => point.collective))].join(", ")} as ${algorithm} (${from}); mean error ${(100 * errors.mean).toFixed(1)} %, worst ${(100 * errors.worst).toFixed(1)} %`;
+  const said = `${CALIBRATED} ${points.length} points of ${[...new Set(points.map((point) => point.collective))].join(", ")} as ${algorithm} (${from}); mean error ${inPercent(errors.mean)}, worst ${inPercent(errors.worst)}`;
   const report: CalibrationReport = {
     schema: "banyan/calibration@1",
     topology: topology.name,

@@ -47,6 +47,7 @@ const BOTH = {
   eulerian: true,
   group: true,
   k: true,
+  keepShare: true,
   nvls: true,
   offload: true,
   onProgress: true,

@@ -26,6 +26,8 @@ export interface MakerOptions {
   readonly eulerian?: "trim" | "switches";
   /** Trees for this network before something failed: those that did not use it are kept. */
   readonly repair?: TreeFlow;
+  /** The least share of the new optimum with which they are kept, 0 to 1; 0.99 without it. */
+  readonly keepShare?: number;
   /** Trees: false leaves what switches could duplicate and reduce out of the report. */
   readonly nvls?: boolean;
   /** Phases within dimensions: switches that can sum and duplicate do so. */

@@ -52,7 +52,7 @@ export interface TreeSynthesis {
 }
 
 /** Options that makers of trees take. */
-export const TREE_OPTIONS: readonly MakerOption[] = ["k", "eulerian", "repair", "nvls"];
+export const TREE_OPTIONS: readonly MakerOption[] = ["k", "eulerian", "repair", "keepShare", "nvls"];
 
 /** One way to make tree-flow schedules: a file under synthesize/forestcoll/ or synthesize/trees/ and a line in catalog.ts. */
 export interface TreeMaker extends Maker {

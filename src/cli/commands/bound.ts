@@ -20,7 +20,7 @@ import { limitWithFlow } from "../../run/all-to-all.ts";
 import { limitsBy } from "../../run/bottleneck.ts";
 import { failuresNamed, rankFailures } from "../../run/failures.ts";
 import { sumsLimit } from "../../run/sums-limit.ts";
-import { collectiveRequest } from "../collective-option.ts";
+import { collectiveRequest, demandCollective } from "../collective-option.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
@@ -37,6 +37,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const degree = optionValue(options, "switchDegree");
   const whole = await networkOf(args[0] as string, options);
   const each = optionValue(options, "withoutEach");
+  await demandCollective(options, async () => whole);
   if (each !== undefined) return rankByLimit(context, whole, failuresNamed(whole, each));
   const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));
   context.progress({ what: "bounding" });

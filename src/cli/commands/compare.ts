@@ -19,6 +19,7 @@ import { namedCollective } from "../../request/values.ts";
 import { compare } from "../../run/compare.ts";
 import { type OwnLine, ownLine } from "../../run/own/own-lines.ts";
 import { ALGORITHMS, algorithmNamed } from "../../synthesize/catalog.ts";
+import { demandCollective } from "../collective-option.ts";
 import { answerText, type Context, outRows } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { nameOf, openSource } from "../files/input-file.ts";
@@ -32,6 +33,9 @@ import { version } from "../version.ts";
 
 const FORMATS = ["table", "csv", "json", "jsonl", "nccl-tests", "nccl-tests-json", "tuner", "svg"] as const;
 
+/** 1 KiB, 1 MiB, 1 GiB */
+const USUAL_SIZES: readonly number[] = [2 ** 10, 2 ** 20, 2 ** 30];
+
 /** `banyan compare TOPO --collective C --sizes S,...`: a row per size and algorithm. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, signal } = context;
@@ -41,13 +45,14 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const written = format ?? (json ? "json" : "table");
   const path = textOf(options, "output");
   const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
+  await demandCollective(options, () => networkOf(args[0] as string, options));
   const collective = namedCollective(textOf(options, "collective") as string);
   const algorithms = optionValue(options, "algorithms")?.map(
     (name) => algorithmNamed(name, [], placeOf("algorithms")).name,
   );
   const request = {
     collective,
-    sizesBytes: optionValue(options, "sizes") ?? [],
+    sizesBytes: optionValue(options, "sizes") ?? USUAL_SIZES,
     ...(algorithms === undefined ? {} : { algorithms }),
     programs: options["programs"] === true,
     ...membershipOf(options),

@@ -24,7 +24,7 @@ import { failureStory, failuresNamed, rankFailures, refuseOther } from "../../ru
 import { synthesizeJoint } from "../../run/joint.ts";
 import { synthesize } from "../../run/synthesize.ts";
 import { ALGORITHMS, AUTO, algorithmNamed, USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
-import { collectiveRequest } from "../collective-option.ts";
+import { collectiveRequest, demandCollective } from "../collective-option.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { openSource, readText } from "../files/input-file.ts";
@@ -99,13 +99,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const oldFile = textOf(context.options, "repair");
   const old = oldFile === undefined ? undefined : await scheduleToRepair(context, oldFile);
   const options = old === undefined ? context.options : asBefore(context.options, old, oldFile as string);
-  if (textOf(options, "collective") === undefined) {
-    await networkOf(args[0] as string, options); // what is wrong with it is said first
-    const collective = optionName("collective");
-    throw new InputError(collective, "a collective, or --collectives FILE,").saying(
-      `${collective} is missing, e.g. ${collective} allreduce (or --collectives FILE); \`banyan list collectives\` lists all`,
-    );
-  }
+  await demandCollective(options, () => networkOf(args[0] as string, options), " (or --collectives FILE)");
   const path = textOf(options, "output");
   const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   const wanted = synthesisOptions(options);

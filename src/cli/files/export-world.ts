@@ -22,11 +22,11 @@ import { optionName, type Place } from "../../base/option-names.ts";
 import { placeOf } from "../../request/option-table.ts";
 import type { FolderFile, OutputFolder, World } from "../../run/export/world.ts";
 import { collectiveRequest } from "../collective-option.ts";
-import type { Context } from "../context.ts";
+import { type Context, STANDARD_OUTPUT } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { version } from "../version.ts";
 import { closing, flush, flushingFolder } from "./descriptor.ts";
-import { behindLinks, outputFile, refuseDash, writeFlushed } from "./output-file.ts";
+import { behindLinks, outputFile, writeFlushed } from "./output-file.ts";
 import { removeStale } from "./replace-file.ts";
 
 /** The built app as one page; the same depth below the package's root in src/ and in dist/. */
@@ -80,7 +80,7 @@ const REASONS: Readonly<Record<string, string>> = {
  * `place`.
  */
 export function outputFolder(context: Context, path: string, place: Place): OutputFolder {
-  refuseDash(path, place);
+  if (path === STANDARD_OUTPUT) throw new InputError(place, "the name of a folder, for there are several files", path);
   const attempt = <T>(work: () => T): T => {
     try {
       return work();

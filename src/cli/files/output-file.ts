@@ -12,18 +12,13 @@ import {
 } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { InputError, inWords } from "../../base/errors.ts";
-import type { Place } from "../../base/option-names.ts";
+import { optionName, type Place } from "../../base/option-names.ts";
 import { aboutBytes } from "../../model/steps/estimate.ts";
 import { blocks } from "../../run/export/blocks.ts";
 import type { OutputFile } from "../../run/export/world.ts";
-import type { Context } from "../context.ts";
+import { type Context, STANDARD_OUTPUT } from "../context.ts";
 import { closing, flush, WRITABLE, writeAll } from "./descriptor.ts";
 import { nameBeside, OWN_EYES, removeStaleFor, replaceFile, takeRights } from "./replace-file.ts";
-
-/** Throws InputError for "-", which is standard input elsewhere. */
-export function refuseDash(path: string, place: Place): void {
-  if (path === "-") throw new InputError(place, "a name (/dev/stdout, with --quiet, is standard output)", path);
-}
 
 /** How many links are followed, as the system does. */
 const MOST_LINKS = 40;
@@ -55,6 +50,7 @@ export function behindLinks(path: string): string {
   throw failed("ELOOP");
 }
 
+const OUT = 1;
 const STANDARD_ERROR = 2;
 
 /** Where a result goes. */
@@ -68,6 +64,7 @@ type Target =
 
 /** Throws the system's error where nothing can be written. */
 function targetOf(path: string): Target {
+  if (path === STANDARD_OUTPUT) return { kind: "descriptor", descriptor: OUT };
   if (/[\\/]$/.test(path) || path === "") throw failed("EISDIR");
   const file = behindLinks(path);
   const before = statSync(file, { throwIfNoEntry: false });
@@ -111,7 +108,8 @@ function remove({ temporary }: Context, name: string): void {
  * InputError, which names `place`.
  */
 export function outputFile(context: Context, path: string, place: Place): OutputFile {
-  refuseDash(path, place);
+  if (path === STANDARD_OUTPUT && context.json)
+    throw new InputError(place, `a name beside ${optionName("json")}, which writes to standard output itself`, path);
   const attempt = <T>(work: () => T): T => {
     try {
       return work();

@@ -3,6 +3,8 @@ import { isNpu, type NodeTraits, type Topology } from "./topology.ts";
 
 /** Begins the source that says what a network's figures were fitted to: they are what is reached, not what is on the label. */
 export const CALIBRATED = "calibrated:";
+/** What the name of a network with fitted figures ends with. */
+const SUFFIX = " calibrated";
 
 /** Returns whether the network's figures were fitted to measurements. */
 export const isCalibrated = (topology: Topology): boolean =>
@@ -69,7 +71,7 @@ export function linkClasses(topology: Topology): LinkClasses {
   return { classes, classOf };
 }
 
-/** Returns the network with other figures for its classes of links, and their source before the others. O(links). */
+/** Returns the network with other figures for its classes of links, as its name and the first of its sources say. O(links). */
 export function withFigures(
   topology: Topology,
   { classOf }: LinkClasses,
@@ -78,6 +80,7 @@ export function withFigures(
 ): Topology {
   return {
     ...topology,
+    name: topology.name.endsWith(SUFFIX) ? topology.name : `${topology.name}${SUFFIX}`,
     linkBytesPerSecond: Float64Array.from(classOf, (index) => figures[index].bytesPerSecond),
     linkLatencyPs: Float64Array.from(classOf, (index) => figures[index].latencyPs),
     sources: [source, ...topology.sources.filter((other) => !other.startsWith(CALIBRATED))],

@@ -396,10 +396,19 @@ export const EXPORTERS: readonly Exporter[] = [
   SKETCH_EXPORTER,
 ];
 
-/** Returns the format of a name. Throws InputError. */
+/** Formats by the names of what reads them. */
+const READERS: Readonly<Record<string, string>> = {
+  msccl: "msccl-xml",
+  mscclpp: "mscclpp-json",
+  "msccl++": "mscclpp-json",
+  pytorch: "torch",
+};
+
+/** Returns the format of a name, or of what reads it. Throws InputError. */
 export function exporterNamed(name: string): Exporter {
   const names = EXPORTERS.map((exporter) => exporter.name);
-  const found = spelt(name, names);
+  const reader = spelt(name, Object.keys(READERS));
+  const found = spelt(name, names) ?? (reader && READERS[reader]);
   if (found === undefined) throw unknownName(optionName("to"), name, names, { list: "formats" });
   return EXPORTERS.find((exporter) => exporter.name === found) as Exporter;
 }

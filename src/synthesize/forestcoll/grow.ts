@@ -166,7 +166,7 @@ function shareNote(packing: Packing | FixedPacking, optimum: Optimum, kind: stri
   const share = toNumber(bytesPerSecond) / toNumber(optimum.bytesPerSecond);
   const granted =
     "mostCopiesPerBandwidth" in packing
-      ? `; theorem 35 of the dissertation grants ${inPercent((share * toNumber(copiesPerBandwidth)) / toNumber(packing.mostCopiesPerBandwidth))}`
+      ? `; at least ${inPercent((share * toNumber(copiesPerBandwidth)) / toNumber(packing.mostCopiesPerBandwidth))} were sure beforehand`
       : "";
   return `${trees} ${k === 1n ? "reaches" : "reach"} ${percentOf(packing, optimum)} of ${of}${granted}`;
 }

@@ -1,3 +1,4 @@
+import { optionName } from "../../base/option-names.ts";
 import type { PackedTrees } from "../../engine/contract/kernels.ts";
 import { commonDivisor } from "../../model/numbers/integers.ts";
 import { compare, multiply, rational, toNumber } from "../../model/numbers/rational.ts";
@@ -8,18 +9,20 @@ import type { TreeContext, TreeRequest } from "../tree-maker.ts";
 import { fixedCopies, type Optimum, type Packing, packable } from "./optimum.ts";
 import { type PackingNetwork, packTrees } from "./packing.ts";
 
-/** A repaired forest may be this much slower than the new optimum. */
-const LEAST_SHARE = rational(99, 100);
+/** A repaired forest reaches this share of the new optimum, where nothing else is asked for. */
+const LEAST_SHARE = 0.99;
+/** Shares are exact to this part. */
+const SHARES = 1e6;
 
 /** A repaired forest, or in words why the old one is of no use. */
 export type Regrown = { readonly repair: Repair; readonly packing: Packing } | { readonly reason: string };
 
 /**
  * Returns the trees of `request.repair`, made before something failed, with those that it touched replaced, with as many copies
- * per root as before and at most 1 % slower than the new optimum.
+ * per root as before and at least `keepShare` of the new optimum's rate.
  */
 export async function regrown(
-  { repair, topology, collective, seed, policy }: TreeRequest & { readonly repair: TreeFlow },
+  { repair, topology, collective, seed, policy, own }: TreeRequest & { readonly repair: TreeFlow },
   { kernels }: TreeContext,
   direction: "out" | "in",
   weight: Float64Array,
@@ -36,10 +39,14 @@ export async function regrown(
   const packing = await fixedCopies(network, weight, k, optimum, kernels.rate);
   const columns = packable(packing);
   if (columns === null) return { reason: "they have too many copies" };
-  const share = toNumber(packing.bytesPerSecond) / toNumber(optimum.bytesPerSecond);
-  if (compare(packing.bytesPerSecond, multiply(optimum.bytesPerSecond, LEAST_SHARE)) < 0) {
+  const least = own?.keepShare ?? LEAST_SHARE;
+  const asked = multiply(optimum.bytesPerSecond, rational(Math.round(least * SHARES), SHARES));
+  if (compare(packing.bytesPerSecond, asked) < 0) {
     const copies = k === 1n ? "1 copy per root reaches" : `${k} copies per root reach`;
-    return { reason: `${copies} only ${Math.floor(10_000 * share) / 100} % of the new optimum, less than 99 %` };
+    const share = (100 * toNumber(packing.bytesPerSecond)) / toNumber(optimum.bytesPerSecond);
+    return {
+      reason: `${copies} only ${Math.floor(100 * share) / 100} % of the new optimum, less than ${least * 100} % (${optionName("keepShare")} ${Math.floor(share)}% keeps them)`,
+    };
   }
   const found = await repairForest({ forest: damaged, network, capacity: columns.capacity }, (capacity, copies) =>
     copies.every((count) => count === 0)
