@@ -5,8 +5,7 @@ import type { Engine } from "../src/engine/types.ts";
 import type { NamedCollective } from "../src/model/collective/collective.ts";
 import { presetTopology } from "../src/model/presets/preset.ts";
 import type { RuntimeName } from "../src/model/program/runtimes.ts";
-import { fastestProgram } from "../src/run/programs/fastest.ts";
-import { programUs } from "../src/run/programs/programs.ts";
+import { synthesizeForRuntime } from "../src/run/programs/programs-by-size.ts";
 import { synthesize } from "../src/run/synthesize.ts";
 import { algorithmNamed } from "../src/synthesize/catalog.ts";
 
@@ -96,31 +95,22 @@ export async function* programTimes(cases: TimeCases): AsyncGenerator<ProgramTim
   }
 }
 
-/** Copies of trees that are tried beside those of the optimum. */
-const COPIES = [1, 2];
-
 async function timeOf(
   engine: Engine,
   what: Omit<ProgramTime, "scheduleUs" | "programUs" | "how">,
 ): Promise<ProgramTime | null> {
   const { topology, collective, algorithm, sizeBytes, target } = what;
-  const { options = [], traits } = algorithmNamed(algorithm);
+  const { options = [] } = algorithmNamed(algorithm);
   const trials = options.includes("trials") ? { trials: 1 } : {};
   const network = presetTopology(topology);
-  let time: ProgramTime | null = null;
-  for (const k of traits?.fewCopies === true ? [undefined, ...COPIES] : [undefined]) {
-    const request = { collective, algorithm, sizeBytes, ...trials, ...(k === undefined ? {} : { k }) };
-    try {
-      const { schedule, report } = await synthesize(engine, network, request, false);
-      time ??= { ...what, scheduleUs: report.time.us, programUs: null, how: "" };
-      const { us, made, options: how } = fastestProgram(schedule, { runtime: target });
-      const found = us ?? programUs(made.program, schedule);
-      if (time.programUs !== null && found >= time.programUs) continue;
-      time = { ...time, programUs: found, how: JSON.stringify({ k, ...how, runtime: undefined }) };
-    } catch (error) {
-      if (!(error instanceof InputError || error instanceof InfeasibleError)) throw error;
-      if (time?.programUs === null) time = { ...time, how: error.message };
-    }
+  const request = { collective, algorithm, sizeBytes, ...trials };
+  let scheduleUs: number | null = null;
+  try {
+    scheduleUs = (await synthesize(engine, network, request, false)).report.time.us;
+    const { us, how } = await synthesizeForRuntime(engine, network, request, { runtime: target });
+    return { ...what, scheduleUs, programUs: us, how: JSON.stringify({ ...how, runtime: undefined }) };
+  } catch (error) {
+    if (!(error instanceof InputError || error instanceof InfeasibleError)) throw error;
+    return scheduleUs === null ? null : { ...what, scheduleUs, programUs: null, how: error.message };
   }
-  return time;
 }

@@ -55,7 +55,7 @@ export function movesOf(schedule: Schedule | TreeFlow, lanes = true): Moves {
 }
 
 /** Returns whether there are more moves than are lowered. */
-export const isTooMuch = (moves: number): boolean => moves > MOST_MOVES;
+const isTooMuch = (moves: number): boolean => moves > MOST_MOVES;
 
 /** Throws InputError for more moves than are lowered. */
 export function refuseMany(moves: number): void {

@@ -69,6 +69,8 @@ export interface ProgramOptions {
   readonly threadBlocks?: number;
   /** MSCCL: trees as lanes of blocks, or as steps. */
   readonly lanes?: boolean;
+  /** MSCCL: symmetric trees as the steps of one piece, which one rank stands for where they are many. */
+  readonly whole?: boolean;
   /** MSCCL, steps: what goes together in one instruction, and whether blocks pass on what they receive; see MscclLowering. */
   readonly joining?: "apart" | "under way" | "ready";
   readonly passing?: boolean;

@@ -20,7 +20,6 @@ import { type Algorithm, candidatesFor, isOwnFailure } from "./auto/candidates.t
 import { contender } from "./auto/chunk-trials.ts";
 import type { OwnLine } from "./own/own-lines.ts";
 import { fastestProgram } from "./programs/fastest.ts";
-import { programUs } from "./programs/programs.ts";
 import { synthesize } from "./synthesize.ts";
 
 /** A table of more lines is for nobody to read. */
@@ -55,8 +54,7 @@ interface Line extends Pick<ComparisonRow, "programUs" | "noProgram"> {
 function programLine(schedule: AnySchedule): Pick<ComparisonRow, "programUs" | "noProgram"> {
   try {
     const bySwitch = isTreeFlow(schedule) && goesThroughSwitch(schedule);
-    const { us, made } = fastestProgram(schedule, { runtime: bySwitch ? "mscclpp" : "azure" });
-    return { programUs: us ?? programUs(made.program, schedule) };
+    return { programUs: fastestProgram(schedule, { runtime: bySwitch ? "mscclpp" : "azure" }).us };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     return { programUs: null, noProgram: error.message };

@@ -6,13 +6,14 @@ import { toNumber } from "../../model/numbers/rational.ts";
 import type { Program } from "../../model/program/program.ts";
 import { MSCCL_RUNTIMES, type MscclRuntime } from "../../model/program/runtimes.ts";
 import { stepsOf, transfersOf } from "../../model/steps/schedule.ts";
+import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { anyMovesOf, becomesCustom, type LoweredSchedule } from "../any-moves.ts";
 import { mostOfCustom, tableOf } from "../custom.ts";
 import { type Joining, joinedMoves, type MoveTimes } from "../messages.ts";
-import { isTooMuch, type Moves } from "../moves.ts";
+import type { Moves } from "../moves.ts";
 import { rankZeroMoves } from "../symmetry/rank-zero-moves.ts";
-import { rankZeroOf } from "../symmetry/symmetry.ts";
+import { type RankZero, rankZeroOf } from "../symmetry/symmetry.ts";
 import { onAllRanks } from "./all-ranks.ts";
 import { type Blocks, blocksOf, freeChannels, mayFuse, type WireLimits, type Wires } from "./blocks.ts";
 import { type Buffers, buffersOf, type CallPlacement, type Versions, versionsOf } from "./buffers.ts";
@@ -94,7 +95,7 @@ export function lowerToMsccl(schedule: LoweredSchedule, options: MscclLowering):
       return programOfMoves(folded, options, runtime);
     } catch (error) {
       // without passing on, all ranks one by one would have as many steps
-      const isHopeless = options.passing === false || isTooMuch(folded.rankCount * folded.chunk.length);
+      const isHopeless = options.passing === false || folded.rankCount * folded.chunk.length > MOST_ONE_BY_ONE;
       if (!(error instanceof InputError) || isHopeless) throw error;
     }
   }
@@ -104,13 +105,21 @@ export function lowerToMsccl(schedule: LoweredSchedule, options: MscclLowering):
 
 /** Fewer transfers than this are lowered rank by rank, which takes no time. */
 const WORTH_FOLDING = 1e5;
+/** More transfers take minutes rank by rank, for what one rank has not found room for. */
+const MOST_ONE_BY_ONE = 5e5;
+
+/** A schedule is lowered in several ways. */
+const zeroOf = new WeakMap<StepSchedule, RankZero | null>();
 
 /** Returns what a schedule moves from and to rank 0, if it is like that at all ranks; null where it is not, or is not asked. */
 function foldedMoves(schedule: LoweredSchedule, options: MscclLowering): Moves | null {
   const { joining = "apart", folding, times } = options;
   if (isJoint(schedule) || isTreeFlow(schedule) || becomesCustom(schedule) || joining !== "apart") return null;
   if (!(folding ?? transfersOf(schedule) >= WORTH_FOLDING)) return null;
-  const zero = rankZeroOf(stepsOf(schedule));
+  const steps = stepsOf(schedule);
+  const known = zeroOf.get(steps);
+  const zero = known === undefined ? rankZeroOf(steps) : known;
+  zeroOf.set(steps, zero);
   return zero === null ? null : rankZeroMoves(zero, times);
 }
 
@@ -178,7 +187,7 @@ function codeOfSteps(layout: Layout, runtime: MscclRuntime, passing: boolean): A
   for (const wires of wiresOfSteps(layout.parts, layout.versions, runtime, passing)) {
     const result = "limit" in wires ? wires : attemptWith(layout, wires, runtime, enough);
     if (isAttempt(result) && result.excess === null) return result;
-    excess ??= isAttempt(result) ? result.excess : result;
+    excess = nearer(excess, isAttempt(result) ? result.excess : result);
   }
   throw limitError(
     runtime,
@@ -189,6 +198,13 @@ function codeOfSteps(layout: Layout, runtime: MscclRuntime, passing: boolean): A
       help: `fewer chunks, fewer instances, a smaller ${optionName("k")}`,
     },
   );
+}
+
+/** Returns the limit that is missed by less. */
+function nearer(one: Excess | null, other: Excess | null): Excess | null {
+  const over = ({ needed, most }: Excess): number =>
+    typeof needed === "number" ? needed / most : Number.POSITIVE_INFINITY;
+  return one === null || (other !== null && over(other) < over(one)) ? other : one;
 }
 
 /**

@@ -58,7 +58,6 @@ export function writeFastest(
 ): Written {
   const { made, us } = fastestProgram(schedule, options, making(world));
   const written = writeProgram(world, made, path);
-  if (us === null) return written;
   const worth = report === null ? adviceFor(schedule, made.program, us) : worthNotes(report, us, made.program);
   return { ...written, notes: [...timeNotes(schedule, made.program, us), ...worth, ...(written.notes ?? [])] };
 }

@@ -3,10 +3,11 @@ import { optionName } from "../../base/option-names.ts";
 import { kindOf } from "../../kinds/kinds.ts";
 import { becomesCustom } from "../../lower/any-moves.ts";
 import { goesThroughSwitch, takesPackets } from "../../lower/mscclpp/plan.ts";
+import type { Collective } from "../../model/collective/collective.ts";
 import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
 import { formatSize, toUs } from "../../model/numbers/units.ts";
 import { instructionCount, type Program } from "../../model/program/program.ts";
-import { isTreeFlow } from "../../model/trees/tree-flow.ts";
+import { groupOrder, isTreeFlow, listedTrees, type TreeFlow } from "../../model/trees/tree-flow.ts";
 import type { ProgramOptions } from "../../request/from-texts.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
 import { callOf, judged, lowered, loweredOf, type MadeProgram, type Making, programUs, unheard } from "./programs.ts";
@@ -23,6 +24,7 @@ type Choice = Partial<
   Pick<
     ProgramOptions,
     | "lanes"
+    | "whole"
     | "joining"
     | "passing"
     | "order"
@@ -49,8 +51,36 @@ function shapesOf(given: GivenSchedule, { parts, joining, passing }: ProgramOpti
   if (isJoint(schedule) || !isTreeFlow(schedule)) return steps.map((step) => ({ ...step, order: "simulated" }));
   if (parts !== undefined) return cuts;
   const [usual, ...others] = cuts;
-  return [...(usual === undefined ? [] : [usual]), ...steps.map((step) => ({ ...step, lanes: false })), ...others];
+  const lanes = [
+    ...(usual === undefined ? [] : [usual]),
+    ...steps.map((step) => ({ ...step, lanes: false })),
+    ...others,
+  ];
+  if (!isLargeAndSymmetric(schedule)) return lanes;
+  const whole = wholeShapes(schedule.collective, joinings, passings);
+  return transfersOfPiece(schedule) > VERY_MANY_TRANSFERS && whole.length > 0 ? whole : [...whole, ...lanes];
 }
+
+/** Transfers of trees in one piece from which on programs are made of them. */
+const MANY_TRANSFERS = 1e4;
+/** Of more nothing else is tried: it takes minutes. */
+const VERY_MANY_TRANSFERS = 5e5;
+
+const transfersOfPiece = ({ forests, symmetry, collective }: TreeFlow): number =>
+  listedTrees({ forests }) * groupOrder(symmetry) * (collective.groupSize - 1);
+
+const isLargeAndSymmetric = (flow: TreeFlow): boolean =>
+  flow.symmetry !== null && flow.inNetwork !== true && transfersOfPiece(flow) >= MANY_TRANSFERS;
+
+/** Returns the ways to make steps of whole trees, of which one rank stands for all: what goes up is better not passed on in the same breath. */
+const wholeShapes = ({ reduces }: Collective, joinings: readonly string[], passings: readonly boolean[]): Choice[] =>
+  !joinings.includes("apart")
+    ? []
+    : (["planned", "simulated"] as const).flatMap((order) =>
+        (reduces ? passings : [...passings].reverse()).map(
+          (passing) => ({ whole: true, joining: "apart", passing, order }) as const,
+        ),
+      );
 
 /** Returns how a schedule becomes an MSCCL++ plan: through switches or not, with reads or writes; what is usual first. */
 function planShapesOf(given: GivenSchedule, target: ProgramOptions): Choice[] {
@@ -105,7 +135,7 @@ const WORK_FOR_SHAPES = 4e6;
 /** Programs are compared at no more bytes, and this many for each rank: enough for pipelines to fill. */
 const ENOUGH_BYTES = 2 ** 26;
 const ENOUGH_BYTES_PER_RANK = 2 ** 22;
-/** Programs of more instructions are not simulated: the first that can be made is taken. */
+/** Programs of more instructions are not simulated on the way: the first that can be made and is right is taken. */
 const MOST_INSTRUCTIONS = 5e5;
 
 /** A program as simulated. */
@@ -116,10 +146,13 @@ interface Candidate {
   readonly us: number | null;
   /** It was simulated at fewer bytes. */
   readonly isEstimate: boolean;
+  /** Judged already, as one that is too large to be one of many. */
+  readonly made?: MadeProgram;
 }
 
 /** The fastest of a schedule's programs. */
-export interface FastestProgram extends Omit<Candidate, "isEstimate"> {
+export interface FastestProgram extends Omit<Candidate, "isEstimate" | "made" | "us"> {
+  readonly us: number;
   readonly made: MadeProgram;
 }
 
@@ -144,8 +177,9 @@ export function fastestProgram(
     try {
       const program = made();
       if (instructionCount(program) > MOST_INSTRUCTIONS) {
+        const judgedNow = judged(program, schedule, options, onProgress);
         work = MOST_WORK;
-        found.push({ program, options, us: null, isEstimate: false });
+        found.push({ program, options, us: null, isEstimate: false, made: judgedNow });
         return null;
       }
       const { sizeBytes, rankToNpu, times } = comparedCall(program, schedule);
@@ -195,16 +229,23 @@ export function fastestProgram(
     const shapes = shapesOf(schedule, target);
     for (const shape of shapes) if (work < WORK_FOR_SHAPES) tryProtocols({ ...target, ...shape });
     const more: Choice[] = shapes.some(({ order }) => order === "simulated") ? [{ order: "planned" }] : [];
-    if (target.instances === undefined) more.push(...INSTANCES_TRIED.map((instances) => ({ instances })));
     for (const answer of more) tryProtocols({ ...(bestOf()?.options ?? target), ...answer });
+    // what fits in no way fits in more instances even less
+    for (const instances of target.instances === undefined ? INSTANCES_TRIED : []) {
+      const best = bestOf();
+      if (best !== undefined) tryProtocols({ ...best.options, instances });
+    }
   }
   for (;;) {
     const best = bestOf();
     if (best === undefined) throw refused;
     found.splice(found.indexOf(best), 1);
     try {
-      if (best.isEstimate) found.push({ ...best, us: programUs(best.program, schedule), isEstimate: false });
-      else return { ...best, made: judged(best.program, schedule, best.options, onProgress) };
+      const { program, options, us } = best;
+      if (us === null || best.isEstimate) {
+        onProgress({ phase: "simulate", done: 0, total: 1 });
+        found.push({ ...best, us: programUs(program, schedule), isEstimate: false });
+      } else return { program, options, us, made: best.made ?? judged(program, schedule, options, onProgress) };
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       refused = error;

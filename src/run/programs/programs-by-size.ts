@@ -9,11 +9,12 @@ import { askedOf } from "../../request/maker-options.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
 import { DEFAULT_SIZE_BYTES } from "../../request/problem.ts";
 import { AUTO } from "../../synthesize/catalog.ts";
+import { FEW_PEERS } from "../../synthesize/forestcoll/packing.ts";
 import { type Algorithm, candidatesFor } from "../auto/candidates.ts";
 import type { CompareOptions } from "../compare.ts";
 import { boundedResult, type SynthesizeResult, synthesize } from "../synthesize.ts";
 import { fastestProgram } from "./fastest.ts";
-import { judged, type MadeProgram, programUs, unheard } from "./programs.ts";
+import { judged, type MadeProgram, unheard } from "./programs.ts";
 
 /** Sizes that one program is for. */
 export interface SizeRange {
@@ -62,8 +63,20 @@ function requestsFor(
 ): SynthesizeOptions[] {
   const asked = askedOf(algorithm, options);
   if (algorithm.traits?.fewCopies !== true || options.k !== undefined) return [asked];
-  if (npuCount > MOST_RANKS_SEARCHED && options.group === undefined) return [{ ...asked, k: 1 }];
+  if (npuCount > MOST_RANKS_SEARCHED && options.group === undefined)
+    return manyRanksRequests(algorithm, npuCount, asked);
   return [asked, ...COPIES_TRIED.map((k) => ({ ...asked, k }))];
+}
+
+/** Among more ranks a GPU has no room for the thread blocks of many peers. */
+const MOST_RANKS_AS_PEERS = 256;
+
+/** Returns what is asked among many ranks: trees of one copy per root, with few peers for each rank where the algorithm can. */
+function manyRanksRequests({ policies }: Algorithm, ranks: number, asked: SynthesizeOptions): SynthesizeOptions[] {
+  const single = { ...asked, k: 1 };
+  if (asked.policy !== undefined || !policies.includes(FEW_PEERS)) return [single];
+  const fewPeers = { ...single, policy: FEW_PEERS };
+  return ranks > MOST_RANKS_AS_PEERS ? [fewPeers] : [fewPeers, single];
 }
 
 /**
@@ -91,7 +104,7 @@ async function choiceFor(
         found.push({
           sizeBytes,
           algorithm: algorithm.name,
-          us: us ?? programUs(made.program, result.schedule),
+          us,
           result,
           target: lowered,
           made,
@@ -126,11 +139,12 @@ export async function synthesizeForRuntime(
   topology: Topology,
   options: SynthesizeOptions & { readonly algorithm: string },
   target: ProgramOptions,
-): Promise<{ readonly result: SynthesizeResult; readonly us: number; readonly made: MadeProgram }> {
+): Promise<Pick<Choice, "result" | "us" | "made"> & { readonly how: ProgramOptions }> {
   const { algorithm, sizeBytes = DEFAULT_SIZE_BYTES, ...rest } = options;
   const named = algorithm === AUTO ? {} : { algorithms: [algorithm] };
   const choice = await choiceFor(engine, topology, sizeBytes, { ...rest, ...named, sizesBytes: [sizeBytes] }, target);
-  return { ...choice, result: boundedResult(engine, choice.result, options.onProgress) };
+  const { us, made, target: how, result } = choice;
+  return { us, made, how, result: boundedResult(engine, result, options.onProgress) };
 }
 
 /** What logs call a range's program: "allreduce-65536-1048575-forestcoll". */

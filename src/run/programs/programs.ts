@@ -12,7 +12,9 @@ import { formatSize, toUs } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
 import { CONNECTIONS, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
 import { stepsOf, withoutPhases } from "../../model/steps/schedule.ts";
-import { isTreeFlow } from "../../model/trees/tree-flow.ts";
+import type { StepSchedule } from "../../model/steps/step-schedule.ts";
+import { isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
+import { stepsOfTrees } from "../../model/trees/tree-steps.ts";
 import type { ProgramOptions } from "../../request/from-texts.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
 import { simulateJoint, simulateSchedule } from "../../simulate/steps/replay.ts";
@@ -68,8 +70,9 @@ export const loweredOf = (given: GivenSchedule): LoweredSchedule =>
 
 /** Returns the program of a schedule, not judged. Throws InputError where it cannot meet a limit of the runtime, and for phases. */
 export function lowered(given: GivenSchedule, options: ProgramOptions): Program {
-  const { runtime, minBytes: _, maxBytes: __, throughSwitch = true, order, ...how } = options;
-  const schedule = loweredOf(given);
+  const { runtime, minBytes: _, maxBytes: __, throughSwitch = true, order, whole = false, ...how } = options;
+  const asked = loweredOf(given);
+  const schedule = whole && isTree(asked) ? wholeSteps(asked) : asked;
   const kind = isJoint(schedule) || becomesCustom(schedule) ? "custom" : schedule.collective.kind;
   const placement = placementFor(options, kind);
   if (runtime !== "mscclpp") {
@@ -78,6 +81,17 @@ export function lowered(given: GivenSchedule, options: ProgramOptions): Program 
   }
   if (placement === "both") throw new InputError(optionName("placement"), "in or out for an MSCCL++ plan", placement);
   return lowerToPlan(schedule, { ...how, placement, throughSwitch });
+}
+
+const isTree = (schedule: LoweredSchedule): schedule is TreeFlow => !isJoint(schedule) && isTreeFlow(schedule);
+
+const stepsOfFlow = new WeakMap<TreeFlow, StepSchedule>();
+
+/** Returns trees as steps of one piece. Throws InputError for too many. */
+function wholeSteps(flow: TreeFlow): StepSchedule {
+  const steps = stepsOfFlow.get(flow) ?? stepsOfTrees(flow, 1);
+  stepsOfFlow.set(flow, steps);
+  return steps;
 }
 
 const timesOf = new WeakMap<LoweredSchedule, MoveTimes>();
@@ -131,8 +145,9 @@ export function judged(
   if (wrong?.kind === "too-large") throw tooLarge(program, options, wrong.message);
   // instructions of several chunks may have to travel as one message: they do so up to some size
   const most = program.machine === "msccl" ? greatestWhole(program) : ALL;
-  if (wrong?.kind !== "deadlock" || most >= maxBytes)
-    throw new InternalError(`a lowered program is wrong: ${wrong?.message}`);
+  if (wrong?.kind !== "deadlock") throw new InternalError(`a lowered program is wrong: ${wrong?.message}`);
+  // whether connections have room for what is queued in them nobody knew before
+  if (most >= maxBytes) throw new InputError(optionName("to"), "a program that never waits for room", wrong.message);
   if (most < Math.max(minBytes, callOf(program, given).sizeBytes)) {
     const expected = `at most ${formatSize(most)} for messages of this many chunks`;
     throw new InputError(optionName("sizesBytes"), expected, inWords("more"));

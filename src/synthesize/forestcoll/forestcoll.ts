@@ -4,7 +4,7 @@ import type { CutCertificate, DualCertificate, TreeFlow } from "../../model/tree
 import { TREE_OPTIONS, type TreeContext, type TreeMaker, type TreeRequest, type TreeSynthesis } from "../tree-maker.ts";
 import { type AllReduceRates, allReduceRates } from "./allreduce-rates.ts";
 import { type Grown, growBack, growForest } from "./grow.ts";
-import { forestFrom, PACK_POLICIES, packingNetwork, packTrees, QUICK } from "./packing.ts";
+import { FEW_PEERS, forestFrom, PACK_POLICIES, packingNetwork, packTrees, QUICK } from "./packing.ts";
 import { contributions, refuseSeveralGroups } from "./requests.ts";
 
 /**
@@ -17,7 +17,7 @@ export const forestcoll: TreeMaker = {
   makes: "trees",
   description: "throughput-optimal trees on any network with switches, with a certificate (ForestColl)",
   collectives: ["allgather", "reducescatter", "allreduce", "broadcast", "reduce", "custom"],
-  policies: PACK_POLICIES,
+  policies: [...PACK_POLICIES, FEW_PEERS],
   options: TREE_OPTIONS,
   traits: { promising: 1, quickPolicy: QUICK, fewCopies: true },
   async make(request, context) {

@@ -18,6 +18,7 @@ import {
 } from "./optimum.ts";
 import { exchangedTrees } from "./orbit-exchange.ts";
 import { nestedTrees } from "./orbit-nested.ts";
+import { withFewPeers } from "./orbit-peers.ts";
 import {
   type Choices,
   coversAllEdges,
@@ -29,7 +30,7 @@ import {
   type Paths,
   sharesOf,
 } from "./orbit-shares.ts";
-import { forestFrom, type PackingNetwork, packingNetwork, packTrees, triesAll } from "./packing.ts";
+import { FEW_PEERS, forestFrom, type PackingNetwork, packingNetwork, packTrees, triesAll } from "./packing.ts";
 import { regrown } from "./regrow.ts";
 import { mirroredForest } from "./requests.ts";
 import { type ForestNetwork, type LogicalArc, type Strand, spanningTrees, splitSwitches, taken } from "./splitting.ts";
@@ -184,9 +185,10 @@ function symmetric(request: TreeRequest, direction: "out" | "in", weight: Float6
   const topology = direction === "out" ? request.topology : reversed(request.topology);
   const symmetry = networkSymmetry(topology);
   if (symmetry === null) return null;
-  const found = symmetricForest(topology, symmetry, Number(packing.k), packing.copiesPerBandwidth);
+  const found = symmetricForest(topology, symmetry, Number(packing.k), packing.copiesPerBandwidth, request.policy);
   if (found === null) return null;
-  return { trees: found.trees, packing, symmetry, policy: "one root for all by symmetry", trials: 1 };
+  const policy = `one root for all by symmetry${request.policy === FEW_PEERS ? ", few peers" : ""}`;
+  return { trees: found.trees, packing, symmetry, policy, trials: 1 };
 }
 
 /** Trees that were made before something failed, where those that it touched can be replaced; else the reason why not. */
@@ -279,20 +281,24 @@ export interface SymmetricForest {
  *
  * Zhao 2026, 4.5 builds the trees of all roots on the network without its switches; here one root stands for all, and only the
  * load of each link orbit matters. First shortest-path trees, whose height is the least there is; else the lower of trees
- * grown tier by tier and of shortest-path trees repaired by exchanges.
+ * grown tier by tier and of shortest-path trees repaired by exchanges. With the policy `few-peers` NPUs then get fewer peers.
  */
 export function symmetricForest(
   topology: Topology,
   symmetry: NetworkSymmetry,
   k: number,
   U: Rational,
+  policy: string | null = null,
 ): SymmetricForest | null {
   if (!(k * topology.npuCount <= Number.MAX_SAFE_INTEGER)) return null;
   const budgets = orbitBudgets(topology, linkOrbits(topology, symmetry), k, U);
   if (!coversAllEdges(topology, budgets, k)) return null;
   const paths: Paths = { link: [], before: [] };
-  const columns = (trees: readonly OrbitTree[] | null): SymmetricForest | null =>
-    trees === null ? null : forestOf(topology, paths, trees);
+  const columns = (found: readonly OrbitTree[] | null): SymmetricForest | null => {
+    if (found === null) return null;
+    const trees = policy === FEW_PEERS ? withFewPeers(topology, symmetry, budgets.orbit, paths, found) : found;
+    return forestOf(topology, paths, trees);
+  };
   const shortest = columns(shortestTrees(topology, paths, budgets, k));
   if (shortest !== null) return shortest;
   const nested = columns(nestedTrees(topology, paths, budgets, k));

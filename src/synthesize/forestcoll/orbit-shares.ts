@@ -191,7 +191,7 @@ export interface OrbitTree {
 }
 
 /** Returns the NPU from which each NPU gets its data in a tree, [NPUs]; -1 for the root. O(links of all paths). */
-function parentsOf(topology: Topology, paths: Paths, into: Int32Array): Int32Array {
+export function parentsOf(topology: Topology, paths: Paths, into: Int32Array): Int32Array {
   const parent = new Int32Array(into.length).fill(-1);
   for (let v = 1; v < into.length; v++) {
     let p = into[v];

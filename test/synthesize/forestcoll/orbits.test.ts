@@ -2,8 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { multiply, rational } from "../../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { groupElements } from "../../../src/model/symmetry/network-maps.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { type SymmetricForest, symmetricForest } from "../../../src/synthesize/forestcoll/grow.ts";
+import { FEW_PEERS } from "../../../src/synthesize/forestcoll/packing.ts";
 import { anyCayley, cayleyNetwork, isConnected } from "../../support/cayley.ts";
 import { expectForest, optimumOf, symmetryOf } from "../../support/forest-of-orbits.ts";
 import { runs } from "../../support/runs.ts";
@@ -141,5 +143,71 @@ describe("symmetricForest with fewer copies than fill every link", () => {
     for (let fewer = 1; fewer < k; fewer++) {
       expect(symmetricForest(topology, symmetry, fewer, multiply(optimum.U, rational(fewer, exact)))).toBeNull();
     }
+  });
+});
+
+/** Returns how many others NPU 0 sends to in the trees of all roots: by symmetry, the differences of the ends of edges. */
+function peersOf(topology: Topology, { trees }: SymmetricForest): number {
+  const symmetry = symmetryOf(topology);
+  const elementOf = new Map<number, number>();
+  let element = 0;
+  for (const { node } of groupElements(topology, symmetry)) elementOf.set(node[0] as number, element++);
+  const difference = (from: number, to: number): string => {
+    let [a, b] = [elementOf.get(from) as number, elementOf.get(to) as number];
+    return symmetry.sizes
+      .map((size) => {
+        const shift = ((b % size) - (a % size) + size) % size;
+        [a, b] = [Math.floor(a / size), Math.floor(b / size)];
+        return shift;
+      })
+      .join();
+  };
+  const found = new Set<string>();
+  for (let edge = 0; edge + 1 < trees.linkOffset.length; edge++) {
+    const [first, end] = [trees.linkOffset[edge] as number, trees.linkOffset[edge + 1] as number];
+    const [from, to] = [
+      topology.linkSource[trees.links[first] as number],
+      topology.linkTarget[trees.links[end - 1] as number],
+    ];
+    found.add(difference(from as number, to as number));
+  }
+  return found.size;
+}
+
+describe("the policy few-peers", () => {
+  const fewPeers = (topology: Topology): SymmetricForest | null => {
+    const { k, U } = optimumOf(topology);
+    return symmetricForest(topology, symmetryOf(topology), k, U, FEW_PEERS);
+  };
+
+  it.each([
+    // preset, peers of the lowest trees, and with few: ceil(log2) of the boxes and those within a box
+    ["switch:64", 63, 6, 6],
+    ["switch:100", 99, 7, 6],
+    ["dgx-a100:16", 22, 11, 5],
+    ["dgx-h100:128", 134, 14, 8],
+    ["ring:9", 2, 2, 4],
+    ["torus:8x8", 4, 4, 8],
+  ])("%s: %d peers become %d, in trees of height %d of the same rate", (preset, many, few, height) => {
+    const topology = presetTopology(preset);
+    const { k, U } = optimumOf(topology);
+    expect(peersOf(topology, built(topology) as SymmetricForest)).toBe(many);
+    const forest = fewPeers(topology) as SymmetricForest;
+    expect([peersOf(topology, forest), forest.height]).toEqual([few, height]);
+    if (topology.npuCount <= 128) expectForest(topology, symmetryOf(topology), forest, k, U);
+  });
+
+  it("keeps the budgets of any Cayley graph's links", () => {
+    fc.assert(
+      fc.property(anyCayley(40), (cayley) => {
+        fc.pre(isConnected(cayley));
+        const topology = { ...cayleyNetwork(cayley), shape: cayley.sizes };
+        const { k, U } = optimumOf(topology);
+        const symmetry = symmetryOf(topology);
+        const forest = symmetricForest(topology, symmetry, k, U, FEW_PEERS);
+        expectForest(topology, symmetry, forest as SymmetricForest, k, U);
+      }),
+      { numRuns: runs(40) },
+    );
   });
 });
