@@ -70,6 +70,20 @@ export const CASES: readonly TimeCases[] = [
     targets: ["azure"],
   },
   {
+    topologies: ["dgx-a100:128", "dgx-h100:128"],
+    collectives: ["allgather", "reducescatter"],
+    algorithms: ["forestcoll"],
+    sizes: [1024 * MIB],
+    targets: ["azure"],
+  },
+  {
+    topologies: ["dgx-a100:128", "dgx-h100:128"],
+    collectives: ["allreduce"],
+    algorithms: ["tacos"],
+    sizes: [1024 * MIB],
+    targets: ["azure"],
+  },
+  {
     topologies: ["dgx-a100:1", "dgx-h100:1", "dgx-a100:2"],
     collectives: SUMS,
     algorithms: ["forestcoll", "direct", "rhd"],
@@ -78,7 +92,7 @@ export const CASES: readonly TimeCases[] = [
   },
 ];
 
-/** Yields the time of every schedule that can be made, and of its fastest program; trees also with few copies a root. */
+/** Yields the time of every schedule that can be made, and of its fastest program, as `export` looks for it. */
 export async function* programTimes(cases: TimeCases): AsyncGenerator<ProgramTime> {
   const engine = await openEngine();
   try {

@@ -11,8 +11,8 @@ const ABOUT = [
   "again, verified, and executed in every placement it is for, in two orders of its thread blocks.",
 ];
 const ABOUT_TIMES = [
-  "Time of the fastest program divided by the time of its schedule (of trees with as many copies as are best, programs also with 1",
-  "or 2), both simulated. `azure` is MSCCL XML, `mscclpp` MSCCL++ plans. `!`: more than 1.1, up to 64 KiB 1.25.",
+  "Time of the program that `export` finds (of trees also with 1 or 2 copies, among many ranks with few peers) divided by the time",
+  "of the schedule that `synth` makes, both simulated. `azure` is MSCCL XML, `mscclpp` MSCCL++ plans. `!`: more than 1.1, up to 64 KiB 1.25.",
 ];
 const TITLE = "Programs for MSCCL, RCCL and MSCCL++";
 
