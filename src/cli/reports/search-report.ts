@@ -27,7 +27,9 @@ export function searchReport(report: SearchReport, { style }: Pick<Context, "sty
     [...cells, columns.map(({ bound }) => bound)],
     columns.map(({ align }) => align),
   );
-  const pairs = report.bidirectional ? "; links in opposite pairs" : "";
+  const pairs = report.bidirectional
+    ? "; links in opposite pairs"
+    : "; links may lead one way (--bidirectional: in pairs)";
   return [
     "",
     labelled("networks", `${report.nodes} nodes of degree ${report.degree}${pairs}`),
@@ -40,6 +42,10 @@ export function searchReport(report: SearchReport, { style }: Pick<Context, "sty
     "",
     ...reasons(rows),
     labelled("best", recommendation(report)),
+    labelled(
+      "model",
+      "whole steps: a node passes on what it has received whole; cut-through, as `synth` simulates, can be faster",
+    ),
     labelled("go on with", synthCommand(report)),
   ].map((line) => `  ${line}`.trimEnd());
 }

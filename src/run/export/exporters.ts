@@ -350,7 +350,12 @@ function pythonExporter(
       const steps = stepsFor(subject, name);
       const title = `${steps.collective.kind} on ${steps.topology.name}`;
       const transfers = transfersOf(steps);
-      return { bytes: output.write(program(steps, title)), what: count(transfers, "transfer"), facts: { transfers } };
+      return {
+        bytes: output.write(program(steps, title)),
+        what: count(transfers, "transfer"),
+        notes: [`\`python ${path}\` checks it against its definition; its first lines say how to call it`],
+        facts: { transfers },
+      };
     },
   };
 }

@@ -89,10 +89,8 @@ export async function writeSizes(
     const at = range.sizesBytes.length > 1 ? ` at ${formatSize(range.sizesBytes[0] as number)}` : "";
     return `${files[i]?.name}: for ${sizes}, ${timeText(range.us)} simulated${at}`;
   });
-  const unused = new Map(
-    ranges.flatMap(({ passedOver }) => passedOver.map(({ algorithm: by, reason }) => [by, reason] as const)),
-  );
-  for (const [by, reason] of unused) notes.push(`left out: ${by}: ${reason}`);
+  const unused = new Set(ranges.flatMap(({ passedOver }) => passedOver.map(({ algorithm: by }) => by)));
+  if (unused.size > 0) notes.push(`left out: ${count(unused.size, "algorithm")} (--json says why)`);
   if (plans)
     notes.push(`${SELECTOR}: register(rank) makes them known to MSCCL++, which takes one for each call by its size`);
   else {
