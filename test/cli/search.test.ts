@@ -14,7 +14,7 @@ describe("banyan search", () => {
   it("prints the networks, the bound and what to go on with", async () => {
     expect(await here.run("search --nodes 32 --degree 4")).toMatchInlineSnapshot(`
       "
-        networks    32 nodes of degree 4
+        networks    32 nodes of degree 4; links may lead one way (--bidirectional: in pairs)
         figures     alpha 10 us, 12.5 GB/s per node (25Gbps per link), 1 MiB
 
           topology                    T_L/alpha  T_B B/M  diameter  2(T_L + T_B)  Moore  BW
@@ -22,6 +22,7 @@ describe("banyan search", () => {
           bound                               3   0.9688         3     222.53 us
 
         best        Cayley(8,4,7,{1,22,26,31}): an all-reduce of 1 MiB in 222.53 us, 1 times the bound
+        model       whole steps: a node passes on what it has received whole; cut-through, as \`synth\` simulates, can be faster
         go on with  banyan synth 'Cayley(8,4,7,{1,22,26,31})@25Gbps,10us' --algorithm expand --collective allreduce --size 1MiB
       "
     `);

@@ -128,7 +128,7 @@ const MISTAKES = [
   "export mesh:3x3 --to png",
   "export mesh:3x3 --to msccl-xml -o x.xml",
   "export mesh:3x3 -c allgather --to msccl-xml --size 1MiB --sizes 1MiB,2MiB -o x",
-  "compare mesh:3x3 -c allgather",
+  "compare mesh:3x3 --sizes 1MiB",
   "compare mesh:3x3 -c allgather --size 1MiB",
   "compare mesh:3x3 -c allgather --sizes 1MiB --algorithms ring,foo",
   "compare mesh:3x3 -c allgather --sizes 1MiB --algorithms ring,tree",

@@ -107,7 +107,7 @@ describe("the words of command lines that are refused", () => {
     "synth torus:20x20 --collective allgather --algorithm sccl",
     "synth torus:4x4 --collective broadcast --algorithm bfb",
     "synth torus:4x4 --collective allgather --algorithm forestcoll --k 0",
-    "compare mesh:3x3 --collective allgather",
+    "compare mesh:3x3",
     "compare mesh:3x3 --collective allgather --sizes 1KiB..1B",
     "compare mesh:3x3 --collective allgather --sizes 1KiB --algorithms magic",
     "bound mesh:3x3 --collective alltoal",
