@@ -51,7 +51,7 @@ const NO_SLOWER = 1.001;
 const ELEMENT_BYTES = 4;
 
 /** Copies per root of trees that are tried beside those of the optimum: fewer make fewer, longer steps. */
-const COPIES_TRIED = [1, 2];
+const COPIES_TRIED = [1, 2, 8];
 
 const isRefusal = (error: unknown): error is Error => error instanceof InputError || error instanceof InfeasibleError;
 
