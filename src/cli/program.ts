@@ -127,7 +127,10 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       "protocol",
       "minBytes",
       "maxBytes",
-      ["sizes", "msccl-xml, tuner: the best algorithm for each of these sizes and those up to the next"],
+      [
+        "sizes",
+        "msccl-xml, mscclpp-json: a folder with the best program for each of these sizes, and up to where that of the next one is no slower",
+      ],
       ...MEMBERS,
       ...NETWORK,
       ...MAKING_FOR_EXPORT,

@@ -413,7 +413,9 @@ function calibrationOf(
   );
   const figures = figuresOf(classes, fit);
   const from = [...new Set(tables.map(({ platform, source: name }) => platform || name))].join(", ");
-  const said = `${CALIBRATED} ${points.length} points of ${[...new Set(points.map((point) => point.collective))].join(", ")} as ${algorithm} (${from}); mean error ${inPercent(errors.mean)}, worst ${inPercent(errors.worst)}`;
+  const sizes = points.map(({ sizeBytes }) => sizeBytes);
+  const range = `${formatSize(Math.min(...sizes))} to ${formatSize(Math.max(...sizes))}`;
+  const said = `${CALIBRATED} ${points.length} points, ${range}, of ${[...new Set(points.map((point) => point.collective))].join(", ")} as ${algorithm} (${from}); mean error ${inPercent(errors.mean)}, worst ${inPercent(errors.worst)}`;
   const report: CalibrationReport = {
     schema: "banyan/calibration@1",
     topology: topology.name,

@@ -1,6 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { roundedSize } from "../../report/amounts.ts";
 import { placeOf, textOf } from "../../request/option-table.ts";
+import { refuseEnding } from "../../run/export/endings.ts";
 import { exportTo } from "../../run/export/exporter.ts";
 import { exporterNamed } from "../../run/export/exporters.ts";
 import { sizesAsked, writeSizes } from "../../run/export/sizes.ts";
@@ -21,6 +22,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       `${placeOf("output")} is missing, the file to write; see \`banyan export --help\``,
     );
   const bySize = sizesAsked(exporter, options);
+  if (exporter.extension !== "" && !bySize) refuseEnding(path, [exporter.extension]);
   const world = worldOf(context);
   // so that long work does not end in a surprise
   if (exporter.folder === true || bySize) world.folder(path);

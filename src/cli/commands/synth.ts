@@ -18,6 +18,7 @@ import { type Options, optionValue, placeOf, refuseOptions, textOf } from "../..
 import type { SynthesizeOptions } from "../../request/options.ts";
 import { problemOf } from "../../request/problem.ts";
 import { progressOf } from "../../request/progress.ts";
+import { refuseEnding } from "../../run/export/endings.ts";
 import { formatOf, refuseBefore, writeSchedule } from "../../run/export/schedule-output.ts";
 import type { OutputFile } from "../../run/export/world.ts";
 import { failureStory, failuresNamed, rankFailures, refuseOther } from "../../run/failures.ts";
@@ -37,6 +38,8 @@ import { failureLines, rankingLines } from "../reports/failure-report.ts";
 import { jointReportLines } from "../reports/joint-report.ts";
 import { synthesisReport } from "../reports/synthesis-report.ts";
 import { labelled } from "../reports/text.ts";
+
+const SCHEDULE_ENDINGS = [".json", ".bys"];
 
 /** Whether the schedule is one of transfers from the start, so that the size of its file can be told before it is made. */
 const makesTransfers = (algorithm = USUAL_ALGORITHM): boolean =>
@@ -101,6 +104,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const options = old === undefined ? context.options : asBefore(context.options, old, oldFile as string);
   await demandCollective(options, () => networkOf(args[0] as string, options), " (or --collectives FILE)");
   const path = textOf(options, "output");
+  if (path !== undefined) refuseEnding(path, SCHEDULE_ENDINGS);
   const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   const wanted = synthesisOptions(options);
   const sketchPath = textOf(options, "sketch");

@@ -58,7 +58,7 @@ export function writeFastest(
 ): Written {
   const { made, us } = fastestProgram(schedule, options, making(world));
   const written = writeProgram(world, made, path);
-  const worth = report === null ? adviceFor(schedule, made.program, us) : worthNotes(report, us, made.program);
+  const worth = report === null ? adviceFor(schedule, made.program, us) : worthNotes(report, us);
   return { ...written, notes: [...timeNotes(schedule, made.program, us), ...worth, ...(written.notes ?? [])] };
 }
 
@@ -69,18 +69,16 @@ const OTHERS =
   "`export TOPO --sizes` looks for the algorithm whose program is fastest, `compare TOPO --programs` sets it beside the libraries'";
 
 /** Returns which algorithm a program is of, how near to the limit it is, and what may be nearer. */
-export function worthNotes({ algorithm, time, limit, classLimit }: Report, us: number, { machine }: Program): string[] {
+export function worthNotes({ algorithm, time, limit, classLimit }: Report, us: number): string[] {
   const share = limit.us / us;
   const by = `by ${algorithm}: ${percent(share)} of the limit of any algorithm (${timeText(limit.us)})`;
   const forwardingUs = classLimit?.of === "forwarding switches" ? classLimit.us : (classLimit?.forwardingUs ?? 0);
   if (share >= NEAR && us <= SLOWER * time.us) return [by];
-  if (share >= NEAR || forwardingUs * NEAR <= limit.us) return [by, OTHERS];
+  const letsSum = us < forwardingUs;
+  if (share >= NEAR || letsSum || forwardingUs * NEAR <= limit.us) return [by, OTHERS];
+  const options = `${optionName("to")} mscclpp-json ${optionName("algorithm")} forestcoll`;
   const sums = `here switches only forward, which costs ${timeText(forwardingUs - limit.us)} at least`;
-  return [
-    by,
-    machine === "msccl" ? `${sums}: MSCCL++ plans can let them sum (${optionName("to")} mscclpp-json)` : sums,
-    OTHERS,
-  ];
+  return [by, `${sums}: MSCCL++ plans of trees can let them sum (${options})`, OTHERS];
 }
 
 /** Returns what a schedule itself takes, in microseconds. */

@@ -68,15 +68,12 @@ async function synthesizeTrees(world: World, topology: Topology): Promise<Schedu
 }
 
 /** Returns what is said of a program that was looked for with its schedule. */
-function foundNotes(schedule: AnySchedule, report: Report, us: number, program: Program): string[] {
+function foundNotes(schedule: AnySchedule, report: Report, us: number): string[] {
   const copies = report.throughput?.treesPerRoot;
   const trees = copies === null || copies === undefined ? "" : `${count(copies, "copy", "copies")} per root: `;
   const size = formatSize(schedule.collective.sizeBytes);
   const own = `the ${isTreeFlow(schedule) ? "trees themselves take" : "schedule itself takes"} ${timeText(report.time.us)}`;
-  return [
-    `${trees}${timeText(us)} for ${size} in the simulation of programs; ${own}`,
-    ...worthNotes(report, us, program),
-  ];
+  return [`${trees}${timeText(us)} for ${size} in the simulation of programs; ${own}`, ...worthNotes(report, us)];
 }
 
 const isTable = (schedule: AnySchedule): boolean => !isPhaseSchedule(schedule) && becomesCustom(schedule);
@@ -98,7 +95,7 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
       if (made === undefined)
         return writeFastest(world, subject, programOptions(world.options, dialectOf(world.options)), path);
       const written = writeProgram(world, made, path);
-      const notes = us === undefined || report === null ? [] : foundNotes(schedule, report, us, made.program);
+      const notes = us === undefined || report === null ? [] : foundNotes(schedule, report, us);
       return { ...written, notes: [...notes, ...(written.notes ?? [])] };
     },
     fromJoint: (world, { schedule }, path) => writeAtOnce(world, schedule, path),

@@ -87,7 +87,10 @@ export async function writeSizes(
   const notes = ranges.map((range, i) => {
     const sizes = range.sizesBytes.map(formatSize).join(", ");
     const at = range.sizesBytes.length > 1 ? ` at ${formatSize(range.sizesBytes[0] as number)}` : "";
-    return `${files[i]?.name}: for ${sizes}, ${timeText(range.us)} simulated${at}`;
+    const from = range.minBytes === 0 ? "" : ` from ${formatSize(range.minBytes)}`;
+    const until = range.maxBytes === null ? "" : ` below ${formatSize(range.maxBytes + 1)}`;
+    const used = from === "" && until === "" ? "" : ` (taken${from}${until})`;
+    return `${files[i]?.name}: for ${sizes}${used}, ${timeText(range.us)} simulated${at}`;
   });
   const unused = new Set(ranges.flatMap(({ passedOver }) => passedOver.map(({ algorithm: by }) => by)));
   if (unused.size > 0) notes.push(`left out: ${count(unused.size, "algorithm")} (--json says why)`);

@@ -14,7 +14,7 @@ import { type Algorithm, candidatesFor } from "../auto/candidates.ts";
 import type { CompareOptions } from "../compare.ts";
 import { boundedResult, type SynthesizeResult, synthesize } from "../synthesize.ts";
 import { fastestProgram } from "./fastest.ts";
-import { judged, type MadeProgram, unheard } from "./programs.ts";
+import { judged, type MadeProgram, programUs, unheard } from "./programs.ts";
 
 /** Sizes that one program is for. */
 export interface SizeRange {
@@ -152,8 +152,24 @@ const nameOfRange = ({ schedule, report }: SynthesizeResult, minBytes: number, m
   `${schedule.collective.kind}-${minBytes}-${maxBytes ?? "up"}-${report.algorithm}`;
 
 /**
+ * Returns the size from which on the second of two programs is taken: that for which it was made, or the least power of two times
+ * `fromBytes`, the last size of the first one, at which it is no slower. O(log log sizes) simulations.
+ */
+function changeBetween(one: Choice, other: Choice, fromBytes: number): number {
+  const usAt = ({ made, result }: Choice, sizeBytes: number) => programUs(made.program, result.schedule, sizeBytes);
+  let [low, high] = [0, Math.ceil(Math.log2(other.sizeBytes / fromBytes))];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    const size = fromBytes * 2 ** middle;
+    if (usAt(other, size) <= usAt(one, size)) high = middle;
+    else low = middle;
+  }
+  return Math.min(fromBytes * 2 ** high, other.sizeBytes);
+}
+
+/**
  * Returns a program for each range of sizes: the one that is fastest in the simulation of programs at each size asked for, up to
- * the next size; the first also for smaller and the last for all larger ones. Neighbours with the same program become one range.
+ * where that of the next size is no slower; the first also for smaller and the last for all larger ones. Neighbours with the same program become one range.
  * The ranges do not overlap and leave nothing out, but for sizes beyond what a program is good for. Throws as synthesize does, and InputError where no algorithm's program fits the runtime.
  */
 export async function programsBySize(
@@ -167,11 +183,16 @@ export async function programsBySize(
   for (const size of sizes) choices.push(await choiceFor(engine, topology, size, options, target));
   const plain = choices.map(({ made }) => [...made.parts()].join(""));
   const starts = choices.map((_, i) => i).filter((i) => i === 0 || plain[i] !== plain[i - 1]);
+  const begins = starts.map((first, r) =>
+    r === 0
+      ? 0
+      : changeBetween(choices[starts[r - 1] as number] as Choice, choices[first] as Choice, sizes[first - 1] as number),
+  );
   return starts.map((first, r) => {
     const next = starts[r + 1] ?? choices.length;
     const { algorithm, us, result, passedOver, target: options, made } = choices[first] as Choice;
-    const minBytes = first === 0 ? 0 : (sizes[first] as number);
-    const last = next === choices.length ? null : (sizes[next] as number) - 1;
+    const minBytes = begins[r] as number;
+    const last = r + 1 === starts.length ? null : (begins[r + 1] as number) - 1;
     const range = last === null ? { minBytes } : { minBytes, maxBytes: last };
     const program = { ...made.program, name: nameOfRange(result, minBytes, last) };
     const ranged = judged(program, result.schedule, { ...options, ...range }, unheard);

@@ -204,6 +204,8 @@ export function callOf({ table, loopChunks }: Program, given: GivenSchedule): Pr
   return { sizeBytes: Number(ceil(multiply(all, rational(loopChunks, table.sums.length)))), rankToNpu };
 }
 
-/** Returns what a program takes on the network of its schedule, at its size, microseconds. */
-export const programUs = (program: Program, schedule: GivenSchedule): number =>
-  toUs(simulateProgram(program, schedule.topology, callOf(program, schedule)).ps);
+/** Returns what a program takes on the network of its schedule, at its size or another one, microseconds. */
+export function programUs(program: Program, schedule: GivenSchedule, sizeBytes?: number): number {
+  const call = callOf(program, schedule);
+  return toUs(simulateProgram(program, schedule.topology, sizeBytes === undefined ? call : { ...call, sizeBytes }).ps);
+}
