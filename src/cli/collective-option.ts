@@ -14,7 +14,7 @@ export async function demandCollective(options: Options, network: () => Promise<
   if (textOf(options, "collective") !== undefined) return;
   await network();
   const collective = optionName("collective");
-  throw new InputError(collective, "a collective").saying(
+  throw new InputError(collective, `a collective${also}`).saying(
     `${collective} is missing, e.g. ${collective} allreduce${also}; \`banyan list collectives\` lists all`,
   );
 }

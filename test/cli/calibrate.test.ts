@@ -49,8 +49,11 @@ describe("banyan calibrate", () => {
     const { out, err, code } = await run("calibrate dgx-a100:1 all_reduce.log -o ours.json --quiet");
     expect([out, err, code]).toEqual(["", "", 0]);
     const file = JSON.parse(readFileSync(here.at("ours.json"), "utf8"));
-    expect(file.sources[0]).toMatch(/^calibrated: 5 points of allreduce as ring \(all_reduce\.log\)/);
+    expect(file.sources[0]).toMatch(
+      /^calibrated: 5 points, \S+ \S+ to \S+ \S+, of allreduce as ring \(all_reduce\.log\)/,
+    );
     expect(file.links[0].bandwidthGBps).toBeCloseTo(231, 0);
+    expect(file.name).toBe("dgx-a100:1 calibrated");
     const shown = await run("topology ours.json --json");
     expect(JSON.parse(shown.out).links[0].latencyUs).toBeCloseTo(1.7, 2);
   });

@@ -21,6 +21,18 @@ describe("a failure in one command", () => {
     expect(text).toMatch(/failure +without 0-1\n.* was .* now .* change .* kept .* blame +NPU 0 /s);
   });
 
+  it("keeps trees of less than 99 % of the new optimum where it is told to", async () => {
+    await here.run("synth dgx-h100:2 -c allgather -a forestcoll --k 1 -o one.json -q");
+    const repair = "synth dgx-h100:2 --without 0-rail0 --repair one.json";
+    const anew = await here.json(repair);
+    expect(anew.failure.kept).toBeNull();
+    expect(anew.notes.join()).toMatch(/only 83.33 % of the new optimum, less than 99 % \(--keep-from 83% keeps them\)/);
+    const kept = await here.json(`${repair} --keep-from 83%`);
+    expect([kept.failure.kept, kept.verified]).toEqual([{ what: "trees", kept: 14, of: 16 }, true]);
+    expect(kept.throughput.ofBound).toBeCloseTo(0.8333, 3);
+    expect((await here.json(`${repair} --keep-from 84%`)).failure.kept).toBeNull();
+  });
+
   it("takes the collective and the algorithm from the command line too, and chunks from the old file", async () => {
     await here.run("synth mesh:3x3 -c allgather -s 64MiB -a forestcoll -o told.json -q");
     const alike = "synth mesh:3x3 --without 0-1 --repair told.json";

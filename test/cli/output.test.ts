@@ -79,6 +79,13 @@ describe.skipIf(!existsSync("/dev/stdout"))("-o /dev/stdout", () => {
     expect(log).toMatch(/^head\n\{\n {2}"format".*\n\}\nring:4\n.*\nfoot\n$/s);
   });
 
+  it("is -o - too, which has no report", () => {
+    for (const command of ["topology ring:4 -o -", "export ring:4 --to json -o - --collective allgather"]) {
+      const { code, out } = shell(`banyan ${command} 2>/dev/null | cat`);
+      expect([code, JSON.parse(out).topology?.name ?? JSON.parse(out).name]).toEqual([0, "ring:4"]);
+    }
+  });
+
   it("goes through a pipe", () => {
     const { code, out } = shell("banyan topology ring:4 --quiet -o /dev/stdout | cat");
     expect([code, JSON.parse(out).name]).toEqual([0, "ring:4"]);

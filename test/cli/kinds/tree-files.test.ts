@@ -64,7 +64,7 @@ describe("a file of trees", () => {
     ]);
     const { items } = await here.json("list algorithms");
     const found = items.find(({ name }: { name: string }) => name === "forestcoll");
-    expect(found).toMatchObject({ policies: ["shallow", "even", "quick"] });
+    expect(found).toMatchObject({ policies: ["shallow", "even", "quick", "few-peers"] });
     expect(found.collectives).toContain("allreduce");
   });
 

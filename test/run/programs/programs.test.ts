@@ -3,8 +3,9 @@ import { InputError } from "../../../src/base/errors.ts";
 import type { Engine } from "../../../src/engine/types.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { programOf } from "../../../src/run/programs/programs.ts";
-import { programsBySize } from "../../../src/run/programs/programs-by-size.ts";
+import { programsBySize, type SizeRange, synthesizeForRuntime } from "../../../src/run/programs/programs-by-size.ts";
 import { synthesize } from "../../../src/run/synthesize.ts";
+import { simulateProgram } from "../../../src/simulate/program/program.ts";
 import { verifyProgram } from "../../../src/verify/program/program.ts";
 import { plainEngine } from "../../support/lowering-cases.ts";
 import { lowered, loweringCases, scheduleFor, TARGETS } from "../../support/lowering-matrix.ts";
@@ -80,5 +81,31 @@ describe("programsBySize", () => {
     });
     expect(ranges.flatMap((range) => range.sizesBytes)).toEqual([...sizesBytes].sort((a, b) => a - b));
     for (const { made } of ranges) expect(verifyProgram(made.program).violationCount).toBe(0);
+  });
+
+  it("changes at the first power of two at which the next program is no slower", async () => {
+    const topology = presetTopology("dgx-a100:1");
+    const options = { collective: "allreduce", sizesBytes: [2 ** 10, 2 ** 28], algorithms: ["direct", "rhd"] } as const;
+    const [small, large] = (await programsBySize(engine, topology, options, { runtime: "azure" })) as [
+      SizeRange,
+      SizeRange,
+    ];
+    const us = ({ made }: SizeRange, sizeBytes: number) =>
+      simulateProgram(made.program, topology, { sizeBytes, rankToNpu: Array.from({ length: 8 }, (_, r) => r) }).ps;
+    const sizes = Array.from({ length: 19 }, (_, i) => 2 ** (10 + i));
+    const first = sizes.find((size) => us(large, size) <= us(small, size));
+    expect(first).toBeLessThan(2 ** 28);
+    expect([large.minBytes, small.maxBytes]).toEqual([first, (first as number) - 1]);
+  });
+});
+
+describe("programs among many ranks", () => {
+  it("are of trees with few peers: as steps of whole trees, within a GPU's thread blocks and near the schedule's time", async () => {
+    const request = { collective: "allgather", algorithm: "forestcoll", sizeBytes: 2 ** 30 } as const;
+    const topology = presetTopology("dgx-h100:16");
+    const { us, made, how, result } = await synthesizeForRuntime(engine, topology, request, { runtime: "azure" });
+    expect(how).toMatchObject({ whole: true });
+    expect(made.verification.facts.mostBlocksPerRank).toBeLessThanOrEqual(100);
+    expect(us).toBeLessThan(1.1 * result.report.time.us);
   });
 });
