@@ -458,7 +458,7 @@ describe("calibrate", () => {
     const { topology } = run(box, [log]);
     expect(isCalibrated(topology)).toBe(true);
     expect(topology.sources[0]).toMatch(
-      /^calibrated: 19 points of allreduce as ring \(log0\); mean error 0\.\d %, worst 0\.\d %$/,
+      /^calibrated: 19 points, .+ to .+, of allreduce as ring \(log0\); mean error 0\.\d %, worst 0\.\d %$/,
     );
     expect(topologyHash(readTopology(topologyToJson(topology), "file"))).toBe(topologyHash(topology));
     const twice = run(topology, [log]).topology;
