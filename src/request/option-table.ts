@@ -505,7 +505,7 @@ export const TABLE = {
   },
   programs: {
     part: "command",
-    help: "also the time of each line's fastest MSCCL program, simulated on the same network",
+    help: "also the time of each line's fastest program, simulated on the same network: MSCCL XML, or an MSCCL++ plan where switches can sum",
   },
   algorithms: {
     part: "command",

@@ -260,7 +260,7 @@ function programLines(rows: readonly ComparisonRow[]): string[] {
     ...(faster.size === 0
       ? []
       : [
-          `${[...faster].join(", ")}: faster than the schedule, for it cuts the data finer and passes it on piece by piece`,
+          `${[...faster].join(", ")}: faster than the schedule, for it cuts the data finer and passes it on piece by piece, or lets switches sum`,
         ]),
     ...[...none].map(([reason, algorithms]) => `${[...algorithms].join(", ")}: none, ${reason}`),
   ];
