@@ -54,12 +54,9 @@ export function movesOf(schedule: Schedule | TreeFlow, lanes = true): Moves {
   return isTreeFlow(schedule) ? movesOfTrees(schedule, lanes) : movesOfSteps(stepsOf(schedule));
 }
 
-/** Returns whether there are more moves than are lowered. */
-const isTooMuch = (moves: number): boolean => moves > MOST_MOVES;
-
 /** Throws InputError for more moves than are lowered. */
 export function refuseMany(moves: number): void {
-  if (isTooMuch(moves))
+  if (moves > MOST_MOVES)
     throw new InputError("a schedule to be lowered", `at most ${MOST_MOVES} transfers`, moves).as("out-of-range");
 }
 

@@ -19,6 +19,7 @@ import {
   type CalibrationErrors,
   type CalibrationReport,
   errorsOf,
+  percentText,
 } from "../model/calibration/calibration.ts";
 import type { Measurements } from "../model/calibration/measurements.ts";
 import { type Clock, fitSchedules, type TimedSchedule } from "../model/calibration/schedule-fit.ts";
@@ -285,11 +286,9 @@ function worthRegimes(setups: readonly FitSetup[], { classes }: LinkClasses, fit
   const upTo = formatSize((ranges[0] as Regime).toBytes);
   const option = optionName("regimes");
   return [
-    `one line for all sizes is off by ${inPercent(mean)} on average, two (up to ${upTo}, and above) by ${inPercent(split)}: ${option} 2, with ${optionName("sizeBytes")} for the size that matters`,
+    `one line for all sizes is off by ${percentText(mean)} on average, two (up to ${upTo}, and above) by ${percentText(split)}: ${option} 2, with ${optionName("sizeBytes")} for the size that matters`,
   ];
 }
-
-const inPercent = (part: number): string => `${(100 * part).toFixed(1)} %`;
 
 /** A fit of latencies and bandwidths needs at least this many sizes. */
 const LEAST_SIZES = 2;
@@ -415,7 +414,7 @@ function calibrationOf(
   const from = [...new Set(tables.map(({ platform, source: name }) => platform || name))].join(", ");
   const sizes = points.map(({ sizeBytes }) => sizeBytes);
   const range = `${formatSize(Math.min(...sizes))} to ${formatSize(Math.max(...sizes))}`;
-  const said = `${CALIBRATED} ${points.length} points, ${range}, of ${[...new Set(points.map((point) => point.collective))].join(", ")} as ${algorithm} (${from}); mean error ${inPercent(errors.mean)}, worst ${inPercent(errors.worst)}`;
+  const said = `${CALIBRATED} ${points.length} points, ${range}, of ${[...new Set(points.map((point) => point.collective))].join(", ")} as ${algorithm} (${from}); mean error ${percentText(errors.mean)}, worst ${percentText(errors.worst)}`;
   const report: CalibrationReport = {
     schema: "banyan/calibration@1",
     topology: topology.name,

@@ -60,6 +60,8 @@ export interface Traits {
   readonly triesChunks?: true;
   /** A policy that leaves most of the time out: tried at first, and the whole only where that could do better (`couldBeBetter`). */
   readonly quickPolicy?: string;
+  /** A policy in which NPUs send to few others, for programs among many ranks. */
+  readonly fewPeersPolicy?: string;
   /** Programs of few copies per root may be faster than those of the optimum. */
   readonly fewCopies?: true;
   /**

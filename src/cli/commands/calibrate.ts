@@ -2,11 +2,12 @@ import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { topologyJsonParts } from "../../export/networks/topology-json.ts";
 import type { FittedFigure } from "../../model/calibration/alpha-beta.ts";
-import type {
-  CalibratedClass,
-  CalibratedPoint,
-  CalibrationErrors,
-  CalibrationReport,
+import {
+  type CalibratedClass,
+  type CalibratedPoint,
+  type CalibrationErrors,
+  type CalibrationReport,
+  percentText,
 } from "../../model/calibration/calibration.ts";
 import { FITTED_ALGORITHMS, isFitted } from "../../model/collective/collective-cost.ts";
 import { formatSize, parseSize } from "../../model/numbers/units.ts";
@@ -15,6 +16,7 @@ import { count, significant } from "../../report/amounts.ts";
 import { type Options, optionValue, placeOf, requestOf, textOf } from "../../request/option-table.ts";
 import { namedCollective } from "../../request/values.ts";
 import { type CalibrateSchedulesOptions, calibrateSchedules } from "../../run/calibrate.ts";
+import { refuseEnding } from "../../run/export/endings.ts";
 import { AUTO, algorithmNamed } from "../../synthesize/catalog.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
@@ -57,6 +59,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const { options, json, quiet, style } = context;
   const asked = optionsOf(options);
   const path = textOf(options, "output");
+  if (path !== undefined) refuseEnding(path, [".json"]);
   const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   const [network = "", second = ""] = args;
   if (looksLikePreset(second) && !looksLikePreset(network))
@@ -90,7 +93,6 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   return 0;
 }
 
-const percentText = (part: number): string => `${(100 * part).toFixed(1)} %`;
 const usText = (us: number): string => `${significant(us)} us`;
 const errorsText = ({ mean, median, worst, explained }: CalibrationErrors): string =>
   `mean ${percentText(mean)}, median ${percentText(median)}, worst ${percentText(worst)}; R² ${explained.toFixed(3)}`;

@@ -209,6 +209,7 @@ async function synthesizeSeveral(context: Context, args: readonly string[]): Pro
   const path = textOf(options, "output");
   if (path !== undefined && formatOf(path) !== "json")
     throw new InputError(placeOf("output"), "a .json file for several collectives at once", path);
+  if (path !== undefined) refuseEnding(path, [".json"]);
   const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   const topology = await networkOf(args[0] as string, options);
   const { entries, placeOf: placeOfEntry } = readCollectives(readText(file, optionName("collectives")), file, topology);

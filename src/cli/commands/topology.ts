@@ -2,6 +2,7 @@ import { topologyJsonParts } from "../../export/networks/topology-json.ts";
 import { linkCount } from "../../model/topology/topology.ts";
 import { placeOf, textOf } from "../../request/option-table.ts";
 import { blocks } from "../../run/export/blocks.ts";
+import { refuseEnding } from "../../run/export/endings.ts";
 import { runnerFor } from "../../run/threads/runner.ts";
 import { bfbFacts } from "../../synthesize/bfb/broadcast.ts";
 import { type Context, type Envelope, envelopeOf, outRows } from "../context.ts";
@@ -14,6 +15,7 @@ import { describeTopology } from "../reports/topology-report.ts";
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, quiet } = context;
   const path = textOf(options, "output");
+  if (path !== undefined) refuseEnding(path, [".json"]);
   const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   const topology = await networkOf(args[0] as string, options);
   function* parts(names: { readonly before?: Envelope } = {}): Generator<string> {

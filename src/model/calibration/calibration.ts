@@ -67,6 +67,9 @@ export interface CalibrationReport {
   readonly notes: readonly string[];
 }
 
+/** Returns "6.8 %". */
+export const percentText = (part: number): string => `${(100 * part).toFixed(1)} %`;
+
 /** Returns the errors of fitted times, of which there is one at least. O(points log points). */
 export function errorsOf(measured: readonly number[], fitted: readonly number[]): CalibrationErrors {
   const parts = measured.map((time, i) => Math.abs((fitted[i] as number) - time) / time).sort((a, b) => a - b);

@@ -9,7 +9,6 @@ import { askedOf } from "../../request/maker-options.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
 import { DEFAULT_SIZE_BYTES } from "../../request/problem.ts";
 import { AUTO } from "../../synthesize/catalog.ts";
-import { FEW_PEERS } from "../../synthesize/forestcoll/packing.ts";
 import { type Algorithm, candidatesFor } from "../auto/candidates.ts";
 import type { CompareOptions } from "../compare.ts";
 import { boundedResult, type SynthesizeResult, synthesize } from "../synthesize.ts";
@@ -72,10 +71,11 @@ function requestsFor(
 const MOST_RANKS_AS_PEERS = 256;
 
 /** Returns what is asked among many ranks: trees of one copy per root, with few peers for each rank where the algorithm can. */
-function manyRanksRequests({ policies }: Algorithm, ranks: number, asked: SynthesizeOptions): SynthesizeOptions[] {
+function manyRanksRequests({ traits }: Algorithm, ranks: number, asked: SynthesizeOptions): SynthesizeOptions[] {
   const single = { ...asked, k: 1 };
-  if (asked.policy !== undefined || !policies.includes(FEW_PEERS)) return [single];
-  const fewPeers = { ...single, policy: FEW_PEERS };
+  const policy = traits?.fewPeersPolicy;
+  if (asked.policy !== undefined || policy === undefined) return [single];
+  const fewPeers = { ...single, policy };
   return ranks > MOST_RANKS_AS_PEERS ? [fewPeers] : [fewPeers, single];
 }
 

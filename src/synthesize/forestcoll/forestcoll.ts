@@ -19,7 +19,7 @@ export const forestcoll: TreeMaker = {
   collectives: ["allgather", "reducescatter", "allreduce", "broadcast", "reduce", "custom"],
   policies: [...PACK_POLICIES, FEW_PEERS],
   options: TREE_OPTIONS,
-  traits: { promising: 1, quickPolicy: QUICK, fewCopies: true },
+  traits: { promising: 1, quickPolicy: QUICK, fewPeersPolicy: FEW_PEERS, fewCopies: true },
   async make(request, context) {
     const { collective } = request;
     refuseSeveralGroups(collective, "forestcoll packs the trees of one at a time");

@@ -45,7 +45,7 @@ export async function regrown(
     const copies = k === 1n ? "1 copy per root reaches" : `${k} copies per root reach`;
     const share = (100 * toNumber(packing.bytesPerSecond)) / toNumber(optimum.bytesPerSecond);
     return {
-      reason: `${copies} only ${Math.floor(100 * share) / 100} % of the new optimum, less than ${least * 100} % (${optionName("keepShare")} ${Math.floor(share)}% keeps them)`,
+      reason: `${copies} only ${Math.floor(100 * share) / 100} % of the new optimum, less than ${Number((100 * least).toPrecision(6))} % (${optionName("keepShare")} ${Math.floor(share)}% keeps them)`,
     };
   }
   const found = await repairForest({ forest: damaged, network, capacity: columns.capacity }, (capacity, copies) =>
