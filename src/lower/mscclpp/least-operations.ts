@@ -1,4 +1,5 @@
-import { NOWHERE, type Problem } from "./layout.ts";
+import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
+import { bufferOf, indexOf, NOWHERE, type Problem, place } from "./layout.ts";
 
 /** Returns a thread block that has many operations where moves are dealt to so many slices: how many at least, and its rank. */
 export type LeastOperations = (
@@ -6,65 +7,140 @@ export type LeastOperations = (
   slices: number,
 ) => { readonly need: number; readonly rank: number };
 
-/** Operations of a level at which a rank writes into memory of its box: threads meet, put, meet, signal; over a port meet, put. */
-const MEMORY_PUT = 4;
-const PORT_PUT = 2;
+const WIDEST = MSCCLPP_RUNTIME.channelsPerOp;
+const widely = (many: number): number => Math.ceil(many / WIDEST);
 
 /**
  * Returns what bounds the operations of thread blocks from below without making them, null where nothing does: ranks that are spread
- * over several blocks, and moves of which some bring nothing. A level at which a rank receives takes a wait, one at which it sends
- * what is written or a signal. O(moves) for each deal.
+ * over several blocks, and moves of which some bring nothing. At each level a rank waits for peers, `WIDEST` in an operation; it puts
+ * what is written, as many runs of places as there are at least, after its threads have met; where the puts do not say so themselves
+ * they meet again and signal. O(moves) for each deal.
  */
-export function leastOperationsOf({ moves, layout, levels, via, reads, spread }: Problem): LeastOperations | null {
+export function leastOperationsOf(problem: Problem): LeastOperations | null {
+  const { moves, levels, spread } = problem;
+  if (spread || !allBringSomething(problem)) return null;
+  const { source, target, chunk, rankCount } = moves;
+  const turn = Int32Array.from(source, (from, m) => problem.turn(from, target[m]));
+  const isPort = Int32Array.from(source, (from, m) => (problem.via(from, target[m]) === "port" ? 1 : 0));
+  const { isPut, first, past } = putsOf(problem);
+  // in the order in which they are walked through
+  const bySent = inOrderOf([chunk, target, turn, levels.sent]);
+  const byReceived = inOrderOf([source, levels.received]);
+  const inOrder = (order: Int32Array, columns: Readonly<Record<"rank" | "peer" | "level", Int32Array>>): Walked => ({
+    order,
+    port: order.map((m) => isPort[m]),
+    rank: order.map((m) => columns.rank[m]),
+    peer: order.map((m) => columns.peer[m]),
+    level: order.map((m) => columns.level[m]),
+  });
+  const sends = inOrder(bySent, { rank: source, peer: target, level: levels.sent });
+  const receipts = inOrder(byReceived, { rank: target, peer: source, level: levels.received });
+  const [put, from, to] = [isPut, first, past].map((column) => bySent.map((m) => column[m]));
+  return (sliceOfMove, slices) => {
+    const blocks = rankCount * slices;
+    const operations = new Int32Array(blocks);
+    const [level, last] = [new Int32Array(blocks).fill(-1), new Int32Array(blocks)];
+    // of the level that a block is at: puts, and peers, by memory and by port
+    const [puts, peers] = [new Int32Array(2 * blocks), new Int32Array(2 * blocks)];
+    const sent = (block: number): void => {
+      const [memory, port] = [2 * block, 2 * block + 1];
+      const isTold = puts[port] === peers[port];
+      const meetsToTell = puts[memory] > 0 || !isTold ? 1 : 0;
+      const meets = (puts[memory] + puts[port] > 0 ? 1 : 0) + meetsToTell;
+      const signals = widely(peers[memory]) + (isTold ? 0 : widely(peers[port]));
+      operations[block] += widely(puts[memory]) + widely(puts[port]) + meets + signals;
+      puts[memory] = puts[port] = peers[memory] = peers[port] = 0;
+    };
+    const received = (block: number): void => {
+      const [memory, port] = [2 * block, 2 * block + 1];
+      operations[block] += widely(peers[memory]) + widely(peers[port]);
+      peers[memory] = peers[port] = 0;
+    };
+    for (let k = 0; k < sends.order.length; k++) {
+      const block = sliceOfMove[sends.order[k]] * rankCount + sends.rank[k];
+      const isNext = sends.level[k] !== level[block];
+      if (isNext) sent(block);
+      level[block] = sends.level[k];
+      const before = last[block];
+      const channel = 2 * block + sends.port[k];
+      const samePeer = !isNext && sends.peer[before] === sends.peer[k];
+      if (!samePeer) peers[channel]++;
+      const joins = samePeer && (from[k] === NOWHERE || to[before] === NOWHERE || to[before] === from[k]);
+      if (put[k] === 1 && !joins) puts[channel]++;
+      last[block] = k;
+    }
+    for (let block = 0; block < blocks; block++) {
+      sent(block);
+      // before the first its threads need not meet
+      if (operations[block] > 1) operations[block]--;
+    }
+    level.fill(-1);
+    for (let k = 0; k < receipts.order.length; k++) {
+      const block = sliceOfMove[receipts.order[k]] * rankCount + receipts.rank[k];
+      const isNext = receipts.level[k] !== level[block];
+      if (isNext) received(block);
+      level[block] = receipts.level[k];
+      if (isNext || receipts.peer[last[block]] !== receipts.peer[k]) peers[2 * block + receipts.port[k]]++;
+      last[block] = k;
+    }
+    for (let block = 0; block < blocks; block++) received(block);
+    let worst = 0;
+    for (let block = 1; block < blocks; block++) if (operations[block] > operations[worst]) worst = block;
+    return { need: operations[worst], rank: worst % rankCount };
+  };
+}
+
+/** Moves in the order of their levels, as columns. */
+interface Walked {
+  /** Which moves. */
+  readonly order: Int32Array;
+  /** 1: over a port. */
+  readonly port: Int32Array;
+  readonly rank: Int32Array;
+  readonly peer: Int32Array;
+  readonly level: Int32Array;
+}
+
+/** Returns whether every move brings what its target does not have. O(ranks * chunks + chunks of all moves). */
+function allBringSomething({ moves, layout }: Problem): boolean {
   const { source, target, chunk, chunks, reduces, rankCount, chunkCount } = moves;
-  if (spread) return null;
   const given = new Uint8Array(rankCount * chunkCount);
   for (let m = 0; m < source.length; m++) {
     if (reduces[m] === 1) continue;
     for (let c = chunk[m]; c < chunk[m] + chunks[m]; c++) {
       const isThere = given[target[m] * chunkCount + c] === 1;
-      if (isThere || (!moves.collective.reduces && layout.start(target[m], c) !== NOWHERE)) return null;
+      if (isThere || (!moves.collective.reduces && layout.start(target[m], c) !== NOWHERE)) return false;
       given[target[m] * chunkCount + c] = 1;
     }
   }
-  const sendCost = Uint8Array.from(source, (from, m) => {
-    if (via(from, target[m]) === "port") return PORT_PUT;
-    return reduces[m] === 1 && reads ? 1 : MEMORY_PUT;
-  });
-  const bySent = inOrderOf(levels.sent);
-  const byReceived = inOrderOf(levels.received);
-  return (sliceOfMove, slices) => {
-    const operations = new Int32Array(rankCount * slices);
-    const levelAt = new Int32Array(rankCount * slices).fill(-1);
-    const costAt = new Uint8Array(rankCount * slices);
-    const take = (block: number, level: number, cost: number): void => {
-      if (levelAt[block] !== level) {
-        levelAt[block] = level;
-        costAt[block] = 0;
-      }
-      if (cost <= costAt[block]) return;
-      operations[block] += cost - costAt[block];
-      costAt[block] = cost;
-    };
-    for (const m of bySent) take(sliceOfMove[m] * rankCount + source[m], levels.sent[m], sendCost[m]);
-    // before the first its threads need not meet
-    for (let block = 0; block < operations.length; block++) if (operations[block] > 1) operations[block]--;
-    levelAt.fill(-1);
-    for (const m of byReceived) take(sliceOfMove[m] * rankCount + target[m], levels.received[m], 1);
-    let worst = 0;
-    for (let block = 1; block < operations.length; block++) if (operations[block] > operations[worst]) worst = block;
-    return { need: operations[worst], rank: worst % rankCount };
-  };
+  return true;
 }
 
-/** Returns indices by their values. */
-function inOrderOf(values: Int32Array): Int32Array {
-  const next = new Int32Array(values.reduce((most, value) => Math.max(most, value), 0) + 2);
-  for (const value of values) next[value + 1]++;
-  for (let value = 1; value < next.length; value++) next[value] += next[value - 1];
-  const order = new Int32Array(values.length);
-  values.forEach((value, i) => {
-    order[next[value]++] = i;
+/** Returns which moves are certainly written, from which place at the end and up to which one; NOWHERE: who knows. */
+function putsOf({ moves, layout, via, reads }: Problem) {
+  const { source, target, chunk, chunks, reduces } = moves;
+  const isPut = Int32Array.from(source, (from, m) =>
+    reduces[m] === 0 || !reads || via(from, target[m]) === "port" ? 1 : 0,
+  );
+  const home = (m: number, c: number): number => (layout.free && reduces[m] === 0 ? layout.end(target[m], c) : NOWHERE);
+  const first = Int32Array.from(source, (_, m) => home(m, chunk[m]));
+  const past = Int32Array.from(source, (_, m) => {
+    const end = home(m, chunk[m] + chunks[m] - 1);
+    return end === NOWHERE ? NOWHERE : place(bufferOf(end), indexOf(end) + 1);
   });
+  return { isPut, first, past };
+}
+
+/** Returns indices by the last of some columns, where equal by the one before, and so on. O(columns * (indices + values)). */
+function inOrderOf(columns: readonly Int32Array[]): Int32Array {
+  let order = Int32Array.from(columns[0] ?? [], (_, i) => i);
+  for (const values of columns) {
+    const next = new Int32Array(values.reduce((most, value) => Math.max(most, value), 0) + 2);
+    for (const value of values) next[value + 1]++;
+    for (let value = 1; value < next.length; value++) next[value] += next[value - 1];
+    const sorted = new Int32Array(order.length);
+    for (const i of order) sorted[next[values[i]]++] = i;
+    order = sorted;
+  }
   return order;
 }

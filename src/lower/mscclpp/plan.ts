@@ -12,7 +12,7 @@ import type { Moves } from "../moves.ts";
 import type { RunCut } from "../runs.ts";
 import { layoutFor, partOfChunk } from "./custom-layout.ts";
 import { bufferOf, dealt, type Levels, levelsOf, type Problem, place, turnsOf, unitsOf } from "./layout.ts";
-import { leastOperationsOf } from "./least-operations.ts";
+import { type LeastOperations, leastOperationsOf } from "./least-operations.ts";
 import type { PlanOp } from "./operations.ts";
 import { packetOpsOf } from "./packets.ts";
 import { planHeader, planProgram, type SliceOps } from "./plan-program.ts";
@@ -137,9 +137,13 @@ export function planOf(moves: Moves, options: PlanOptions): Program {
   };
   const cut = (problem: Problem, sliceOfMove: Int32Array): Cut =>
     cutChunks(problem, sliceOfMove, { many: options.parts ?? 1, inPlace, slicesEach: 0, levelsEach: 1 });
-  const opsOf: OpsOf = (problem, sliceOfMove, slices, tooMuch) => {
-    const parts = cut(problem, sliceOfMove);
-    return (packets ? packetOpsOf : sliceOpsOf)(parts.problem, parts.sliceOfMove, slices, tooMuch);
+  const making: Making = {
+    opsOf(problem, sliceOfMove, slices, tooMuch) {
+      const parts = cut(problem, sliceOfMove);
+      return (packets ? packetOpsOf : sliceOpsOf)(parts.problem, parts.sliceOfMove, slices, tooMuch);
+    },
+    // parts of chunks take no fewer operations than chunks
+    leastOf: packets ? () => null : leastOperationsOf,
   };
   // what is only read is a contribution
   const asked = options.reads === undefined ? WAYS : WAYS.filter(({ reads }) => reads === options.reads);
@@ -148,12 +152,12 @@ export function planOf(moves: Moves, options: PlanOptions): Program {
     : moves.reduces.includes(1)
       ? asked
       : WAYS.filter(({ reads, spread }) => reads || spread);
-  const { problem, sliceOfMove, slices, made } = fewestSlices(base, ways, opsOf, options.slices ?? 1);
+  const { problem, sliceOfMove, slices, made } = fewestSlices(base, ways, making, options.slices ?? 1);
   const wanted = options.instances ?? Math.max(1, Math.floor(USUAL_BLOCKS / slices));
   for (let instances = wanted; ; instances = Math.floor(instances / 2)) {
     const whole = cutChunks(problem, sliceOfMove, { many: instances, inPlace, slicesEach: slices, levelsEach: 0 });
     const { ops, scratchChunks } =
-      instances === 1 ? made : (opsOf(whole.problem, whole.sliceOfMove, slices * instances) as SlicedOps);
+      instances === 1 ? made : (making.opsOf(whole.problem, whole.sliceOfMove, slices * instances) as SlicedOps);
     const excess = excessOf(ops, moves.rankCount);
     if (excess !== null && options.instances === undefined && instances > 1) continue;
     if (excess !== null) throw excessError(excess);
@@ -194,6 +198,9 @@ const ratio = ({ need, limit }: Excess): number => need / limit;
 const MANY_MOVES = 2e5;
 const OPERATIONS = { what: "operations in a thread block", limit: MSCCLPP_RUNTIME.opsPerBlock } as const;
 
+/** Operations with which blocks greet each other and tell that they have read, which nobody counts beforehand. */
+const USUAL_GREETINGS = 8;
+
 /** What needs more times what there is than this is not looked at any closer. */
 const FAR_TOO_MUCH = 2;
 
@@ -204,13 +211,13 @@ const FAR_TOO_MUCH = 2;
 function fewestSlices(
   base: Omit<Problem, "reads" | "spread">,
   ways: readonly Way[],
-  opsOf: OpsOf,
+  making: Making,
   least: number,
 ): Deal {
-  const found = dealIn(ways, base, opsOf, least, isFarTooMuch, [], false);
+  const found = dealIn(ways, base, making, least, isFarTooMuch, [], false);
   if (found !== null) return found;
   const excesses: Excess[] = [];
-  dealIn(ways, base, opsOf, least, () => false, excesses, true);
+  dealIn(ways, base, making, least, () => false, excesses, true);
   throw excessError(excesses.reduce((nearest, other) => (ratio(other) < ratio(nearest) ? other : nearest)));
 
   function isFarTooMuch(first: SliceOps): boolean {
@@ -219,14 +226,17 @@ function fewestSlices(
   }
 }
 
-/** Makes operations of slices; null where those of the first are too many. */
-type OpsOf = typeof sliceOpsOf;
+interface Making {
+  /** Makes operations of slices; null where those of the first are too many. */
+  readonly opsOf: typeof sliceOpsOf;
+  readonly leastOf: (problem: Problem) => LeastOperations | null;
+}
 
 /** Returns the deal, or null where there is none; by what those exceed limits that are looked at to the end goes into `excesses`. */
 function dealIn(
   ways: readonly Way[],
   base: Omit<Problem, "reads" | "spread">,
-  opsOf: OpsOf,
+  { opsOf, leastOf }: Making,
   fewest: number,
   isFarTooMuch: (first: SliceOps) => boolean,
   excesses: Excess[],
@@ -236,11 +246,11 @@ function dealIn(
     const problem = { ...base, ...way };
     const units = unitsOf(problem.moves, problem.layout, coarse);
     const isLarge = problem.moves.source.length > MANY_MOVES;
-    const leastOperations = opsOf === sliceOpsOf && (isLarge || !explains) ? leastOperationsOf(problem) : null;
-    /** Returns an excess that is there whatever is made of a deal; null: none is known. */
+    const leastOperations = isLarge || !explains ? leastOf(problem) : null;
+    /** Returns an excess that is there, or in large plans usually is, whatever is made of a deal; null: none is known. */
     const certainExcess = (sliceOfMove: Int32Array, slices: number): Excess | null => {
       const { need = 0, rank = 0 } = leastOperations?.(sliceOfMove, slices) ?? {};
-      const excess = { ...OPERATIONS, need, rank };
+      const excess = { ...OPERATIONS, need: isLarge && !explains ? need + USUAL_GREETINGS : need, rank };
       return ratio(excess) > (isLarge ? 1 : FAR_TOO_MUCH) ? excess : null;
     };
     /** Returns a deal that keeps the limits, or else how many times too much the better one needs (Infinity: far too much). */
