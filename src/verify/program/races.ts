@@ -1,3 +1,4 @@
+import { disjointSets, type NumberedSets, numberedSets } from "../../model/graph/graph.ts";
 import { addTo, indicesBelow } from "../../model/numbers/ordering.ts";
 import {
   blockCount,
@@ -278,6 +279,7 @@ function walkMscclpp(scope: Scope, order: Int32Array, visit: Visit): void {
   const before: Before = (a, chunkOfA, chunk) => isBefore(walk, a, chunkOfA, chunk);
   for (const i of order) {
     const block = wiring.blockOf[i];
+    walk.visited = block;
     const at = row[block] * words;
     for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++)
       if (waitKind[w] === WAIT_BARRIER) meet(walk, i, waitOn[w], wiring.generation[w]);
@@ -309,10 +311,12 @@ interface Scope {
   readonly row: Int32Array;
   /** [rows] block. */
   readonly blocks: ArrayLike<number>;
-  /** [blocks] a number for those that touch the memory, -1 for others; how many there are. */
+  /** [blocks] a number, within its group, for those that touch the memory, -1 for others; how many there are at most. */
   readonly lane: Int32Array;
   readonly lanes: number;
-  /** [instructions] a number for the first chunk of each that touches the memory and is told of singly, -1 for others; how many chunks. */
+  /** [blocks] group: blocks of different ones tell each other nothing. */
+  readonly group: Int32Array;
+  /** [instructions] a number, within its group, for the first chunk of each that touches the memory and is told of singly, -1 for others; how many chunks at most. */
   readonly firstBit: Int32Array;
   readonly bits: number;
   /** [instructions], [singles] where their clocks are, -1: nowhere. */
@@ -339,47 +343,90 @@ function walksOfPlan(program: Program, wiring: Wiring, order: Int32Array): Walks
   const ofPost = new Int32Array(count).fill(-1);
   const ofSingle = new Int32Array(phases.singles).fill(-1);
   const shared = { program, wiring, phases, firstBit, ofPost, ofSingle };
+  const group = new Int32Array(blocks);
+  const lane = new Int32Array(blocks).fill(-1);
   const touchersAt = (rank: number): Int32Array =>
     touchers.blocks.subarray(touchers.offset[rank], touchers.offset[rank + 1]);
-  const forget = (instructions: Int32Array): void => {
+  /** Undoes what the walk before has written here. */
+  let forget = (): void => {};
+  const forgetLater = (instructions: Int32Array, near: Int32Array): void => {
+    forget = () => forgetThese(instructions, near);
+  };
+  const forgetThese = (instructions: Int32Array, near: Int32Array): void => {
     for (const i of instructions) {
       firstBit[i] = -1;
       ofPost[i] = -1;
       const single = phases.single[i];
       if (single >= 0) ofSingle.fill(-1, single, single + program.chunks[i]);
     }
+    for (const block of near) {
+      row[block] = -1;
+      lane[block] = -1;
+      group[block] = 0;
+    }
   };
   return {
     near(rank) {
+      forget();
       const near = touchersAt(rank);
       const own = instructionsOf(program, near, places, order);
-      const bits = numberBits(program, phases.single, own, rank, firstBit);
-      const lanes = near.length;
-      const scope = { ...shared, rows: lanes, row, blocks: near, lane: row, lanes, bits, givesBack: false };
+      forgetLater(own, near);
+      near.forEach((block, k) => {
+        row[block] = k;
+      });
+      const sets = groupsOf(program, wiring, phases, near.length, row, own);
+      const members = new Int32Array(sets.size.length);
+      near.forEach((block, k) => {
+        group[block] = sets.of[k];
+        lane[block] = members[sets.of[k]]++;
+      });
+      const lanes = sets.size.reduce((most, many) => Math.max(most, many), 0);
+      const groupOf = (i: number): number => group[wiring.blockOf[i]];
+      const bits = numberBits(program, phases.single, own, rank, firstBit, groupOf, members.length);
+      const scope = { ...shared, rows: near.length, row, blocks: near, lane, lanes, group, bits, givesBack: false };
       return {
-        words: (own.length + 2 * lanes) * wordsOf(scope),
-        walk(visit) {
-          near.forEach((block, lane) => {
-            row[block] = lane;
-          });
-          walkMscclpp(scope, own, visit);
-          for (const block of near) row[block] = -1;
-          forget(own);
-        },
+        words: (own.length + 2 * near.length) * wordsOf(scope),
+        walk: (visit) => walkMscclpp(scope, own, visit),
       };
     },
     far: (rank) => (visit) => {
-      const lane = new Int32Array(blocks).fill(-1);
-      touchersAt(rank).forEach((block, k) => {
+      forget();
+      const near = touchersAt(rank);
+      forgetLater(order, near);
+      near.forEach((block, k) => {
         lane[block] = k;
       });
-      const bits = numberBits(program, phases.single, order, rank, firstBit);
-      const lanes = touchersAt(rank).length;
+      const bits = numberBits(program, phases.single, order, rank, firstBit, () => 0, 1);
       const all = indicesBelow(blocks);
-      walkMscclpp({ ...shared, rows: blocks, row: all, blocks: all, lane, lanes, bits, givesBack: true }, order, visit);
-      forget(order);
+      const scope = { ...shared, rows: blocks, row: all, blocks: all, lane, lanes: near.length, group, bits };
+      walkMscclpp({ ...scope, givesBack: true }, order, visit);
     },
   };
+}
+
+/** Returns the groups of blocks that tell each other something, by rows, by what those of them do. O(instructions + posts). */
+function groupsOf(
+  { waitOffset, waitKind, waitOn }: Program,
+  { blockOf, comers }: Wiring,
+  { postOffset, posts, packetOffset, packetFrom, singleBy }: Phases,
+  rows: number,
+  row: Int32Array,
+  instructions: Int32Array,
+): NumberedSets {
+  const sets = disjointSets(rows);
+  const join = (block: number, other: number): void => {
+    if (row[other] >= 0) sets.join(row[block], row[other]);
+  };
+  for (const i of instructions) {
+    const block = blockOf[i];
+    for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++) {
+      for (let p = postOffset[w]; p < postOffset[w + 1]; p++) join(block, blockOf[posts[p]]);
+      if (waitKind[w] === WAIT_BARRIER) for (const other of comers[waitOn[w]]) join(block, other);
+    }
+    for (let p = packetOffset[i]; p < packetOffset[i + 1]; p++)
+      if (packetFrom[p] >= 0) join(block, blockOf[singleBy[packetFrom[p]]]);
+  }
+  return numberedSets(rows, sets.least);
 }
 
 /** Returns the instructions of some blocks in the order of their places in `order`. O(n log n). */
@@ -415,7 +462,8 @@ function walkOf(scope: Scope) {
     postReaders: givesBack ? phases.postReaders.slice() : phases.postReaders,
     packetReaders: givesBack ? phases.packetReaders.slice() : phases.packetReaders,
     meetings: new Map<string, { readonly at: number; left: number }>(),
-    /** Of the instruction that is visited: its clock, and where it reads packets one for each of its chunks. */
+    /** Of the instruction that is visited: its block, its clock, and where it reads packets one for each of its chunks. */
+    visited: -1,
     own: new Int32Array(words),
     byChunk: new Int32Array(0),
     hasChunks: false,
@@ -424,9 +472,11 @@ function walkOf(scope: Scope) {
 
 function isBefore(walk: Walk, a: number, chunkOfA: number, chunk: number): boolean {
   const { hasChunks, words, firstBit } = walk;
+  const block = walk.wiring.blockOf[a];
+  if (walk.group[block] !== walk.group[walk.visited]) return false;
   const clock = hasChunks ? walk.byChunk : walk.own;
   const at = hasChunks ? chunk * words : 0;
-  if (clock[at + walk.lane[walk.wiring.blockOf[a]]] > walk.phases.phase[a]) return true;
+  if (clock[at + walk.lane[block]] > walk.phases.phase[a]) return true;
   if (firstBit[a] < 0) return false;
   const bit = firstBit[a] + chunkOfA;
   return ((clock[at + walk.clock.lanes + (bit >> 5)] >> (bit & 31)) & 1) === 1;
@@ -519,21 +569,26 @@ function join({ lanes, words }: ClockForm, into: Int32Array, at: number, from: I
   for (let w = lanes; w < words; w++) into[at + w] |= from[fromAt + w];
 }
 
-/** Numbers, in `first`, the first chunks of instructions that touch a rank's memory and are reported singly; returns how many chunks. */
+/**
+ * Numbers, in `first`, the first chunks of instructions that touch a rank's memory and are reported singly, in each group on its
+ * own; returns the most chunks of a group.
+ */
 function numberBits(
   { operandOffset, operandRank, chunks }: Program,
   single: Int32Array,
   instructions: Int32Array,
   rank: number,
   first: Int32Array,
+  groupOf: (instruction: number) => number,
+  groups: number,
 ): number {
-  let bits = 0;
+  const bits = new Int32Array(groups);
   for (const i of instructions) {
     if (single[i] < 0 || !operandRank.subarray(operandOffset[i], operandOffset[i + 1]).includes(rank)) continue;
-    first[i] = bits;
-    bits += chunks[i];
+    first[i] = bits[groupOf(i)];
+    bits[groupOf(i)] += chunks[i];
   }
-  return bits;
+  return bits.reduce((most, many) => Math.max(most, many), 0);
 }
 
 /** Clocks that are kept until all who wait for them have read them. */
@@ -593,6 +648,8 @@ interface Phases {
   /** [instructions] number of its first chunk among those that are reported one by one, by packets or by its own signal; -1. */
   readonly single: Int32Array;
   readonly singles: number;
+  /** [singles] instruction. */
+  readonly singleBy: Int32Array;
   /** [instructions + 1], [packets read] chunk of the reader, and the single chunk that wrote it. */
   readonly packetOffset: Int32Array;
   readonly packetChunk: Int32Array;
@@ -692,9 +749,12 @@ function packetsOf(program: Program) {
   for (let i = 0; i < count; i++) packetOffset[i + 1] = Math.max(packetOffset[i + 1], packetOffset[i]);
   const packetReaders = new Int32Array(singles);
   for (const from of packetFrom) if (from >= 0) packetReaders[from]++;
+  const singleBy = new Int32Array(singles);
+  for (let i = 0; i < count; i++) if (single[i] >= 0) singleBy.fill(i, single[i], single[i] + program.chunks[i]);
   return {
     single,
     singles,
+    singleBy,
     packetOffset,
     packetChunk: Int32Array.from(packetChunk),
     packetFrom: Int32Array.from(packetFrom),
