@@ -19,6 +19,7 @@ import { isBetter, usOf } from "./auto/best.ts";
 import { type Algorithm, candidatesFor, isOwnFailure } from "./auto/candidates.ts";
 import { contender } from "./auto/chunk-trials.ts";
 import type { OwnLine } from "./own/own-lines.ts";
+import { besideEngine } from "./programs/beside.ts";
 import { fastestProgram } from "./programs/fastest.ts";
 import { synthesize } from "./synthesize.ts";
 
@@ -51,10 +52,14 @@ interface Line extends Pick<ComparisonRow, "programUs" | "noProgram"> {
 }
 
 /** Returns what the program of a schedule takes, or why it has none. */
-function programLine(schedule: AnySchedule): Pick<ComparisonRow, "programUs" | "noProgram"> {
+async function programLine(
+  engine: Engine,
+  schedule: AnySchedule,
+): Promise<Pick<ComparisonRow, "programUs" | "noProgram">> {
   try {
-    const bySwitch = isTreeFlow(schedule) && goesThroughSwitch(schedule);
-    return { programUs: fastestProgram(schedule, { runtime: bySwitch ? "mscclpp" : "azure" }).us };
+    const runtime = isTreeFlow(schedule) && goesThroughSwitch(schedule) ? "mscclpp" : "azure";
+    const { us } = await fastestProgram(schedule, { runtime }, besideEngine(engine));
+    return { programUs: us };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     return { programUs: null, noProgram: error.message };
@@ -108,7 +113,7 @@ async function makeLines(
         const make = (asked: SynthesizeOptions) => synthesize(engine, topology, asked, false);
         return contender(algorithm, topology, { ...rest, ...solving, ...(signal && { signal }) }, make, rivalUs);
       });
-      const line = { report, ...(programs ? programLine(schedule) : {}) };
+      const line = { report, ...(programs ? await programLine(engine, schedule) : {}) };
       lines.set(algorithm, line);
       told.finished(line);
     } catch (error) {

@@ -136,6 +136,11 @@ describe.runIf(compiled)("worker threads", () => {
     }
   });
 
+  it("refuse work that they do not know", async () => {
+    const pool = await threadPool(1);
+    await expect(pool.work({ name: "sing", run: () => ({}) }, null)).rejects.toThrow(InternalError);
+  });
+
   it("do not start a task whose flag is already set", async () => {
     const pool = await threadPool(1);
     await expect(pool.run({ kind: "match", problem }, Int32Array.of(1))).rejects.toThrow(CancelledError);

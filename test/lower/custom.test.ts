@@ -16,6 +16,7 @@ import { holdersOf, type ProgramTable } from "../../src/model/program/table.ts";
 import type { Schedule } from "../../src/model/slots/slot-schedule.ts";
 import { type AnySchedule, withoutPhases } from "../../src/model/steps/schedule.ts";
 import { synthesizeJoint } from "../../src/run/joint.ts";
+import { besideEngine } from "../../src/run/programs/beside.ts";
 import { fastestProgram } from "../../src/run/programs/fastest.ts";
 import { callOf, programOf, programUs } from "../../src/run/programs/programs.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
@@ -132,7 +133,7 @@ describe("all-to-all-v as a program", () => {
       const table = readAlltoallv(matrixText(bytes), "bytes.txt", topology);
       const { schedule, report } = await synthesize(engine, topology, { collective: table, algorithm });
       const most = Math.max(...bytes.flat());
-      const { made } = fastestProgram(schedule, { runtime: "msccl" });
+      const { made } = await fastestProgram(schedule, { runtime: "msccl" }, besideEngine(engine));
       expect(programUs(made.program, schedule) / report.time.us).toBeLessThan(most <= 65_536 ? 1.25 : 1.1);
     },
   );
@@ -216,7 +217,7 @@ describe("several collectives and several groups as a program", () => {
         group: "0,1,2,3;4,5,6,7",
         sizeBytes: 2 ** 20,
       });
-      const { made } = fastestProgram(schedule, { runtime: "msccl" });
+      const { made } = await fastestProgram(schedule, { runtime: "msccl" }, besideEngine(engine));
       expectRight(made.program);
       expect(callOf(made.program, schedule).sizeBytes).toBe(2 ** 20);
       const groups = byGroup(asJoint(schedule as Schedule));

@@ -12,6 +12,7 @@ import { routesOf } from "../../src/model/routes/routing.ts";
 import { withoutPhases } from "../../src/model/steps/schedule.ts";
 import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import { isTreeFlow } from "../../src/model/trees/tree-flow.ts";
+import { besideEngine } from "../../src/run/programs/beside.ts";
 import { fastestProgram } from "../../src/run/programs/fastest.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
 import { verifyProgram } from "../../src/verify/program/program.ts";
@@ -143,7 +144,7 @@ describe("a program of messages", () => {
   ] as const)("keeps the time of the schedule at 1 KiB: %s %s by %s", async (name, kind, algorithm, chunks) => {
     const asked = { collective: kind, algorithm, sizeBytes: 1024, ...(chunks === undefined ? {} : { chunks }) };
     const { schedule: made, report } = await synthesize(engine, presetTopology(name), asked);
-    const { us, made: found } = fastestProgram(made, { runtime: "azure" });
+    const { us, made: found } = await fastestProgram(made, { runtime: "azure" }, besideEngine(engine));
     expect(us).toBeLessThan(1.1 * report.time.us);
     expect(found.verification.violationCount).toBe(0);
   });

@@ -18,6 +18,7 @@ export function inlinePool(kernels: Kernels): Pool {
     threads: 1,
     run: (task, cancel) => inTurn(() => runTask(kernels, task, cancel)),
     milp: (job, watch, end) => inTurn(() => (end?.aborted ? null : runMilpJob(job, watch))),
+    work: (work, argument) => inTurn(() => work.run(argument)),
     prepare: () => {},
     share: (value) => value,
     close: async () => {},

@@ -6,7 +6,7 @@ import { CancelledError, InternalError } from "../../base/errors.ts";
 import type { Backend, CancelFlag, Kernels } from "../contract/kernels.ts";
 import type { MilpSolution } from "../contract/programs.ts";
 import type { JobWatch, MilpJob } from "../milp/job.ts";
-import { type Pool, type PoolResult, type PoolTask, shareColumns } from "./pool.ts";
+import { type Pool, type PoolResult, type PoolTask, shareColumns, type Work } from "./pool.ts";
 import { fromFailure, type WorkerReply, type WorkerRequest, type WorkerResult } from "./request.ts";
 
 /** What a worker is started with. */
@@ -85,6 +85,7 @@ export function piscinaPool({ backend, module }: Kernels, threads: number): Pool
         throw error;
       }
     },
+    work: async <A, R extends object>({ name }: Work<A, R>, argument: A) => (await sent({ work: name, argument })) as R,
     share: shareColumns,
     async close() {
       closed = true;

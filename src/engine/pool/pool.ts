@@ -14,6 +14,12 @@ export type PoolTask = {
 /** What a task gives: what the kernel returns. */
 export type PoolResult<T extends PoolTask> = ReturnType<Kernels[T["kind"]]>;
 
+/** Work of the layers above, which threads know by its name; argument and result are plain data. */
+export interface Work<A, R extends object> {
+  readonly name: string;
+  readonly run: (argument: A) => R;
+}
+
 /** Runs kernel calls, several at a time where there are threads. The results do not depend on how many there are. */
 export interface Pool {
   /** Calls that run at the same time. */
@@ -25,6 +31,8 @@ export interface Pool {
    * thread at once where there is another one, or for want of memory; what was found until then is on the board.
    */
   milp(job: MilpJob, watch: JobWatch, end?: AbortSignal): Promise<MilpSolution | null>;
+  /** Does work of the layers above; rejects with its error. */
+  work<A, R extends object>(work: Work<A, R>, argument: A): Promise<R>;
   /** Starts a thread, if none has been started yet, for tasks that come soon; returns at once. */
   prepare(): void;
   /** Returns a copy whose columns lie in shared memory, so that a task does not copy them; the value itself where tasks copy nothing. */

@@ -3,22 +3,32 @@ import type { CancelFlag, Kernels } from "../contract/kernels.ts";
 import type { MilpSolution } from "../contract/programs.ts";
 import type { Board } from "../milp/board.ts";
 import { type MilpJob, runMilpJob } from "../milp/job.ts";
-import { type PoolResult, type PoolTask, runTask } from "./pool.ts";
+import { type PoolResult, type PoolTask, runTask, type Work } from "./pool.ts";
 
 /** What a pool sends to its threads; columns, flag and board lie in shared memory. */
 export type WorkerRequest =
   | { readonly task: PoolTask; readonly cancel: CancelFlag | undefined }
-  | { readonly job: MilpJob; readonly board: Board };
+  | { readonly job: MilpJob; readonly board: Board }
+  | { readonly work: string; readonly argument: unknown };
 
-export type WorkerResult = PoolResult<PoolTask> | MilpSolution;
+/** What a thread can do beside kernels and mixed-integer programs. */
+export type Works = readonly Work<never, object>[];
+
+export type WorkerResult = PoolResult<PoolTask> | MilpSolution | object;
 export type WorkerReply = { readonly result: WorkerResult } | { readonly failure: Failure };
 
 /** Returns the reply to a request that this thread works on; rejects with errors that are not ours. */
-export async function replyTo(request: WorkerRequest, kernels: Kernels): Promise<WorkerReply> {
+export async function replyTo(
+  request: WorkerRequest,
+  kernels: Kernels,
+  works: () => Promise<Works>,
+): Promise<WorkerReply> {
   try {
-    const result =
-      "job" in request ? await runMilpJob(request.job, request) : runTask(kernels, request.task, request.cancel);
-    return { result };
+    if ("job" in request) return { result: await runMilpJob(request.job, request) };
+    if ("task" in request) return { result: runTask(kernels, request.task, request.cancel) };
+    const work = (await works()).find(({ name }) => name === request.work);
+    if (work === undefined) throw new InternalError(`a thread was asked for ${request.work}, which it does not know`);
+    return { result: work.run(request.argument as never) };
   } catch (error) {
     const failure = toFailure(error);
     if (failure === undefined) throw error;

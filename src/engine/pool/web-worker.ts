@@ -3,7 +3,7 @@ import type { CancelFlag, Kernels } from "../contract/kernels.ts";
 import type { MilpSolution } from "../contract/programs.ts";
 import type { JobWatch, MilpJob } from "../milp/job.ts";
 import { inlinePool } from "./inline.ts";
-import { type Pool, type PoolResult, type PoolTask, shareColumns } from "./pool.ts";
+import { type Pool, type PoolResult, type PoolTask, shareColumns, type Work } from "./pool.ts";
 import { fromFailure, type WorkerRequest, type WorkerResult } from "./request.ts";
 import { ThreadLost, type WebThread, webThread } from "./web-thread.ts";
 
@@ -58,6 +58,8 @@ export function webWorkerPool(kernels: Kernels, threads: number, startWorker = s
         throw error;
       }
     },
+    work: async <A, R extends object>(work: Work<A, R>, argument: A) =>
+      (await sent(office, { work: work.name, argument }, () => thisThread.work(work, argument))) as R,
     share: shareColumns,
     async close() {
       office.closed = true;

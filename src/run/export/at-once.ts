@@ -1,7 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { asJoint } from "../../lower/any-moves.ts";
-import { byGroup } from "../../model/joint/by-group.ts";
+import { byGroup, type GroupSchedule } from "../../model/joint/by-group.ts";
 import { isJoint, type JointSchedule } from "../../model/joint/joint-schedule.ts";
 import { RUNTIMES } from "../../model/program/runtimes.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
@@ -12,14 +12,20 @@ import { refuseOptions } from "../../request/option-table.ts";
 import { fastestProgram } from "../programs/fastest.ts";
 import { programOf, programUs } from "../programs/programs.ts";
 import type { Written } from "./exporter.ts";
-import { making, writeFastest } from "./program-writing.ts";
+import { besideOf, making, writeFastest } from "./program-writing.ts";
 import type { World } from "./world.ts";
+
+/** A program of a group by itself. */
+interface OwnProgram extends GroupSchedule {
+  readonly us: number;
+  readonly text: string;
+}
 
 /**
  * Writes MSCCL XML of what is no single named collective: one program where the runtime knows custom ones, else a folder with a
  * program for each group of each collective, for a communicator of that group; one for groups whose programs are the same.
  */
-export function writeAtOnce(world: World, schedule: Schedule | JointSchedule, path: string): Written {
+export async function writeAtOnce(world: World, schedule: Schedule | JointSchedule, path: string): Promise<Written> {
   const dialect = dialectOf(world.options);
   const options = programOptions(world.options, dialect);
   const { collectives, title } = RUNTIMES[dialect];
@@ -38,16 +44,17 @@ export function writeAtOnce(world: World, schedule: Schedule | JointSchedule, pa
   const folder = world.folder(path);
   // groups of a collective are lowered as its first one is
   const chosen = new Map<number, ProgramOptions>();
-  const made = byGroup(joint)
-    .filter(({ schedule: own }) => own.collective.groupSize > 1)
-    .map((one) => {
-      const asked = chosen.get(one.tenant);
-      const best = asked === undefined ? fastestProgram(one.schedule, options, making(world)) : null;
-      if (best !== null) chosen.set(one.tenant, best.options);
-      const found = best?.made ?? programOf(one.schedule, asked ?? options);
-      return { ...one, us: programUs(found.program, one.schedule), text: [...found.parts()].join("") };
-    });
-  const files = new Map<string, { readonly name: string; readonly of: typeof made }>();
+  const made: OwnProgram[] = [];
+  for (const one of byGroup(joint)) {
+    if (one.schedule.collective.groupSize === 1) continue;
+    const asked = chosen.get(one.tenant);
+    const best =
+      asked === undefined ? await fastestProgram(one.schedule, options, besideOf(world), making(world)) : null;
+    if (best !== null) chosen.set(one.tenant, best.options);
+    const found = best?.made ?? programOf(one.schedule, asked ?? options);
+    made.push({ ...one, us: programUs(found.program, one.schedule), text: [...found.parts()].join("") });
+  }
+  const files = new Map<string, { readonly name: string; readonly of: OwnProgram[] }>();
   for (const one of made) {
     const { kind, sizeBytes } = one.schedule.collective;
     const name = `${one.tenant}-${kind}-${sizeBytes}-group-${one.group}.xml`;
@@ -57,7 +64,7 @@ export function writeAtOnce(world: World, schedule: Schedule | JointSchedule, pa
   }
   const bytes = folder.write([...files].map(([text, { name }]) => ({ name, parts: [text] })));
   const notes = [...files.values()].map(({ name, of }) => {
-    const us = timeText((of[0] as (typeof made)[number]).us);
+    const us = timeText((of[0] as OwnProgram).us);
     const groups = of.map(({ schedule: each }) => npuNames(each));
     return `${name}: for a communicator of ${groups.join(" or of ")}; ${us} by itself in the simulation of programs`;
   });

@@ -8,6 +8,7 @@ import { programSizeText, programText } from "../../report/program-text.ts";
 import type { Report } from "../../report/result.ts";
 import { type ProgramOptions, rangeOf } from "../../request/from-texts.ts";
 import { progressOf } from "../../request/progress.ts";
+import { type Beside, besideEngine } from "../programs/beside.ts";
 import { fastestProgram } from "../programs/fastest.ts";
 import { callOf, type MadeProgram } from "../programs/programs.ts";
 import type { Written } from "./exporter.ts";
@@ -43,6 +44,12 @@ export const making =
   (step: Parameters<typeof progressOf>[0]): void =>
     world.progress(progressOf(step));
 
+/** Returns what lets threads do work. */
+export const besideOf =
+  (world: World): Beside =>
+  (work) =>
+    world.withEngine((engine) => besideEngine(engine)(work));
+
 /** Writes a program that was made. */
 export function writeProgram(world: World, made: MadeProgram, path: string): Written {
   world.progress({ what: "writing" });
@@ -50,13 +57,13 @@ export function writeProgram(world: World, made: MadeProgram, path: string): Wri
 }
 
 /** Writes the fastest program of a schedule, with what it takes, what the schedule does, and how good that is. */
-export function writeFastest(
+export async function writeFastest(
   world: World,
   { schedule, report = null }: { readonly schedule: GivenSchedule; readonly report?: Report | null },
   options: ProgramOptions,
   path: string,
-): Written {
-  const { made, us } = fastestProgram(schedule, options, making(world));
+): Promise<Written> {
+  const { made, us } = await fastestProgram(schedule, options, besideOf(world), making(world));
   const written = writeProgram(world, made, path);
   const worth = report === null ? adviceFor(schedule, made.program, us) : worthNotes(report, us);
   return { ...written, notes: [...timeNotes(schedule, made.program, us), ...worth, ...(written.notes ?? [])] };

@@ -10,7 +10,19 @@ import { instructionCount, type Program } from "../../model/program/program.ts";
 import { groupOrder, isTreeFlow, listedTrees, type TreeFlow } from "../../model/trees/tree-flow.ts";
 import type { ProgramOptions } from "../../request/from-texts.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
-import { callOf, judged, lowered, loweredOf, type MadeProgram, type Making, programUs, unheard } from "./programs.ts";
+import type { Beside } from "./beside.ts";
+import {
+  callOf,
+  judged,
+  judgedAndSimulated,
+  lowered,
+  loweredOf,
+  MANY_INSTRUCTIONS,
+  type MadeProgram,
+  type Making,
+  programUs,
+  unheard,
+} from "./programs.ts";
 
 /** Parts of each tree's data, and of runs of tables, that are tried: few for small sizes, more to fill pipelines. */
 const PARTS_TRIED = [6, 1, 16, 3];
@@ -122,8 +134,7 @@ function planCutsOf(given: GivenSchedule, { program, options }: Candidate): Choi
 
 /** How many times slower the plans of a protocol may be than those of another to be looked at any closer. */
 const HOPELESS = 1.5;
-const isHopeless = (one: Candidate, best: Candidate | undefined): boolean =>
-  (one.us ?? 0) > HOPELESS * (best?.us ?? Number.POSITIVE_INFINITY);
+const isHopeless = (one: Candidate, best: Candidate | undefined): boolean => one.us > HOPELESS * (best?.us ?? LONG);
 
 /** Times that differ by no more than this share are alike. */
 const WORTH_IT = 0.99;
@@ -135,15 +146,11 @@ const WORK_FOR_SHAPES = 4e6;
 /** Programs are compared at no more bytes, and this many for each rank: enough for pipelines to fill. */
 const ENOUGH_BYTES = 2 ** 26;
 const ENOUGH_BYTES_PER_RANK = 2 ** 22;
-/** Programs of more instructions are not simulated on the way: the first that can be made and is right is taken. */
-const MOST_INSTRUCTIONS = 5e5;
-
 /** A program as simulated. */
 interface Candidate {
   readonly program: Program;
   readonly options: ProgramOptions;
-  /** null: too large to be simulated on the way. */
-  readonly us: number | null;
+  readonly us: number;
   /** It was simulated at fewer bytes. */
   readonly isEstimate: boolean;
   /** Judged already, as one that is too large to be one of many. */
@@ -151,35 +158,36 @@ interface Candidate {
 }
 
 /** The fastest of a schedule's programs. */
-export interface FastestProgram extends Omit<Candidate, "isEstimate" | "made" | "us"> {
-  readonly us: number;
+export interface FastestProgram extends Omit<Candidate, "isEstimate" | "made"> {
   readonly made: MadeProgram;
 }
 
 /**
  * Returns the fastest of a schedule's programs as simulated at the schedule's size, and how it was lowered: first the shapes, in
- * every protocol, then other orders and instances of the best. Throws InputError where none fits the runtime.
+ * every protocol, then other orders and instances of the best. Of programs of many instructions the first that can be made and is right
+ * is taken; a judge and the simulation look at it side by side. Rejects with InputError where none fits the runtime.
  */
-export function fastestProgram(
+export async function fastestProgram(
   schedule: GivenSchedule,
   target: ProgramOptions,
+  beside: Beside,
   onProgress: Making = unheard,
-): FastestProgram {
+): Promise<FastestProgram> {
   const transfers = kindOf(schedule).parts.many;
   const found: Candidate[] = [];
   let refused: unknown = null;
   let work = 0;
   let tries = 0;
-  const tryOne = (options: ProgramOptions, made: () => Program): Program | null => {
+  const tryOne = async (options: ProgramOptions, made: () => Program): Promise<Program | null> => {
     if (work >= MOST_WORK) return null;
     onProgress({ phase: `lower ${++tries}`, done: 0, total: 1 });
     work += transfers;
     try {
       const program = made();
-      if (instructionCount(program) > MOST_INSTRUCTIONS) {
-        const judgedNow = judged(program, schedule, options, onProgress);
+      if (instructionCount(program) > MANY_INSTRUCTIONS) {
+        const whole = await judgedAndSimulated(program, schedule, options, beside, onProgress);
         work = MOST_WORK;
-        found.push({ program, options, us: null, isEstimate: false, made: judgedNow });
+        found.push({ ...whole, program, options, isEstimate: false });
         return null;
       }
       const { sizeBytes, rankToNpu, times } = comparedCall(program, schedule);
@@ -200,40 +208,41 @@ export function fastestProgram(
   };
   const bestOf = (which: (one: Candidate) => boolean = () => true): Candidate | undefined =>
     bestOfThese(found.filter(which), schedule);
-  const tryPlan = (options: ProgramOptions): Program | null => tryOne(options, () => lowered(schedule, options));
+  const tryPlan = (options: ProgramOptions): Promise<Program | null> =>
+    tryOne(options, () => lowered(schedule, options));
   const { runtime } = target;
   if (runtime === "mscclpp") {
     for (const shape of planShapesOf(schedule, target)) {
       const how = { ...target, ...shape };
-      for (const protocol of planProtocolsOf(schedule, how)) tryPlan({ ...how, protocol });
+      for (const protocol of planProtocolsOf(schedule, how)) await tryPlan({ ...how, protocol });
     }
     for (const protocol of ["Simple", "LL"] as const) {
       const bestSo = () => bestOf((one) => one.options.protocol === protocol);
       const best = bestSo();
       if (best === undefined || isHopeless(best, bestOf())) continue;
-      for (const cut of planCutsOf(schedule, best)) tryPlan({ ...best.options, ...cut });
+      for (const cut of planCutsOf(schedule, best)) await tryPlan({ ...best.options, ...cut });
       const cut = bestSo() ?? best;
       if (target.instances === undefined)
-        for (const instances of PLAN_INSTANCES_TRIED) tryPlan({ ...cut.options, instances });
+        for (const instances of PLAN_INSTANCES_TRIED) await tryPlan({ ...cut.options, instances });
     }
   } else {
     // LL128 takes as little time as LL where messages are small, and is not far behind Simple where they are not
     const protocols = ["Simple", runtime === "rccl" ? "LL" : "LL128"] as const;
     const [usual, ...others] = target.protocol === undefined ? protocols : [target.protocol];
-    const tryProtocols = (how: ProgramOptions): void => {
+    const tryProtocols = async (how: ProgramOptions): Promise<void> => {
       const options = { ...how, protocol: usual };
-      const program = tryOne(options, () => lowered(schedule, options));
+      const program = await tryOne(options, () => lowered(schedule, options));
       if (program === null) return;
-      for (const protocol of others) tryOne({ ...options, protocol }, () => ({ ...program, protocol }));
+      for (const protocol of others) await tryOne({ ...options, protocol }, () => ({ ...program, protocol }));
     };
     const shapes = shapesOf(schedule, target);
-    for (const shape of shapes) if (work < WORK_FOR_SHAPES) tryProtocols({ ...target, ...shape });
+    for (const shape of shapes) if (work < WORK_FOR_SHAPES) await tryProtocols({ ...target, ...shape });
     const more: Choice[] = shapes.some(({ order }) => order === "simulated") ? [{ order: "planned" }] : [];
-    for (const answer of more) tryProtocols({ ...(bestOf()?.options ?? target), ...answer });
+    for (const answer of more) await tryProtocols({ ...(bestOf()?.options ?? target), ...answer });
     // what fits in no way fits in more instances even less
     for (const instances of target.instances === undefined ? INSTANCES_TRIED : []) {
       const best = bestOf();
-      if (best !== undefined) tryProtocols({ ...best.options, instances });
+      if (best !== undefined) await tryProtocols({ ...best.options, instances });
     }
   }
   for (;;) {
@@ -242,7 +251,7 @@ export function fastestProgram(
     found.splice(found.indexOf(best), 1);
     try {
       const { program, options, us } = best;
-      if (us === null || best.isEstimate) {
+      if (best.isEstimate) {
         onProgress({ phase: "simulate", done: 0, total: 1 });
         found.push({ ...best, us: programUs(program, schedule), isEstimate: false });
       } else return { program, options, us, made: best.made ?? judged(program, schedule, options, onProgress) };
@@ -262,8 +271,8 @@ const WORTH_BLOCKS = 0.95;
  * fewest instructions, with flags beside its data: what the simulation does not count is least there.
  */
 function bestOfThese(found: readonly Candidate[], schedule: GivenSchedule): Candidate | undefined {
-  const least = found.reduce((us, one) => Math.min(us, one.us ?? LONG), LONG);
-  const within = (share: number) => found.filter(({ us }) => (us ?? LONG) * share <= least);
+  const least = found.reduce((us, one) => Math.min(us, one.us), LONG);
+  const within = (share: number) => found.filter(({ us }) => us * share <= least);
   const [first] = within(WORTH_IT);
   if (first === undefined || callOf(first.program, schedule).sizeBytes > LATENCY_BOUND_BYTES) return first;
   const cost = ({ program }: Candidate): number =>

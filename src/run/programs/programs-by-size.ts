@@ -12,6 +12,7 @@ import { AUTO } from "../../synthesize/catalog.ts";
 import { type Algorithm, candidatesFor } from "../auto/candidates.ts";
 import type { CompareOptions } from "../compare.ts";
 import { boundedResult, type SynthesizeResult, synthesize } from "../synthesize.ts";
+import { besideEngine } from "./beside.ts";
 import { fastestProgram } from "./fastest.ts";
 import { judged, type MadeProgram, programUs, unheard } from "./programs.ts";
 
@@ -100,7 +101,11 @@ async function choiceFor(
     for (const request of requestsFor(algorithm, topology, { ...rest, sizeBytes })) {
       try {
         const result = await synthesize(engine, topology, request, false);
-        const { made, options: lowered, us } = fastestProgram(result.schedule, target);
+        const {
+          made,
+          options: lowered,
+          us,
+        } = await fastestProgram(result.schedule, target, besideEngine(engine), onProgress);
         found.push({
           sizeBytes,
           algorithm: algorithm.name,

@@ -9,7 +9,7 @@ import { lowerToPlan } from "../../lower/mscclpp/plan.ts";
 import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
 import { add, ceil, multiply, rational } from "../../model/numbers/rational.ts";
 import { formatSize, toUs } from "../../model/numbers/units.ts";
-import type { Program } from "../../model/program/program.ts";
+import { instructionCount, type Program } from "../../model/program/program.ts";
 import { CONNECTIONS, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
 import { stepsOf, withoutPhases } from "../../model/steps/schedule.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
@@ -20,8 +20,9 @@ import { simulateProgram } from "../../simulate/program/program.ts";
 import { simulateJoint, simulateSchedule } from "../../simulate/steps/replay.ts";
 import { judgeable, type ProgramVerification, verifyProgram } from "../../verify/program/program.ts";
 import type { ProgramViolation } from "../../verify/program/words.ts";
-import { mscclLimitViolations } from "../../verify/runtime/msccl-limits.ts";
+import { checkedText, mscclLimitViolations } from "../../verify/runtime/msccl-limits.ts";
 import { planLimitViolations } from "../../verify/runtime/plan-limits.ts";
+import { type Beside, JUDGE, SIMULATE } from "./beside.ts";
 
 /** A program, verified and within the limits of its runtime, and its file. */
 export interface MadeProgram {
@@ -107,6 +108,69 @@ function simulatedTimes(schedule: Exclude<LoweredSchedule, { readonly forests: u
   return { startPs, endPs };
 }
 
+/** A program whose runtime takes it, not judged yet. */
+interface Draft extends Omit<MadeProgram, "verification"> {
+  readonly options: ProgramOptions;
+  /** As it is judged: at all sizes that its file is for. */
+  readonly ranged: Program;
+}
+
+/** From so many instructions on a file's text is looked at as it is written, for writing it twice takes seconds. */
+export const MANY_INSTRUCTIONS = 5e5;
+
+/**
+ * Returns a program with its file, once it was held against the runtime's limits. Its file says up to which size it is good, where
+ * that is not all sizes. Throws InputError where a limit is not met.
+ */
+function draftOf(program: Program, options: ProgramOptions, onProgress: Making): Draft {
+  const { runtime, minBytes = 0 } = options;
+  const maxBytes = Math.min(options.maxBytes ?? ALL, program.maxBytes ?? ALL);
+  if (minBytes > maxBytes && program.maxBytes === maxBytes)
+    throw new InputError(
+      optionName("minBytes"),
+      `at most ${maxBytes}, as far as 32-bit offsets reach${program.protocol === "LL" ? `; ${optionName("protocol")} Simple takes more` : ""}`,
+      minBytes,
+    ).as("out-of-range");
+  const range = { ...(minBytes === 0 ? {} : { minBytes }), ...(maxBytes === ALL ? {} : { maxBytes }) };
+  const refuse = ({ message }: ProgramViolation): never => {
+    throw new InputError(optionName("to"), `a program within the limits of ${RUNTIMES[runtime].title}`, message);
+  };
+  const isLarge = instructionCount(program) > MANY_INSTRUCTIONS;
+  const parts = (): Iterable<string> => {
+    if (runtime === "mscclpp") return mscclppJsonParts(program, range);
+    const text = mscclXmlParts(program, { dialect: runtime, ...range });
+    return isLarge ? checkedText(text, runtime, refuse) : text;
+  };
+  onProgress({ phase: "limits", done: 0, total: 1 });
+  const warnings = limitViolations(program, runtime, isLarge ? null : parts());
+  const error = warnings.find(({ severity }) => severity === "error");
+  if (error !== undefined) refuse(error);
+  return {
+    ...{ program, options, parts, warnings, maxBytes: maxBytes === ALL ? null : maxBytes },
+    ranged: maxBytes === ALL ? program : { ...program, maxBytes },
+  };
+}
+
+/** Returns a program with its verdict. Throws InputError for one that is refused at the sizes that its file is for, but not by others. */
+function concluded(draft: Draft, verification: ProgramVerification, given: GivenSchedule): MadeProgram {
+  const { program, options, maxBytes } = draft;
+  const wrong = verification.violations[0];
+  if (verification.violationCount === 0)
+    return { program, parts: draft.parts, verification, maxBytes, warnings: draft.warnings };
+  if (wrong?.kind === "too-large") throw tooLarge(program, options, wrong.message);
+  // instructions of several chunks may have to travel as one message: they do so up to some size
+  const most = program.machine === "msccl" ? greatestWhole(program) : ALL;
+  if (wrong?.kind !== "deadlock") throw new InternalError(`a lowered program is wrong: ${wrong?.message}`);
+  // whether connections have room for what is queued in them nobody knew before
+  if (most >= (maxBytes ?? ALL))
+    throw new InputError(optionName("to"), "a program that never waits for room", wrong.message);
+  if (most < Math.max(options.minBytes ?? 0, callOf(program, given).sizeBytes)) {
+    const expected = `at most ${formatSize(most)} for messages of this many chunks`;
+    throw new InputError(optionName("sizesBytes"), expected, inWords("more"));
+  }
+  return judged(program, given, { ...options, maxBytes: most }, unheard);
+}
+
 /**
  * Returns a program with its file, once a judge has run it and held it against the runtime's limits. Its file says up to which
  * size it is good, where that is not all sizes. Throws InputError where a limit is not met.
@@ -117,42 +181,33 @@ export function judged(
   options: ProgramOptions,
   onProgress: Making,
 ): MadeProgram {
-  const { runtime, minBytes = 0 } = options;
-  const maxBytes = Math.min(options.maxBytes ?? ALL, program.maxBytes ?? ALL);
-  if (minBytes > maxBytes && program.maxBytes === maxBytes)
-    throw new InputError(
-      optionName("minBytes"),
-      `at most ${maxBytes}, as far as 32-bit offsets reach${program.protocol === "LL" ? `; ${optionName("protocol")} Simple takes more` : ""}`,
-      minBytes,
-    ).as("out-of-range");
-  const range = { ...(minBytes === 0 ? {} : { minBytes }), ...(maxBytes === ALL ? {} : { maxBytes }) };
-  const parts = () =>
-    runtime === "mscclpp" ? mscclppJsonParts(program, range) : mscclXmlParts(program, { dialect: runtime, ...range });
-  onProgress({ phase: "limits", done: 0, total: 1 });
-  const found = limitViolations(program, runtime, parts());
-  const error = found.find(({ severity }) => severity === "error");
-  if (error !== undefined) {
-    throw new InputError(optionName("to"), `a program within the limits of ${RUNTIMES[runtime].title}`, error.message);
-  }
+  const draft = draftOf(program, options, onProgress);
   onProgress({ phase: "judge", done: 0, total: 1 });
-  const verification = verifyProgram(maxBytes === ALL ? program : { ...program, maxBytes }, {
+  const verification = verifyProgram(draft.ranged, {
     limit: 1,
     onProgress: (done, total) => onProgress({ phase: "judge", done, total }),
   });
-  const wrong = verification.violations[0];
-  if (verification.violationCount === 0)
-    return { program, parts, verification, maxBytes: maxBytes === ALL ? null : maxBytes, warnings: found };
-  if (wrong?.kind === "too-large") throw tooLarge(program, options, wrong.message);
-  // instructions of several chunks may have to travel as one message: they do so up to some size
-  const most = program.machine === "msccl" ? greatestWhole(program) : ALL;
-  if (wrong?.kind !== "deadlock") throw new InternalError(`a lowered program is wrong: ${wrong?.message}`);
-  // whether connections have room for what is queued in them nobody knew before
-  if (most >= maxBytes) throw new InputError(optionName("to"), "a program that never waits for room", wrong.message);
-  if (most < Math.max(minBytes, callOf(program, given).sizeBytes)) {
-    const expected = `at most ${formatSize(most)} for messages of this many chunks`;
-    throw new InputError(optionName("sizesBytes"), expected, inWords("more"));
-  }
-  return judged(program, given, { ...options, maxBytes: most }, onProgress);
+  return concluded(draft, verification, given);
+}
+
+/** As `judged`, and simulated at the schedule's size at the same time, in threads where there are some. */
+export async function judgedAndSimulated(
+  program: Program,
+  given: GivenSchedule,
+  options: ProgramOptions,
+  beside: Beside,
+  onProgress: Making,
+): Promise<{ readonly made: MadeProgram; readonly us: number }> {
+  const draft = draftOf(program, options, onProgress);
+  onProgress({ phase: "judge", done: 0, total: 1 });
+  return beside(async (pool) => {
+    const shared = pool.share(draft.ranged);
+    const [verification, { ps }] = await Promise.all([
+      pool.work(JUDGE, { program: shared, options: { limit: 1 } }),
+      pool.work(SIMULATE, { program: shared, topology: given.topology, options: callOf(program, given) }),
+    ]);
+    return { made: concluded(draft, verification, given), us: toUs(ps) };
+  });
 }
 
 const ALL = Number.POSITIVE_INFINITY;

@@ -1,10 +1,11 @@
 import type { Kernels } from "../../engine/contract/kernels.ts";
 import { wasmKernels } from "../../engine/kernels/wasm.ts";
-import { buffersOf, replyTo, type WorkerRequest } from "../../engine/pool/request.ts";
+import { buffersOf, replyTo, type WorkerRequest, type Works } from "../../engine/pool/request.ts";
 import type { WebWorkerMessage, WebWorkerSetup } from "../../engine/pool/web-thread.ts";
 
 /** A Web Worker of src/engine/pool/web-worker.ts: it gets its backend first, then works on one request at a time. */
 
+const works = async (): Promise<Works> => (await import("./works.ts")).WORKS;
 let kernels: Kernels | undefined;
 
 const say = (message: WebWorkerMessage, transfer: ArrayBuffer[] = []): void => postMessage(message, { transfer });
@@ -17,7 +18,7 @@ async function kernelsOf({ module }: WebWorkerSetup): Promise<Kernels> {
 
 async function work(request: WorkerRequest, having: Kernels): Promise<void> {
   try {
-    const reply = await replyTo(request, having);
+    const reply = await replyTo(request, having, works);
     say(reply, buffersOf(reply));
   } catch (error) {
     say({ error });

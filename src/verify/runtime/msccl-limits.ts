@@ -19,7 +19,9 @@ export function mscclLimitViolations(
     report.error("machine", `the program is for ${program.machine}, but ${runtime.title} runs MSCCL programs`);
     return report.violations;
   }
-  const algo = text === null ? null : reportText(typeof text === "string" ? [text] : text, runtime, report);
+  const reader = text === null ? null : textReader(runtime, report);
+  if (text !== null) for (const part of typeof text === "string" ? [text] : text) reader?.take(part);
+  const algo = reader?.algo() ?? null;
   const steps = executorSteps(program);
   reportFile(program, runtime, algo, steps.perBlock, report);
   reportUnusedChannels(program, report);
@@ -565,20 +567,41 @@ function lineCounter(text: string): (at: number) => number {
 }
 
 /**
- * Reports what of an XML text the hand-written parser of MSCCL's runtimes does not read as XML (NCCL's xml.cc): it knows no
- * declaration, no TAB, no text, no single quotes, no line break within a tag, no entities; it keeps 16 attributes of an element.
- * Returns the attributes that it finds on <algo>, null where there is none. O(text).
+ * Yields the parts of a file as they are, after calling `onError` with what is wrong with them for the runtime's own parser: for
+ * files too large to be written once to be looked at and once to be kept.
  */
-function reportText(
+export function* checkedText(
   parts: Iterable<string>,
-  runtime: MscclRuntime,
-  report: LimitReport,
-): ReadonlyMap<string, string> | null {
+  runtimeName: MscclRuntime["name"],
+  onError: (violation: ProgramViolation) => void,
+): Generator<string> {
+  const report = limitReport();
+  const reader = textReader(MSCCL_RUNTIMES[runtimeName], report);
+  for (const part of parts) {
+    reader.take(part);
+    for (const violation of report.violations) if (violation.severity === "error") onError(violation);
+    yield part;
+  }
+}
+
+/** Takes in an XML text part by part. */
+interface TextReader {
+  take(part: string): void;
+  /** Returns the attributes that were found on <algo>; null where there is none. */
+  algo(): ReadonlyMap<string, string> | null;
+}
+
+/**
+ * Returns what reports what of an XML text the hand-written parser of MSCCL's runtimes does not read as XML (NCCL's xml.cc): it knows
+ * no declaration, no TAB, no text, no single quotes, no line break within a tag, no entities; it keeps 16 attributes of an element.
+ * O(text).
+ */
+function textReader(runtime: MscclRuntime, report: LimitReport): TextReader {
   const seen = new Set<string>();
   let linesBefore = 0;
   let algo: ReadonlyMap<string, string> | null = null;
   const plainLines = plainLinesOf(runtime);
-  for (const text of parts) {
+  const take = (text: string): void => {
     const lineWithin = lineCounter(text);
     const lineAt = (at: number): number => linesBefore + lineWithin(at);
     const first: First = (kind, at, what, warns = false) => {
@@ -623,8 +646,8 @@ function reportText(
       }
     }
     linesBefore = lineAt(text.length) - 1;
-  }
-  return algo;
+  };
+  return { take, algo: () => algo };
 }
 
 /** Reports the first of a kind: where it is, what it is, and whether it is only a warning. */

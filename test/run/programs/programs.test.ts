@@ -1,8 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { InputError } from "../../../src/base/errors.ts";
+import { InputError, InternalError } from "../../../src/base/errors.ts";
+import { openEngine } from "../../../src/engine/engine.ts";
 import type { Engine } from "../../../src/engine/types.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { programOf } from "../../../src/run/programs/programs.ts";
+import { besideEngine } from "../../../src/run/programs/beside.ts";
+import {
+  judgedAndSimulated,
+  lowered as loweredTo,
+  programOf,
+  programUs,
+  unheard,
+} from "../../../src/run/programs/programs.ts";
 import { programsBySize, type SizeRange, synthesizeForRuntime } from "../../../src/run/programs/programs-by-size.ts";
 import { synthesize } from "../../../src/run/synthesize.ts";
 import { simulateProgram } from "../../../src/simulate/program/program.ts";
@@ -42,6 +50,38 @@ describe("a schedule's program", () => {
       // what may not fit in one way of putting messages together does so apart
       if (target.joining === undefined || unknown) expect(outcome === "refused", reason).toBe(unknown);
     }
+  });
+
+  it("is judged and simulated side by side as one after the other, in threads or not", async () => {
+    for (const [network, runtime] of [
+      ["dgx-a100:1", "azure"],
+      ["dgx-a100:2", "mscclpp"],
+    ] as const) {
+      const request = { collective: "allgather", algorithm: "forestcoll", sizeBytes: 2 ** 26, k: 1 } as const;
+      const { schedule } = await synthesize(engine, presetTopology(network), request);
+      const program = loweredTo(schedule, { runtime });
+      const { parts, ...apart } = programOf(schedule, { runtime });
+      for (const threads of [0, 2]) {
+        const own = await openEngine({ threads });
+        const { made, us } = await judgedAndSimulated(program, schedule, { runtime }, besideEngine(own), unheard);
+        await own.close();
+        expect(us).toBe(programUs(program, schedule));
+        const { parts: text, ...beside } = made;
+        expect(beside).toEqual(apart);
+        expect([...text()].join("")).toBe([...parts()].join(""));
+      }
+    }
+  });
+
+  it("is refused by a judge beside the simulation as by one alone", async () => {
+    const request = { collective: "allgather", algorithm: "ring", sizeBytes: 2 ** 20 } as const;
+    const { schedule } = await synthesize(engine, presetTopology("ring:4"), request);
+    const program = loweredTo(schedule, { runtime: "azure" });
+    const wrong = { ...program, operandIndex: program.operandIndex.map(() => 0) };
+    const own = await openEngine({ threads: 2 });
+    const judging = judgedAndSimulated(wrong, schedule, { runtime: "azure" }, besideEngine(own), unheard);
+    await expect(judging).rejects.toThrow(InternalError);
+    await own.close();
   });
 
   it("is refused with the limit, its value and what would help", async () => {

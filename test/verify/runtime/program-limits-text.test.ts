@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { mscclXmlParts } from "../../../src/export/programs/msccl-xml.ts";
 import { readMscclXml } from "../../../src/import/programs/program.ts";
-import { mscclLimitViolations } from "../../../src/verify/runtime/msccl-limits.ts";
+import { checkedText, mscclLimitViolations } from "../../../src/verify/runtime/msccl-limits.ts";
 import { anyMscclProgram } from "../../support/msccl-programs.ts";
 import { runs } from "../../support/runs.ts";
 
@@ -14,6 +14,23 @@ const found = (changed: string, runtime: "msccl" | "azure" | "rccl" = "azure"): 
     ({ severity, kind, message }) => `${severity} ${kind}: ${message}`,
   );
 const parser = "but the parser of Azure's MSCCL executor";
+
+describe("checkedText", () => {
+  it("hands on a file as it is, and stops before the part that the parser would not read", () => {
+    const refuse = ({ kind }: { readonly kind: string }): never => {
+      throw new RangeError(kind);
+    };
+    const parts = [...mscclXmlParts(program, { dialect: "azure" })].flatMap((part) => part.split(/(?<=\n)/));
+    expect([...checkedText(parts, "azure", refuse)]).toEqual(parts);
+    const handed: string[] = [];
+    const read = (): void => {
+      const spoilt = parts.map((part, i) => (i === 3 ? part.replace("<", "\t<") : part));
+      for (const part of checkedText(spoilt, "azure", refuse)) handed.push(part);
+    };
+    expect(read).toThrow(new RangeError("tab"));
+    expect(handed).toEqual(parts.slice(0, 3));
+  });
+});
 
 describe("a text as the runtimes' own parser reads it", () => {
   it.each<[string, string, string]>([

@@ -1,0 +1,34 @@
+import type { Pool, Work } from "../../engine/pool/pool.ts";
+import type { Engine } from "../../engine/types.ts";
+import type { Program } from "../../model/program/program.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import { type ProgramSimulationOptions, simulateProgram } from "../../simulate/program/program.ts";
+import { type ProgramVerification, type ProgramVerifyOptions, verifyProgram } from "../../verify/program/program.ts";
+
+/** Lets threads do work, where the caller has some. */
+export type Beside = <R>(work: (pool: Pool) => Promise<R>) => Promise<R>;
+
+/** Returns what lets an engine's threads do work. */
+export const besideEngine =
+  (engine: Engine): Beside =>
+  (work) =>
+    work(engine.pool());
+
+/** A judge's work of a thread. */
+export const JUDGE: Work<
+  { readonly program: Program; readonly options: Omit<ProgramVerifyOptions, "onProgress"> },
+  ProgramVerification
+> = { name: "judge", run: ({ program, options }) => verifyProgram(program, options) };
+
+/** A simulation's work of a thread. */
+export const SIMULATE: Work<
+  {
+    readonly program: Program;
+    readonly topology: Topology;
+    readonly options: Omit<ProgramSimulationOptions, "onProgress" | "timeline">;
+  },
+  { readonly ps: number }
+> = {
+  name: "simulate",
+  run: ({ program, topology, options }) => ({ ps: simulateProgram(program, topology, options).ps }),
+};
