@@ -6,6 +6,7 @@ import { goesThroughSwitch } from "../../lower/mscclpp/plan.ts";
 import { formatSize } from "../../model/numbers/units.ts";
 import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import type { Program } from "../../model/program/program.ts";
+import type { RuntimeName } from "../../model/program/runtimes.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -47,7 +48,7 @@ function rewrite(world: World, program: Program, path: string): Written {
 }
 
 /** Trees are made and lowered so that the runtime carries them out fastest. */
-async function synthesizeTrees(world: World, topology: Topology): Promise<ScheduleSubject> {
+async function synthesizeTrees(world: World, topology: Topology, runtime: RuntimeName): Promise<ScheduleSubject> {
   const { options, signal } = world;
   const wanted = synthesisOptions(options);
   const { algorithm } = wanted;
@@ -61,7 +62,7 @@ async function synthesizeTrees(world: World, topology: Topology): Promise<Schedu
       engine,
       topology,
       { ...request, ...making, algorithm, signal, onProgress: (step) => world.progress(progressOf(step)) },
-      programOptions(world.options, dialectOf(world.options)),
+      programOptions(world.options, runtime),
     ),
   );
   return { kind: "schedule", schedule: result.schedule, report: result.report, made, us };
@@ -76,6 +77,20 @@ function foundNotes(schedule: AnySchedule, report: Report, us: number): string[]
   return [`${trees}${timeText(us)} for ${size} in the simulation of programs; ${own}`, ...worthNotes(report, us)];
 }
 
+/** Writes the program that was looked for with its schedule, or the fastest of a schedule that was there before. */
+async function writeFound(
+  world: World,
+  subject: ScheduleSubject,
+  runtime: RuntimeName,
+  path: string,
+): Promise<Written> {
+  const { schedule, made, us, report } = subject;
+  if (made === undefined) return writeFastest(world, subject, programOptions(world.options, runtime), path);
+  const written = writeProgram(world, made, path);
+  const notes = us === undefined || report === null ? [] : foundNotes(schedule, report, us);
+  return { ...written, notes: [...notes, ...(written.notes ?? [])] };
+}
+
 const isTable = (schedule: AnySchedule): boolean => !isPhaseSchedule(schedule) && becomesCustom(schedule);
 
 export const PROGRAM_EXPORTERS: readonly Exporter[] = [
@@ -86,17 +101,13 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
     description: `a program for microsoft/msccl, Azure's executor or RCCL: --dialect; several by size: --sizes`,
     takes: ["dialect", "placement", "instances", "parts", "threadBlocks", "protocol", "minBytes", "maxBytes"],
     lacks: lacksMessages,
-    synthesize: synthesizeTrees,
+    synthesize: (world, topology) => synthesizeTrees(world, topology, dialectOf(world.options)),
     fromSchedule(world, subject, path) {
-      const { schedule, made, us, report } = subject;
+      const { schedule } = subject;
       if (isTable(schedule)) return writeAtOnce(world, schedule as Schedule, path);
       if (!isTreeFlow(schedule))
         refuseOptions(world.options, ["parts", "threadBlocks"], "a schedule of trees beside it", "not-alone");
-      if (made === undefined)
-        return writeFastest(world, subject, programOptions(world.options, dialectOf(world.options)), path);
-      const written = writeProgram(world, made, path);
-      const notes = us === undefined || report === null ? [] : foundNotes(schedule, report, us);
-      return { ...written, notes: [...notes, ...(written.notes ?? [])] };
+      return writeFound(world, subject, dialectOf(world.options), path);
     },
     fromJoint: (world, { schedule }, path) => writeAtOnce(world, schedule, path),
     fromProgram: (world, { program }, path) => rewrite(world, program, path),
@@ -111,8 +122,8 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
       const lack = lacksMessages(schedule);
       return lack !== null && isTreeFlow(schedule) && goesThroughSwitch(schedule) ? null : lack;
     },
-    fromSchedule: (world, subject, path) =>
-      writeFastest(world, subject, programOptions(world.options, "mscclpp"), path),
+    synthesize: (world, topology) => synthesizeTrees(world, topology, "mscclpp"),
+    fromSchedule: (world, subject, path) => writeFound(world, subject, "mscclpp", path),
     fromJoint: (world, subject, path) => writeFastest(world, subject, programOptions(world.options, "mscclpp"), path),
   },
   ...LANGUAGE_EXPORTERS,
