@@ -57,7 +57,7 @@ interface Channels {
  */
 export function planProgram(slices: readonly SliceOps[], header: Omit<ProgramHeader, "channelCount">): Program {
   const builder = programBuilder();
-  const channels = channelsOf(builder);
+  const channels = channelsOf(builder, header.rankCount);
   for (let rank = 0; rank < header.rankCount; rank++) {
     builder.addRank();
     let [id, barriers] = [0, 0];
@@ -74,23 +74,26 @@ export function planProgram(slices: readonly SliceOps[], header: Omit<ProgramHea
   return builder.build({ ...header, channelCount: channels.most() });
 }
 
-function channelsOf(builder: ProgramBuilder): Channels {
-  const ids = new Map<string, number>();
-  const counts = new Map<string, number>();
-  const events = new Map<string, number>();
+function channelsOf(builder: ProgramBuilder, rankCount: number): Channels {
+  const ids = new Map<number, number>();
+  const counts = new Map<number, number>();
+  const events = new Map<number, number>();
+  const pairOf = (one: number, other: number, via: PeerVia): number =>
+    2 * (one * rankCount + other) + (via === "port" ? 1 : 0);
+  const pairs = 2 * rankCount * rankCount;
   const idOf = (slice: number, rank: number, peer: number, via: PeerVia): number => {
-    const pair = `${via} ${Math.min(rank, peer)} ${Math.max(rank, peer)}`;
-    let id = ids.get(`${slice} ${pair}`);
+    const pair = pairOf(Math.min(rank, peer), Math.max(rank, peer), via);
+    let id = ids.get(slice * pairs + pair);
     if (id === undefined) {
       id = counts.get(pair) ?? 0;
       counts.set(pair, id + 1);
-      ids.set(`${slice} ${pair}`, id);
+      ids.set(slice * pairs + pair, id);
     }
     return id;
   };
   return {
     event(slice, rank, peer, via) {
-      const key = `${slice} ${via} ${rank} ${peer}`;
+      const key = slice * pairs + pairOf(rank, peer, via);
       let event = events.get(key);
       if (event === undefined) {
         event = builder.addEvent({ rank, peer, id: idOf(slice, rank, peer, via), via });
@@ -98,7 +101,7 @@ function channelsOf(builder: ProgramBuilder): Channels {
       }
       return event;
     },
-    most: () => Math.max(0, ...counts.values()),
+    most: () => [...counts.values()].reduce((most, many) => Math.max(most, many), 0),
   };
 }
 

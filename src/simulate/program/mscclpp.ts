@@ -233,6 +233,12 @@ function settle(machine: Machine, i: number, now: number): void {
   if (program.op[i] === PUT_SIGNAL_FLUSH) complete(machine, i, now);
 }
 
+/** All data of an instruction has arrived. */
+function land(machine: Machine, i: number, now: number): void {
+  machine.transfers.delete(i);
+  settle(machine, i, now);
+}
+
 /** All that an instruction writes to a destination is there. */
 function written(machine: Machine, operand: number, i: number, now: number): void {
   const { program, packets, packetThere, packetsAt } = machine;
@@ -309,6 +315,9 @@ interface Way {
   readonly operand: number;
 }
 
+const NONE_AWAITED = new Int32Array(0);
+const NO_TAILS = new Float64Array(0);
+
 /** The data of an instruction on its way. */
 interface Transfer {
   readonly rank: number;
@@ -318,7 +327,7 @@ interface Transfer {
   readonly store: SwitchWays | null;
   readonly size: number;
   readonly pieces: number;
-  /** [pieces] messages that must come before it can be written, and when the last byte of them is at the switch. */
+  /** [pieces], where something must: messages that must come before it can be written, and when the last byte of them is at the switch. */
   readonly awaited: Int32Array;
   readonly tailPs: Float64Array;
   readonly stretches: (readonly Stretch[])[];
@@ -349,7 +358,7 @@ function beginTransfer(machine: Machine, i: number, now: number): void {
   const { reads, writes, load, store } = transfer;
   if (reads.length + writes.length === 0 && load === null && store === null) {
     schedule(network, transfer.sentPs, ISSUED, i);
-    settle(machine, i, now);
+    land(machine, i, now);
     return;
   }
   // a request goes out before data comes back
@@ -383,16 +392,18 @@ function transferOf(machine: Machine, i: number, rank: number, turn: number, now
   const stores = via[i] === SWITCH && (loads || end - middle > 1);
   const bySwitch = via[i] === SWITCH;
   const pieces = piecesOf(sizes, chunks[i], bySwitch);
+  const reads = loads ? [] : ways(first, middle, true);
+  const isAwaited = loads || reads.length > 0;
   return {
     rank,
-    reads: loads ? [] : ways(first, middle, true),
+    reads,
     writes: stores ? [] : ways(middle, end, false),
     load: loads ? loadWays(topology, routes, npu, group(first, middle)) : null,
     store: stores ? storeWays(topology, routes, npu, group(middle, end), group(first, middle)) : null,
     size: machine.rowOf(chunks[i], true, isPacket(program, i), bySwitch),
     pieces,
-    awaited: new Int32Array(pieces),
-    tailPs: new Float64Array(pieces),
+    awaited: isAwaited ? new Int32Array(pieces) : NONE_AWAITED,
+    tailPs: isAwaited ? new Float64Array(pieces) : NO_TAILS,
     stretches: [],
     begun: 0,
     unsent: pieces,
@@ -470,7 +481,7 @@ function write(machine: Machine, i: number, transfer: Transfer, piece: number, n
   }
   if (--transfer.unsent === 0) {
     schedule(network, Math.max(transfer.sentPs, now), ISSUED, i);
-    if (transfer.inFlight === 0) settle(machine, i, now);
+    if (transfer.inFlight === 0) land(machine, i, now);
   }
   return startPs;
 }
@@ -521,7 +532,7 @@ function arriveAs(
   } else {
     const { operand } = (store?.down ?? writes)[role - WRITE];
     if (piece === transfer.pieces - 1) written(machine, operand, i, now);
-    if (--transfer.inFlight === 0 && transfer.unsent === 0) settle(machine, i, now);
+    if (--transfer.inFlight === 0 && transfer.unsent === 0) land(machine, i, now);
   }
 }
 
