@@ -1,4 +1,4 @@
-import { BUFFER_LETTERS, type Program } from "../../model/program/program.ts";
+import { BUFFER_LETTERS, type Program, SCRATCH } from "../../model/program/program.ts";
 import { languageCollective, leastShift, type ProgramMove, programMoves } from "./program-moves.ts";
 import { oneLine, pythonString } from "./python-tables.ts";
 
@@ -88,7 +88,10 @@ SHIFTS = range(0, RANKS, ${shift})
   yield runner(python, protocol);
 }
 
-/** Returns whether a message is added at another place than it comes from, which MSCCLang takes for the same one. */
+/**
+ * Returns whether a message is added at another place than it comes from, which MSCCLang takes for the same one. With instances, places
+ * of scratch are other ones on ranks that have more of it.
+ */
 const addsElsewhere = ({
   source,
   sourceBuffer,
@@ -97,7 +100,10 @@ const addsElsewhere = ({
   targetBuffer,
   targetIndex,
   adds,
-}: ProgramMove): boolean => adds && source !== target && (sourceBuffer !== targetBuffer || sourceIndex !== targetIndex);
+}: ProgramMove): boolean =>
+  adds &&
+  source !== target &&
+  (sourceBuffer === SCRATCH || sourceBuffer !== targetBuffer || sourceIndex !== targetIndex);
 
 const reader = (blocked: string, block: number, chunks: number): string => `
 BUFFERS = {"i": Buffer.input, "o": Buffer.output, "s": "scratch", "t": "arrived"}

@@ -1,6 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { BUFFER_LETTERS, OPS, type Program, VIA, WAIT_EVENT } from "../../model/program/program.ts";
+import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import { languageCollective, leastShift } from "./program-moves.ts";
 import { oneLine, pythonString } from "./python-tables.ts";
 
@@ -216,19 +217,25 @@ def act(text, rank, tb, shift, single):
     """Says one operation of a thread block, chunk by chunk if \`single\`."""
     name, peer, what = (text + ":").split(":")[:3]
     other, over = channel(peer, rank, shift) if peer else (rank, Rank(rank))
-    if name == "flush":
-        for (kind, own, _), made in CHANNELS.items():
-            if kind is PortChannel and own == rank:
-                made[0].flush(tb)
-        return
     if not what:
-        relaxed = {"relaxed": True} if name.startswith("rlx") else {}
-        getattr(over, name.removeprefix("rlx"))(tb, **relaxed)
+        PUTS.pop((rank, tb), None)
+        if name == "flush":
+            for (kind, own, _), made in CHANNELS.items():
+                if kind is PortChannel and own == rank:
+                    made[0].flush(tb)
+        else:
+            relaxed = {"relaxed": True} if name.startswith("rlx") else {}
+            getattr(over, name.removeprefix("rlx"))(tb, **relaxed)
         return
     what, _, count = what.partition("*")
     count = int(count or 1)
     size = 1 if single else count
     for k in range(0, count, size):
+        # only the last part tells that all is there, once the threads that put the others have met
+        word = "put" if name.startswith("put") and k + size < count else name
+        if word != "put" and name.startswith("put") and k > 0:
+            Rank(rank).barrier([tb])
+        together(rank, tb, word, size)
         into, sources = what.split("<")
         parts = sources.split("+")
         if name == "reduce":
@@ -239,7 +246,22 @@ def act(text, rank, tb, shift, single):
         else:
             there = other if name.startswith("put") else rank
             source = rank if name.startswith("put") else other
-            getattr(over, name)(chunks(into, there, shift, k, size), chunks(parts[0], source, shift, k, size), tb)
+            getattr(over, word)(chunks(into, there, shift, k, size), chunks(parts[0], source, shift, k, size), tb)
+
+
+# By thread block: the last kind of put, and how many of it came in a row.
+PUTS = {}
+
+
+def together(rank, tb, word, size):
+    """Lets threads meet before the DSL makes one operation of more puts than an executor takes."""
+    kind, many = PUTS.get((rank, tb), (None, 0))
+    if not word.startswith("put") or kind != (word, size):
+        many = 0
+    elif many == ${MSCCLPP_RUNTIME.channelsPerOp}:
+        Rank(rank).barrier([tb])
+        many = 0
+    PUTS[rank, tb] = ((word, size), many + 1)
 
 
 SCRATCHES = []
