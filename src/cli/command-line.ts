@@ -62,9 +62,39 @@ function unknownOptionIn({ argv, command }: Line): { readonly word: string; read
   return null;
 }
 
-/** Returns the option of a command that is most like a word: the shortest that begins with it, or the nearest; null where none is. */
+/** What other tools, or people, call options. */
+const OTHER_WORDS: Readonly<Record<string, readonly string[]>> = {
+  "--ports": ["--degree"],
+  "--radix": ["--degree"],
+  "--npus": ["--nodes"],
+  "--gpus": ["--nodes"],
+  "--ranks": ["--nodes"],
+  "--latency": ["--alpha"],
+  "--bw": ["--bandwidth"],
+  "--bytes": ["--size", "--sizes"],
+  "--fail": ["--without"],
+  "--failed": ["--without"],
+  "--remove": ["--without"],
+  "--exclude": ["--without"],
+  "--slow": ["--degrade"],
+  "--op": ["--collective"],
+  "--method": ["--algorithm", "--algorithms"],
+  "--timeout": ["--time-limit"],
+  "--verbose": ["--details"],
+  "--file": ["--output"],
+  "--save": ["--output"],
+  "--format": ["--to"],
+  "--runtime": ["--target"],
+};
+
+/**
+ * Returns the option of a command that is most like a word: the same in other words, the shortest that begins with it, or the
+ * nearest; null where none is.
+ */
 function nearOption(command: CommandName, word: string): string | null {
   const longs = allOptions(command).map(({ long }) => long);
+  const other = OTHER_WORDS[word]?.find((long) => longs.includes(long));
+  if (other !== undefined) return other;
   const begun = longs.filter((long) => word.length > 3 && long.startsWith(word)).sort((a, b) => a.length - b.length);
   return begun[0] ?? (word.startsWith("--") ? closest(word, longs) : null);
 }
@@ -152,6 +182,15 @@ function argumentsMeant({ argv, args }: Line, command: CommandName): string | nu
     const [other = "TOPO"] = args.filter((arg) => arg !== collective);
     return `\`banyan ${command} ${other} --collective ${spelt(collective, COLLECTIVE_KINDS)}\``;
   }
+  const file =
+    args.length === 2 ? args.find((arg) => isFile(arg) && commandForFile(arg).startsWith("verify")) : undefined;
+  if (file !== undefined) {
+    const [network = "TOPO"] = args.filter((arg) => arg !== file);
+    if (has("with")) return `\`banyan ${command} ${network} --with ${file}\``;
+    if (has("repair")) return `\`banyan ${command} ${network} --repair ${file}\``;
+    const sends = /\.csv$/i.test(file) ? " --collective NAME" : "";
+    if (has("topology")) return `\`banyan ${command} ${file} --topology ${network}${sends}\``;
+  }
   const [one = ""] = extra;
   if (/^[a-z-]+$/i.test(first) && /^\d+(?:x\d+)*$/i.test(one) && args.length === 2) return `${first}:${one}`;
   const at = argv.indexOf(one);
@@ -210,8 +249,11 @@ function refusedLine({ code, message }: CommanderError, line: Line): Failure {
   }
   const missing = { code: "missing", option: propertyOf(option.id), expected: option.help, received: null };
   const { long, value } = option;
-  if (code === "commander.optionMissingArgument")
-    return refusedCommandLine(`${long} is without its value ${value}${seeHelp(command)}`, long, missing);
+  if (code === "commander.optionMissingArgument") {
+    const [, next] = / before '(.*)'$/s.exec(message) ?? [];
+    const before = next === undefined ? "" : `: behind it is ${next}, an option`;
+    return refusedCommandLine(`${long} is without its value ${value}${before}${seeHelp(command)}`, long, missing);
+  }
   if (unknown !== null) return unknownOption(line, unknown.word, unknown.next);
   const example = EXAMPLES[option.id];
   const such = example === undefined ? "" : `, e.g. ${long} ${example}`;

@@ -97,6 +97,8 @@ export function refuseOther(file: string, before: Topology, after: Topology): vo
     optionName("repair"),
     `a schedule for ${after.name} before the failure`,
     inWords(`${file}, which is for ${before.name}`),
+  ).saying(
+    `${optionName("repair")} is ${file}, a schedule for ${before.name}, which ${after.name} is no part of; name ${before.name} as the network, and what failed by ${optionName("without")} or ${optionName("degrade")}`,
   );
 }
 

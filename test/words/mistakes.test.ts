@@ -47,6 +47,8 @@ const MISTAKES = [
   "topology mesh:4x4@50GB/s,5m",
   "topology dbt",
   "topology mesh:4x4@400",
+  "topology mesh:4x4@50GB/s,0.5",
+  "topology mesh:4*4",
   "topology mesh:4x4@50gb/s",
   "topology cluster.jsn",
   "topology 'K(4'",
@@ -100,6 +102,12 @@ const MISTAKES = [
   "synth mesh:3x3 -c allgather --out x.json",
   "synth mesh:3x3 -c allgather --threads -1",
   "synth mesh:3x3 -c allgather --repair none.json",
+  "synth mesh:3x3 -c allgather --repair --size 1MiB",
+  "synth plan.json --repair mesh:3x3",
+  "synth mesh:3x3 plan.json",
+  "synth mesh:4x4 --without 3 --repair plan.json",
+  "synth mesh:4x4 -c allgather -a ring --chunks 1000000",
+  "export dgx-a100:1 -c allgather --to msccl-xml --chunks 1000000 -o x.xml",
   // files and formats
   "synth mesh:3x3 -c allgather -o no/folder/x.json",
   "synth mesh:3x3 -c allgather -o .",
@@ -110,6 +118,15 @@ const MISTAKES = [
   "verify nvidia-smi.txt",
   "verify nccl.log",
   "verify folder",
+  "verify mixed",
+  "verify torch.py",
+  "verify cut.xml",
+  "topology cut.txt",
+  "topology short.txt",
+  "verify program.xml --topology mesh:3x3",
+  "verify ring:5 sends.csv",
+  "verify sends.csv --topology ring:5 -c allgather",
+  "verify chunk9.csv --topology ring:4 -c allgather",
   "verify headless.csv",
   "verify ragged.csv --topology ring:4 -c allgather",
   "verify plan.json --topology ring:9",
@@ -128,6 +145,10 @@ const MISTAKES = [
   "export mesh:3x3 --to png",
   "export mesh:3x3 --to msccl-xml -o x.xml",
   "export mesh:3x3 -c allgather --to msccl-xml --size 1MiB --sizes 1MiB,2MiB -o x",
+  "export dgx-h100:1 -c allreduce -a nvls --to msccl-xml -o x.xml",
+  "export dgx-h100:2 --to nccl-graph -o x.xml",
+  "export dgx-h100:1 -c allreduce --to nccl-graph -o x.xml",
+  "export plan.json --to nccl-graph -o x.xml",
   "compare mesh:3x3 --sizes 1MiB",
   "compare mesh:3x3 -c allgather --size 1MiB",
   "compare mesh:3x3 -c allgather --sizes 1MiB --algorithms ring,foo",
@@ -138,6 +159,7 @@ const MISTAKES = [
   "bound mesh:3x3 -c allgather --algorithm ring",
   "search --nodes 8",
   "search --nodes 8 --degree 0",
+  "search --nodes 8 --ports 4",
   "serve --port web",
 ];
 
@@ -175,6 +197,15 @@ it("mistakes that people make get these answers", { timeout: 180_000 }, async ()
   here.put("ragged.csv", "step,src,dst,chunk\n0,0,1,0\n0,1,2,1,9\n");
   await here.run("synth mesh:3x3 -c allgather -s 9KiB -o plan.json -q");
   await here.run("export plan.json --to msccl-xml -o program.xml -q");
+  mkdirSync(here.at("mixed"));
+  here.put("mixed/plan.json", readFileSync(here.at("plan.json"), "utf8"));
+  here.put("cut.xml", readFileSync(here.at("program.xml"), "utf8").slice(0, 300));
+  here.put("torch.py", '"""allgather among 8 ranks"""\nimport torch\n');
+  here.put("cut.txt", "\tGPU0\tGPU1\nGPU0\t X \tNV12\nGPU1\tNV1");
+  here.put("short.txt", "\tGPU0\tGPU1\nGPU0\t X \tNV12\n");
+  const sends = readFileSync(new URL("../../examples/ring4.csv", import.meta.url), "utf8");
+  here.put("sends.csv", sends);
+  here.put("chunk9.csv", sends.replace(/,3,copy\s*$/, ",9,copy").replace(/\n2,3,0,.*/, "\n2,3,0,9,copy"));
   const lines: string[] = [];
   const long: string[] = [];
   for (const line of MISTAKES) {

@@ -8,7 +8,7 @@ import { isSendsText } from "../../import/schedules/sends.ts";
 
 /** What a text is, and which command takes it. */
 export interface Told {
-  readonly kind: "network" | "schedule" | "program" | "log";
+  readonly kind: "network" | "schedule" | "program" | "log" | "script";
   /** In words: "a log of nccl-tests". */
   readonly what: string;
   /** A command line that takes the file. */
@@ -25,6 +25,8 @@ export async function whatItIs(text: string, file: string): Promise<Told | null>
       what: "a list of sends",
       command: `banyan verify ${file} --topology TOPO --collective NAME`,
     };
+  if (/^"""|^(?:import|from) \w/.test(text))
+    return { kind: "script", what: "a program in Python, which checks itself when it runs", command: `python ${file}` };
   if (isNcclTestsText(text))
     return { kind: "log", what: "a log of nccl-tests", command: `banyan calibrate TOPO ${file}` };
   const format = await networkFormat(text, file);

@@ -1,4 +1,5 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { visible } from "../../base/visible.ts";
 import {
   type Collective,
@@ -280,7 +281,8 @@ const ADDRESSED = /^(.+):(.+?)(?:\.(\d{1,10}))?$/s;
 
 /**
  * Returns the least number of chunks per NPU for which all chunks that the file names are there: the greatest number over the
- * blocks of the collective, rounded up. O(sends).
+ * blocks of the collective, rounded up. Where that leaves most chunks unnamed, a number is taken for wrong, and as many are
+ * returned as the file names without a gap. O(sends).
  */
 export function chunksInSends({ chunk }: SendTable, kind: CollectiveKind, groupSize: number, groups: number): number {
   if (kind === "custom") return 1;
@@ -288,9 +290,11 @@ export function chunksInSends({ chunk }: SendTable, kind: CollectiveKind, groupS
   const ownBlocks = kind === "alltoall" ? groupSize : 1;
   let least = 1;
   const seen = new Set<string>();
+  const plain = new Set<number>();
   for (const text of chunk) {
     if (seen.has(text)) continue;
     seen.add(text);
+    if (PLAIN.test(text)) plain.add(Number(text));
     const [numbers, over] = PLAIN.test(text)
       ? [text, blocks]
       : kind === "alltoall" && ADDRESSED.test(text)
@@ -298,7 +302,10 @@ export function chunksInSends({ chunk }: SendTable, kind: CollectiveKind, groupS
         : [INDEXED.exec(text)?.[2], ownBlocks];
     if (numbers !== undefined) least = Math.max(least, Math.ceil((Number(numbers) + 1) / over));
   }
-  return least;
+  if (plain.size < seen.size || 2 * plain.size >= least * blocks) return least;
+  let named = 0;
+  while (plain.has(named)) named++;
+  return Math.max(1, Math.floor(named / blocks));
 }
 
 /** Returns the NPUs of a network in words: "0 to 8", or the first names. */
@@ -362,7 +369,7 @@ function chunkFinder(
       const chunk = Number(text);
       if (chunk < chunkCount) return { chunk, says: "" };
       return none(
-        `chunk ${text} is not there: this ${collectiveName(kind)} has ${count(chunkCount)} (0 to ${chunkCount - 1}), ${chunksPerNpu} per NPU`,
+        `chunk ${text} is not there: this ${collectiveName(kind)} has ${count(chunkCount)} (0 to ${chunkCount - 1}), ${chunksPerNpu} per NPU (${optionName("chunks")} says another number)`,
       );
     }
     if (kind === "custom")
@@ -445,7 +452,7 @@ const MOST_NODES = 12;
 function apartText(topology: Topology, from: number, to: number): string {
   const { nodeNames } = topology;
   const walk = shortestWalk(topology, from, to)?.map((node) => nodeNames[node]);
-  const link = `there is no link ${nodeNames[from]}>${nodeNames[to]}`;
+  const link = `${topology.name} has no link ${nodeNames[from]}>${nodeNames[to]}`;
   if (walk === undefined) return `${link}, nor any way`;
   const shown = walk.length <= MOST_NODES ? walk : [...walk.slice(0, MOST_NODES - 2), "...", walk.at(-1)];
   return `${link}; the nearest way is ${shown.join(">")}`;

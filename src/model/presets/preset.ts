@@ -353,6 +353,7 @@ function unknown(name: string, text: string): InputError {
 
 /** Returns a product with the nearest known name in place of an unknown one, quoted; null where nothing is near. */
 function productMeant(name: string, text: string): string | null {
+  if (/^\d+$/.test(name)) return JSON.stringify(text.replace(/(?<=\d)\s*\*\s*(?=\d)/g, "x"));
   const near = closest(name, NAMES);
   if (near === null) return null;
   const factors = text.split("*").map((factor) => factor.trim());
