@@ -111,14 +111,14 @@ function keptOf(
   if (repaired !== undefined)
     return { kept: { what: "trees", kept: repaired.kept, of: repaired.kept + repaired.changed }, keptNote: null };
   const none = (keptNote: string) => ({ kept: null, keptNote });
-  if (isTreeFlow(old)) return none("no tree: all were rebuilt");
-  if (isPhaseSchedule(old) || isPhaseSchedule(schedule) || isTreeFlow(schedule)) return none(`rebuilt by ${algorithm}`);
-  if (isSlotSchedule(old) || isSlotSchedule(schedule))
-    return none(`rebuilt by ${algorithm}; arrival logs are not compared`);
+  const madeAnew = `made anew by ${algorithm}, as all but trees are`;
+  if (isTreeFlow(old)) return none("no tree: all were made anew");
+  if (isPhaseSchedule(old) || isPhaseSchedule(schedule) || isTreeFlow(schedule)) return none(madeAnew);
+  if (isSlotSchedule(old) || isSlotSchedule(schedule)) return none(`${madeAnew}; arrival logs are not compared`);
   if (membersOf(old) !== membersOf(schedule) || old.collective.chunksPerNpu !== schedule.collective.chunksPerNpu)
-    return none(`rebuilt by ${algorithm}; its chunks differ from before`);
+    return none(`${madeAnew}; its chunks differ from before`);
   const of = old.chunk.length;
-  if (of > MOST_COMPARED || schedule.chunk.length > MOST_COMPARED) return none(`rebuilt by ${algorithm}`);
+  if (of > MOST_COMPARED || schedule.chunk.length > MOST_COMPARED) return none(madeAnew);
   const counts = new Map<string, number>();
   for (const key of transferNames(old)) counts.set(key, (counts.get(key) ?? 0) + 1);
   let kept = 0;
@@ -127,7 +127,7 @@ function keptOf(
     if (left > 0) kept++;
     if (left > 0) counts.set(key, left - 1);
   }
-  return { kept: { what: "transfers", kept, of }, keptNote: `rebuilt by ${algorithm}` };
+  return { kept: { what: "transfers", kept, of }, keptNote: madeAnew };
 }
 
 const membersOf = ({ topology, collective }: AnySchedule): string =>

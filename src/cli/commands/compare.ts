@@ -11,6 +11,7 @@ import type { Topology } from "../../model/topology/topology.ts";
 import { count, percent, significant, timeText } from "../../report/amounts.ts";
 import type { Comparison, ComparisonRow, ReferenceRow } from "../../report/comparison.ts";
 import { comparisonCsv } from "../../report/comparison-csv.ts";
+import { gainText } from "../../report/gains.ts";
 import { networkText } from "../../report/subject-text.ts";
 import { membershipOf, synthesisOptions } from "../../request/from-texts.ts";
 import { optionValue, placeOf, textOf, wordOf } from "../../request/option-table.ts";
@@ -190,7 +191,7 @@ function textIn(
       return text;
     }
     case "table":
-      return `${report(comparison, context).map(finished).flatMap(fitted).join("\n")}\n`;
+      return `${report(comparison, topology, context).map(finished).flatMap(fitted).join("\n")}\n`;
   }
 }
 
@@ -266,6 +267,41 @@ function programLines(rows: readonly ComparisonRow[]): string[] {
   ];
 }
 
+/** Whether a source of a network's figures says that some were not measured on it. */
+const isAssumed = (source: string): boolean => /not measured|taken as|default link/.test(source);
+
+/** Returns whose libraries the algorithms of a comparison are. */
+function libraryLines(rows: readonly ComparisonRow[]): string[] {
+  const by = new Map<string, Set<string>>();
+  for (const { algorithm, library } of rows) {
+    const whose = library === undefined ? undefined : algorithmNamed(algorithm).traits?.librariesOf;
+    if (whose !== undefined) by.set(whose, (by.get(whose) ?? new Set()).add(algorithm));
+  }
+  return by.size === 0
+    ? []
+    : [[...by].map(([whose, algorithms]) => `${[...algorithms].join(", ")}: ${whose}`).join("; ")];
+}
+
+/** Returns how what was given beside the algorithms compares with the fastest of them, a line each. */
+function givenLines(rows: readonly ComparisonRow[]): string[] {
+  const given = [...new Set(rows.flatMap(({ own, algorithm }) => (own === undefined ? [] : [algorithm])))];
+  return given.map((name) => {
+    const sizes = rows.flatMap(({ algorithm, own, sizeBytes, us, ofLimit }) => {
+      if (own === undefined || algorithm !== name) return [];
+      const others = rows.filter((row) => row.sizeBytes === sizeBytes && row.own === undefined);
+      const best = others.reduce((least, row) => (row.us < least.us ? row : least));
+      return [`${formatSize(sizeBytes)}: ${againstText(us, best)}, ${percent(ofLimit)} of the limit`];
+    });
+    return `${name} at ${sizes.join("; ")}`;
+  });
+}
+
+/** Returns "2.06 x the time of tacos". */
+function againstText(us: number, { us: other, algorithm }: ComparisonRow): string {
+  const gain = gainText(us, other);
+  return gain === "tie" ? `as fast as ${algorithm}` : `${gain} the time of ${algorithm}`;
+}
+
 /** Returns what NCCL's model chose, sizes with the same choice together. */
 function choiceLines(references: readonly ReferenceRow[]): string[] {
   const sizesOf = new Map<string, string[]>();
@@ -279,6 +315,7 @@ function choiceLines(references: readonly ReferenceRow[]): string[] {
 
 function report(
   { topology, collective, rows, references, limits, leftOut, stopped }: Comparison,
+  { sources }: Pick<Topology, "sources">,
   { style, options }: Context,
 ): string[] {
   const hasPrograms = rows.some(({ programUs }) => programUs !== undefined);
@@ -311,6 +348,9 @@ function report(
     ...lines,
     "",
     ...(gains.length === 0 ? [] : [...gains, ""]),
+    ...below("given", givenLines(rows)),
+    ...below("libraries", libraryLines(rows)),
+    ...below("assumed", sources.filter(isAssumed)),
     ...below("limit", [...why]),
     ...below("program", programLines(rows)),
     ...below("NCCL model", choiceLines(references)),

@@ -152,7 +152,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       fileBytes: bytes,
       details: options["details"] === true,
     });
-    const story = failure === undefined ? [] : failureLines(failure, context.style);
+    const story = failure === undefined ? [] : failureLines(failure, report, context.style);
     outLines(context, [...lines, ...autoLines(shown, context.style), ...story]);
   }
   return 0;
@@ -195,7 +195,7 @@ async function rankByTime(
       "",
       `  ${labelled("topology", networkText(about.topology))}`,
       `  ${labelled("collective", `${collectiveText(topology, collective)}; ${about.algorithm}`)}`,
-      ...rankingLines(ranking, style),
+      ...rankingLines(ranking, style, options["details"] === true),
     ]);
   return 0;
 }
