@@ -99,6 +99,9 @@ function nearOption(command: CommandName, word: string): string | null {
   return begun[0] ?? (word.startsWith("--") ? closest(word, longs) : null);
 }
 
+/** What an option of a network is called where it is no option. */
+const NETWORK_WORDS: ReadonlySet<string> = new Set(["--topology", "--topo", "--network", "--net", "--preset"]);
+
 function unknownOption(line: Line, whole: string, next: string | undefined): Failure {
   const { command } = line;
   const word = whole.split("=", 1)[0] as string;
@@ -108,6 +111,17 @@ function unknownOption(line: Line, whole: string, next: string | undefined): Fai
   const near = nearOption(command, word);
   const takers = NAMES.filter((name) => optionsOfCommand(name).some(({ long, short }) => [long, short].includes(word)));
   const expected = `an option of ${command}`;
+  if (USAGES[command].args[0]?.[0] === "<TOPO>" && NETWORK_WORDS.has(word))
+    return fact(
+      `${command} has no ${word}: the network is its argument; did you mean \`banyan ${command} ${plainWord(next) ?? "TOPO"}\`?`,
+      "the network as argument",
+    );
+  const kind = spelt(word.replace(/^-+/, ""), COLLECTIVE_KINDS);
+  if (kind !== undefined && near === null && allOptions(command).some(({ id }) => id === "collective"))
+    return fact(
+      `unknown option ${quoted(word)} (did you mean --collective ${kind}?)${seeHelp(command)}`,
+      "--collective",
+    );
   if (takers.length === 0) {
     const meant = near === null ? "" : ` (did you mean ${near}?)`;
     return fact(`unknown option ${quoted(word)}${meant}${seeHelp(command)}`, near ?? expected);
@@ -176,6 +190,7 @@ function argumentsMeant({ argv, args }: Line, command: CommandName): string | nu
   const has = (id: OptionUsage["id"]): boolean => optionsOfCommand(command).some((option) => option.id === id);
   if (command === "search" && args.every((arg) => /^\d+$/.test(arg)) && args.length === 2)
     return `--nodes ${args[0]} --degree ${args[1]}`;
+  if (command === "search" && args.length === 1) return `--nodes ${/^\d+$/.test(first) ? first : "N"} --degree D`;
   if (args.length !== 2 && taken.length > 0 && !isBehindOption(argv, extra[0])) return null;
   const collective = args.find((arg) => spelt(arg, COLLECTIVE_KINDS) !== undefined);
   if (collective !== undefined && has("collective")) {
@@ -244,6 +259,13 @@ function refusedLine({ code, message }: CommanderError, line: Line): Failure {
   if (option === undefined) {
     const meaning = command === null ? undefined : USAGES[command].args.find(([form]) => form.includes(word))?.[1];
     const missing = { code: "missing", option: null, expected: meaning ?? `<${word}>`, received: null };
+    const [log = ""] = line.args;
+    if (command === "calibrate" && isFile(log) && commandForFile(log).startsWith("calibrate"))
+      return refusedCommandLine(
+        `the network is missing before ${log}; did you mean \`banyan calibrate dgx-a100:1 ${log}\`?`,
+        word,
+        missing,
+      );
     const piped = /TOPO|FILE/.test(word) ? ' ("-" reads standard input)' : "";
     return refusedCommandLine(`${word} is missing${piped}${seeHelp(command)}`, word, missing);
   }

@@ -155,6 +155,17 @@ export function failuresNamed(topology: Topology, list: readonly string[]): stri
   return names;
 }
 
+/** What else failures are called. */
+const EACH_MEANT: Readonly<Record<string, string>> = {
+  all: "links,switches,npus",
+  nodes: "npus",
+  gpus: "npus",
+  link: "links",
+  cables: "links",
+  npu: "npus",
+  switch: "switches",
+};
+
 function namesOf(topology: Topology, name: string): readonly string[] {
   const { nodeNames, npuCount } = topology;
   if (nodeNames.includes(name)) return [name];
@@ -163,7 +174,11 @@ function namesOf(topology: Topology, name: string): readonly string[] {
   if (name !== "links") {
     if (/[->]/.test(name)) return [name];
     const right = `an NPU, switch or link of ${topology.name}, or links, switches or npus for each of them`;
-    throw new InputError(optionName("withoutEach"), right, name).as("unknown-name");
+    const meant = EACH_MEANT[name.toLowerCase()];
+    const refusal = new InputError(optionName("withoutEach"), right, name).as("unknown-name");
+    throw meant === undefined
+      ? refusal
+      : refusal.saying(`${optionName("withoutEach")} is ${JSON.stringify(name)}; did you mean ${meant}?`);
   }
   // both ways of a cable fail together
   const { linkSource, linkTarget } = topology;

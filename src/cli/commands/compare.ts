@@ -5,6 +5,8 @@ import type { Kernels } from "../../engine/contract/kernels.ts";
 import { comparisonSvg } from "../../export/pictures/svg-comparison.ts";
 import { ncclTestsJson, ncclTestsTable } from "../../export/tables/nccl-tests.ts";
 import { tunerCsv } from "../../export/tables/tuner.ts";
+import { looksLikeBys } from "../../import/schedules/bys.ts";
+import { utf8Text } from "../../import/text/utf8.ts";
 import { busFactor, collectiveName, type NamedCollective } from "../../model/collective/collective.ts";
 import { formatSize } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -18,6 +20,7 @@ import { optionValue, placeOf, textOf, wordOf } from "../../request/option-table
 import { problemOf } from "../../request/problem.ts";
 import { namedCollective } from "../../request/values.ts";
 import { compare } from "../../run/compare.ts";
+import { refuseEnding } from "../../run/export/endings.ts";
 import { type OwnLine, ownLine } from "../../run/own/own-lines.ts";
 import { ALGORITHMS, algorithmNamed } from "../../synthesize/catalog.ts";
 import { demandCollective } from "../collective-option.ts";
@@ -25,6 +28,7 @@ import { answerText, type Context, outRows } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { nameOf, openSource } from "../files/input-file.ts";
 import { outputFile } from "../files/output-file.ts";
+import { notWanted, whatItIs } from "../files/what-it-is.ts";
 import { networkOf } from "../network.ts";
 import { gainLines } from "../reports/gain-lines.ts";
 import { finished, type Style } from "../reports/style.ts";
@@ -33,6 +37,14 @@ import { aligned, fitted, labelled, leftOutLines } from "../reports/text.ts";
 import { version } from "../version.ts";
 
 const FORMATS = ["table", "csv", "json", "jsonl", "nccl-tests", "nccl-tests-json", "tuner", "svg"] as const;
+
+/** What a file is written as where nobody says a format. */
+const BY_ENDING: Readonly<Record<string, (typeof FORMATS)[number]>> = {
+  ".csv": "csv",
+  ".json": "json",
+  ".jsonl": "jsonl",
+  ".svg": "svg",
+};
 
 /** 1 KiB, 1 MiB, 1 GiB */
 const USUAL_SIZES: readonly number[] = [2 ** 10, 2 ** 20, 2 ** 30];
@@ -43,8 +55,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const format = wordOf(options, "format", FORMATS);
   if (json && format !== undefined && format !== "json" && format !== "jsonl")
     throw new InputError(optionName("format"), "json, jsonl, or nothing, beside --json", format);
-  const written = format ?? (json ? "json" : "table");
   const path = textOf(options, "output");
+  if (format === undefined && path !== undefined) refuseEnding(path, [".txt", ...Object.keys(BY_ENDING)]);
+  const written = format ?? (json ? "json" : (BY_ENDING[/\.\w+$/.exec(path ?? "")?.[0] ?? ""] ?? "table"));
   const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   await demandCollective(options, () => networkOf(args[0] as string, options));
   const collective = namedCollective(textOf(options, "collective") as string);
@@ -101,10 +114,21 @@ async function ownLines(
     context.progress({ what: `reading ${file}` });
     const source = openSource(file, placeOf("with"));
     const bytes = source.read(0, source.size);
+    const wrong = looksLikeBys(bytes) ? null : await otherThan(bytes, nameOf(file));
+    if (wrong !== null) throw new InputError(placeOf("with"), "a schedule or program", wrong.found).saying(wrong.why);
     const asked = { topology, request, collective: problemOf(topology, { ...request, chunks: 1 }).collective, kernels };
     lines.push(await ownLine(bytes, nameOf(file), asked));
   }
   return lines;
+}
+
+/** Returns why a file is no schedule or program where it is known to be something else; null otherwise. */
+async function otherThan(bytes: Uint8Array, file: string): ReturnType<typeof notWanted> {
+  const text = utf8Text(bytes, file);
+  const told = await whatItIs(text, file);
+  return told === null || told.kind === "schedule" || told.kind === "program"
+    ? null
+    : notWanted(text, file, "a schedule or program");
 }
 
 /** A row of JSON lines. */

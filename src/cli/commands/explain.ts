@@ -5,6 +5,7 @@ import { busiestLinks } from "../../explain/links.ts";
 import { explainLog, type Selection, selectionOf } from "../../explain/log.ts";
 import { explainProgram } from "../../explain/program.ts";
 import { readNcclLog } from "../../import/logs/nccl-log.ts";
+import { isNcclTestsText } from "../../import/logs/nccl-tests.ts";
 import { kindOf } from "../../kinds/kinds.ts";
 import type { GivenSchedule } from "../../model/joint/joint-schedule.ts";
 import { formatSize, formatTime, parseSize } from "../../model/numbers/units.ts";
@@ -96,7 +97,12 @@ async function programLines(
   }
   const log = textOf(options, "log");
   if (log !== undefined) {
-    const facts = readNcclLog(readText(log, optionName("log")), log);
+    const logText = readText(log, optionName("log"));
+    if (isNcclTestsText(logText))
+      throw new InputError(optionName("log"), "a debug log of NCCL or RCCL", log).saying(
+        `${log} is a log of nccl-tests; ${optionName("log")} takes what NCCL_DEBUG=INFO prints`,
+      );
+    const facts = readNcclLog(logText, log);
     const isRccl = facts.version?.startsWith("RCCL") === true;
     const likely = runtimes.find((name) => (name === "rccl") === isRccl) ?? (runtimes[0] as RuntimeName);
     lines.push("", ...explainLog(program, likely, facts, file));

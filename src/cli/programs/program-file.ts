@@ -91,9 +91,10 @@ export async function programFile(context: Context, file: string): Promise<Progr
   const text = textUnlessBys(file, "the program");
   const told = text === null || looksLikeProgram(text) ? null : await whatItIs(text, nameOf(file));
   if (text === null || told?.kind === "schedule") {
+    const open = text !== null && isSendsText(text) ? " --topology TOPO --collective NAME" : "";
     const out = `${nameOf(file).replace(/^.*[/\\]|\.\w+$/g, "")}.xml`;
     throw new InputError(nameOf(file), "a program: MSCCL XML or an MSCCL++ plan", inWords("a schedule")).saying(
-      `${nameOf(file)} is a schedule, not a program; make one of it: \`banyan export ${nameOf(file)} --to msccl-xml -o ${out}\``,
+      `${nameOf(file)} is a schedule, not a program; make one of it: \`banyan export ${nameOf(file)}${open} --to msccl-xml -o ${out}\``,
     );
   }
   const why = looksLikeProgram(text) ? null : await notWanted(text, nameOf(file), "a program");

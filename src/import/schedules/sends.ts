@@ -14,7 +14,7 @@ import { operationsOf, type SendList, timedSends } from "../../model/sends/send-
 import { shortestWalk, waysOf } from "../../model/sends/ways.ts";
 import { OP_COPY, OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import { didYouMean } from "../../model/topology/closest.ts";
-import { npuResolver } from "../../model/topology/groups.ts";
+import { idsMeant, npuResolver } from "../../model/topology/groups.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { type CollectiveEntry, collectiveEntry } from "../collectives/collective.ts";
 import { topologyFromJson } from "../networks/topology-json.ts";
@@ -201,7 +201,9 @@ function csvTable(text: string, name: string): SendTable {
     if (found.length > 1)
       throw new InputError(at, `one column ${column}`, found.map((i) => header.cells[i]).join(", "));
     if (found.length === 0 && NEEDED.includes(column))
-      throw new InputError(at, `a column ${column} (the header of sends is ${HEADER})`, header.cells.join(","));
+      throw new InputError(at, `a column ${column} (the header of sends is ${HEADER})`, header.cells.join(",")).saying(
+        `${at} has no column ${column}; the header of sends is ${HEADER}`,
+      );
     return found[0] ?? -1;
   };
   const index = Object.fromEntries(NAMES.map((column) => [column, indexOf(column)])) as Record<Column, number>;
@@ -326,7 +328,9 @@ function npuFinder(topology: Topology): (text: string) => { readonly npu: number
       return { npu: resolve(text, "the NPU"), says: "" };
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
-      const near = /^\d+$/.test(text) ? "" : didYouMean(text, topology.nodeNames.slice(0, topology.npuCount));
+      const id = idsMeant(text, topology.npuCount);
+      const names = topology.nodeNames.slice(0, topology.npuCount);
+      const near = id !== null ? `; did you mean ${id}?` : /^\d+$/.test(text) ? "" : didYouMean(text, names);
       const isSwitch = topology.nodeNames.includes(text);
       return {
         npu: -1,
