@@ -102,6 +102,14 @@ function nearOption(command: CommandName, word: string): string | null {
 /** What an option of a network is called where it is no option. */
 const NETWORK_WORDS: ReadonlySet<string> = new Set(["--topology", "--topo", "--network", "--net", "--preset"]);
 
+/** What people ask of `synth` that `export` writes, by the option that they try. */
+const EXPORTED: Readonly<Record<string, string>> = {
+  "--report": "report",
+  "--html": "html",
+  "--svg": "svg",
+  "--xml": "msccl-xml",
+};
+
 function unknownOption(line: Line, whole: string, next: string | undefined): Failure {
   const { command } = line;
   const word = whole.split("=", 1)[0] as string;
@@ -115,6 +123,12 @@ function unknownOption(line: Line, whole: string, next: string | undefined): Fai
     return fact(
       `${command} has no ${word}: the network is its argument; did you mean \`banyan ${command} ${plainWord(next) ?? "TOPO"}\`?`,
       "the network as argument",
+    );
+  const format = command === "synth" ? EXPORTED[word] : undefined;
+  if (format !== undefined)
+    return fact(
+      `synth has no ${word}; \`banyan export\` with the same options and --to ${format} -o FILE writes it`,
+      "export",
     );
   const kind = spelt(word.replace(/^-+/, ""), COLLECTIVE_KINDS);
   if (kind !== undefined && near === null && allOptions(command).some(({ id }) => id === "collective"))

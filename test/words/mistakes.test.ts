@@ -95,6 +95,7 @@ const MISTAKES = [
   "synth mesh:3x3 -c allgather -s 0",
   "synth mesh:3x3 -c allgather -s 1,5GiB",
   "synth mesh:3x3 --all-gather",
+  "synth mesh:3x3 -c allgather --report r.html",
   "synth mesh:3x3 -c allgather --group 0-3",
   "synth mesh:3x3 -c allgather --degrade 0-1=10GB/s",
   "synth mesh:3x3 -c allgather --sizes 1MiB",

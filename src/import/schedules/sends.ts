@@ -283,8 +283,8 @@ const ADDRESSED = /^(.+):(.+?)(?:\.(\d{1,10}))?$/s;
 
 /**
  * Returns the least number of chunks per NPU for which all chunks that the file names are there: the greatest number over the
- * blocks of the collective, rounded up. Where that leaves most chunks unnamed, a number is taken for wrong, and as many are
- * returned as the file names without a gap. O(sends).
+ * blocks of the collective, rounded up. Where that leaves most chunks unnamed although a whole set of them is named, a number is
+ * taken for wrong, and as many are returned as the file names without a gap. O(sends).
  */
 export function chunksInSends({ chunk }: SendTable, kind: CollectiveKind, groupSize: number, groups: number): number {
   if (kind === "custom") return 1;
@@ -307,7 +307,7 @@ export function chunksInSends({ chunk }: SendTable, kind: CollectiveKind, groupS
   if (plain.size < seen.size || 2 * plain.size >= least * blocks) return least;
   let named = 0;
   while (plain.has(named)) named++;
-  return Math.max(1, Math.floor(named / blocks));
+  return named < blocks ? least : Math.floor(named / blocks);
 }
 
 /** Returns the NPUs of a network in words: "0 to 8", or the first names. */

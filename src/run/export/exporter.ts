@@ -99,22 +99,22 @@ export async function exportTo(exporter: Exporter, world: World, subject: Subjec
       .as("not-alone")
       .saying(`${to} ${exporter.name} of a network needs ${collective}, e.g. ${collective} allreduce`);
   }
-  return refuseSubject(exporter, `a ${subject.kind}`, "name" in subject ? subject.name : undefined);
+  return refuseSubject(exporter, `a ${subject.kind}`, "name one in its place");
 }
 
 /** Throws InputError where a format takes no schedules and one would have to be made: before that is done. */
 export function demandSchedules(exporter: Exporter): void {
-  if (exporter.fromSchedule === undefined) refuseSubject(exporter, "a schedule", undefined);
+  if (exporter.fromSchedule === undefined)
+    refuseSubject(exporter, "a schedule", `leave ${optionName("collective")} out`);
 }
 
-/** Throws InputError for what a format does not take; `file`: where it was read. */
-function refuseSubject(exporter: Exporter, what: string, file: string | undefined): never {
+/** Throws InputError for what a format does not take; `instead`: what to do. */
+function refuseSubject(exporter: Exporter, what: string, instead: string): never {
   const kinds = [
     ...(exporter.fromSchedule === undefined ? [] : ["a schedule"]),
     ...(exporter.fromProgram === undefined ? [] : ["a program"]),
     ...(exporter.fromNetwork === undefined ? [] : ["a network"]),
   ].join(" or ");
   const place = optionName("to", ` ${exporter.name}`);
-  const instead = file === undefined ? `leave ${optionName("collective")} out` : `name one in place of ${file}`;
   throw new InputError(place, kinds, inWords(what)).saying(`${place} is made of ${kinds}, not of ${what}: ${instead}`);
 }
