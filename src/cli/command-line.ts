@@ -62,12 +62,53 @@ function unknownOptionIn({ argv, command }: Line): { readonly word: string; read
   return null;
 }
 
-/** Returns the option of a command that is most like a word: the shortest that begins with it, or the nearest; null where none is. */
+/** What other tools, or people, call options. */
+const OTHER_WORDS: Readonly<Record<string, readonly string[]>> = {
+  "--ports": ["--degree"],
+  "--radix": ["--degree"],
+  "--npus": ["--nodes"],
+  "--gpus": ["--nodes"],
+  "--ranks": ["--nodes"],
+  "--latency": ["--alpha"],
+  "--bw": ["--bandwidth"],
+  "--bytes": ["--size", "--sizes"],
+  "--fail": ["--without"],
+  "--failed": ["--without"],
+  "--remove": ["--without"],
+  "--exclude": ["--without"],
+  "--slow": ["--degrade"],
+  "--op": ["--collective"],
+  "--method": ["--algorithm", "--algorithms"],
+  "--timeout": ["--time-limit"],
+  "--verbose": ["--details"],
+  "--file": ["--output"],
+  "--save": ["--output"],
+  "--format": ["--to"],
+  "--runtime": ["--target"],
+};
+
+/**
+ * Returns the option of a command that is most like a word: the same in other words, the shortest that begins with it, or the
+ * nearest; null where none is.
+ */
 function nearOption(command: CommandName, word: string): string | null {
   const longs = allOptions(command).map(({ long }) => long);
+  const other = OTHER_WORDS[word]?.find((long) => longs.includes(long));
+  if (other !== undefined) return other;
   const begun = longs.filter((long) => word.length > 3 && long.startsWith(word)).sort((a, b) => a.length - b.length);
   return begun[0] ?? (word.startsWith("--") ? closest(word, longs) : null);
 }
+
+/** What an option of a network is called where it is no option. */
+const NETWORK_WORDS: ReadonlySet<string> = new Set(["--topology", "--topo", "--network", "--net", "--preset"]);
+
+/** What people ask of `synth` that `export` writes, by the option that they try. */
+const EXPORTED: Readonly<Record<string, string>> = {
+  "--report": "report",
+  "--html": "html",
+  "--svg": "svg",
+  "--xml": "msccl-xml",
+};
 
 function unknownOption(line: Line, whole: string, next: string | undefined): Failure {
   const { command } = line;
@@ -78,6 +119,23 @@ function unknownOption(line: Line, whole: string, next: string | undefined): Fai
   const near = nearOption(command, word);
   const takers = NAMES.filter((name) => optionsOfCommand(name).some(({ long, short }) => [long, short].includes(word)));
   const expected = `an option of ${command}`;
+  if (USAGES[command].args[0]?.[0] === "<TOPO>" && NETWORK_WORDS.has(word))
+    return fact(
+      `${command} has no ${word}: the network is its argument; did you mean \`banyan ${command} ${plainWord(next) ?? "TOPO"}\`?`,
+      "the network as argument",
+    );
+  const format = command === "synth" ? EXPORTED[word] : undefined;
+  if (format !== undefined)
+    return fact(
+      `synth has no ${word}; \`banyan export\` with the same options and --to ${format} -o FILE writes it`,
+      "export",
+    );
+  const kind = spelt(word.replace(/^-+/, ""), COLLECTIVE_KINDS);
+  if (kind !== undefined && near === null && allOptions(command).some(({ id }) => id === "collective"))
+    return fact(
+      `unknown option ${quoted(word)} (did you mean --collective ${kind}?)${seeHelp(command)}`,
+      "--collective",
+    );
   if (takers.length === 0) {
     const meant = near === null ? "" : ` (did you mean ${near}?)`;
     return fact(`unknown option ${quoted(word)}${meant}${seeHelp(command)}`, near ?? expected);
@@ -146,11 +204,21 @@ function argumentsMeant({ argv, args }: Line, command: CommandName): string | nu
   const has = (id: OptionUsage["id"]): boolean => optionsOfCommand(command).some((option) => option.id === id);
   if (command === "search" && args.every((arg) => /^\d+$/.test(arg)) && args.length === 2)
     return `--nodes ${args[0]} --degree ${args[1]}`;
+  if (command === "search" && args.length === 1) return `--nodes ${/^\d+$/.test(first) ? first : "N"} --degree D`;
   if (args.length !== 2 && taken.length > 0 && !isBehindOption(argv, extra[0])) return null;
   const collective = args.find((arg) => spelt(arg, COLLECTIVE_KINDS) !== undefined);
   if (collective !== undefined && has("collective")) {
     const [other = "TOPO"] = args.filter((arg) => arg !== collective);
     return `\`banyan ${command} ${other} --collective ${spelt(collective, COLLECTIVE_KINDS)}\``;
+  }
+  const file =
+    args.length === 2 ? args.find((arg) => isFile(arg) && commandForFile(arg).startsWith("verify")) : undefined;
+  if (file !== undefined) {
+    const [network = "TOPO"] = args.filter((arg) => arg !== file);
+    if (has("with")) return `\`banyan ${command} ${network} --with ${file}\``;
+    if (has("repair")) return `\`banyan ${command} ${network} --repair ${file}\``;
+    const sends = /\.csv$/i.test(file) ? " --collective NAME" : "";
+    if (has("topology")) return `\`banyan ${command} ${file} --topology ${network}${sends}\``;
   }
   const [one = ""] = extra;
   if (/^[a-z-]+$/i.test(first) && /^\d+(?:x\d+)*$/i.test(one) && args.length === 2) return `${first}:${one}`;
@@ -205,13 +273,23 @@ function refusedLine({ code, message }: CommanderError, line: Line): Failure {
   if (option === undefined) {
     const meaning = command === null ? undefined : USAGES[command].args.find(([form]) => form.includes(word))?.[1];
     const missing = { code: "missing", option: null, expected: meaning ?? `<${word}>`, received: null };
+    const [log = ""] = line.args;
+    if (command === "calibrate" && isFile(log) && commandForFile(log).startsWith("calibrate"))
+      return refusedCommandLine(
+        `the network is missing before ${log}; did you mean \`banyan calibrate dgx-a100:1 ${log}\`?`,
+        word,
+        missing,
+      );
     const piped = /TOPO|FILE/.test(word) ? ' ("-" reads standard input)' : "";
     return refusedCommandLine(`${word} is missing${piped}${seeHelp(command)}`, word, missing);
   }
   const missing = { code: "missing", option: propertyOf(option.id), expected: option.help, received: null };
   const { long, value } = option;
-  if (code === "commander.optionMissingArgument")
-    return refusedCommandLine(`${long} is without its value ${value}${seeHelp(command)}`, long, missing);
+  if (code === "commander.optionMissingArgument") {
+    const [, next] = / before '(.*)'$/s.exec(message) ?? [];
+    const before = next === undefined ? "" : `: behind it is ${next}, an option`;
+    return refusedCommandLine(`${long} is without its value ${value}${before}${seeHelp(command)}`, long, missing);
+  }
   if (unknown !== null) return unknownOption(line, unknown.word, unknown.next);
   const example = EXAMPLES[option.id];
   const such = example === undefined ? "" : `, e.g. ${long} ${example}`;

@@ -15,6 +15,10 @@ async function given(text: string, open: TopologyOptions): Promise<Topology> {
   const stats = text === STANDARD_INPUT ? null : statOf(text, "the topology");
   if (stats !== null && (stats === undefined ? !preset : stats.isDirectory() && !preset)) {
     if (stats !== undefined) throw new InputError("the topology", "a file or a preset, not a folder,", text);
+    if (/^[a-z]+:\/\//i.test(text))
+      throw new InputError("the topology", "a file or a preset", text).saying(
+        `${shown(text)} is an address; networks are read from files: download it, and name the file`,
+      );
     const file = nearestFile(text);
     const meant = file === null ? presetMeant(text) : JSON.stringify(file);
     const all = "`banyan list presets` lists presets";

@@ -1,4 +1,4 @@
-import { Command, Option } from "commander";
+import { Command, CommanderError, Option } from "commander";
 import { flagOf, type OptionId, type Options, optionsOf, ROWS, TABLE } from "../request/option-table.ts";
 import { EXAMPLES, NOTES } from "./help.ts";
 import type { CommandName } from "./protocol.ts";
@@ -309,12 +309,21 @@ export class GivenTwice extends Error {
 /** Options that must be given, and whose commands ask for them themselves: after what is said of the others. */
 const CHECKED_LATER: ReadonlySet<OptionId> = new Set(["output"]);
 
+/** What no value looks like: an option that stands behind one is an option whose value was forgotten. */
+const FLAGS: ReadonlySet<string> = new Set(
+  [undefined, ...(Object.keys(USAGES) as CommandName[])].flatMap((name) =>
+    optionsOfCommand(name).flatMap(({ long, short }) => [long, ...(short === null ? [] : [short])]),
+  ),
+);
+
 /** Returns an option as commander reads it. */
 function optionFor(usage: OptionUsage): Option {
   const { repeats, sets } = ROWS[usage.id];
   const option = new Option(writtenOption(usage), usage.help);
   if (usage.value !== null)
     option.argParser((text: string, before: string | undefined) => {
+      if (FLAGS.has(text.split("=", 1)[0] as string))
+        throw new CommanderError(2, "commander.optionMissingArgument", `'${writtenOption(usage)}' before '${text}'`);
       if (before === undefined) return text;
       if (repeats !== true) throw new GivenTwice(usage, [before, text]);
       return `${before},${text}`;

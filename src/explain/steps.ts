@@ -8,15 +8,26 @@ import { counted } from "./phases.ts";
 const CHUNKS = 3;
 const HOPS = 24;
 
-/** Returns what a step schedule does, in words, a line each. O(transfers + links of routes). */
-export function explainSteps(schedule: StepSchedule): string[] {
-  const { topology, collective, routes, route, op, chunk, startPs, endPs } = schedule;
+/** When the transfers of a schedule run in the simulated network. */
+export interface SimulatedSteps {
+  readonly ps: number;
+  /** [transfers] */
+  readonly startPs: Float64Array;
+  readonly endPs: Float64Array;
+  /** [links] */
+  readonly linkBusyPs: Float64Array;
+}
+
+/** Returns what a step schedule does, in words, a line each, by simulated times or as it is planned. O(transfers + links of routes). */
+export function explainSteps(schedule: StepSchedule, simulated: SimulatedSteps | null = null): string[] {
+  const { topology, collective, routes, route, op, chunk } = schedule;
+  const { startPs, endPs } = simulated ?? schedule;
   const name = (npu: number): string => topology.nodeNames[npu];
-  const total = makespanPs(schedule);
+  const total = simulated?.ps ?? makespanPs(schedule);
   const merged = mergedCounts(schedule);
   const inMessages = merged === null ? "" : `, sent as ${messages(merged)} messages,`;
   const lines = [
-    `${collective.kind} in ${counted(transferCount(schedule), "transfer")} of ${counted(collective.chunkCount, "chunk")}${inMessages} on ${topology.name}, planned for ${formatTime(total)}`,
+    `${collective.kind} in ${counted(transferCount(schedule), "transfer")} of ${counted(collective.chunkCount, "chunk")}${inMessages} on ${topology.name}, ${simulated === null ? "planned for" : "simulated in"} ${formatTime(total)}`,
   ];
   const sums = op.reduce((count, kind) => count + (kind === OP_REDUCE ? 1 : 0), 0);
   if (sums > 0 && sums < op.length) {
@@ -41,14 +52,7 @@ export function explainSteps(schedule: StepSchedule): string[] {
     const more = hops.length > HOPS ? ", ..." : "";
     lines.push(`chunk ${c}: ${hops.slice(0, HOPS).join(", ")}${more}`);
   }
-  const busy = new Float64Array(topology.linkSource.length);
-  for (let i = 0; i < route.length; i++) {
-    const r = route[i];
-    const heldPs = (endPs[i] - startPs[i]) / (merged === null ? 1 : merged[i]);
-    for (let l = routes.linkOffset[r]; l < routes.linkOffset[r + 1]; l++) {
-      busy[routes.links[l]] += (heldPs * routes.shareNum[l]) / routes.shareDen[l];
-    }
-  }
+  const busy = simulated?.linkBusyPs ?? plannedBusyPs(schedule, merged);
   if (total > 0)
     lines.push(
       `limit: ${busiestLinks(
@@ -57,6 +61,20 @@ export function explainSteps(schedule: StepSchedule): string[] {
       )}`,
     );
   return lines;
+}
+
+/** Returns how long the plan holds each link, [links]. */
+function plannedBusyPs(schedule: StepSchedule, merged: Int32Array | null): Float64Array {
+  const { topology, routes, route, startPs, endPs } = schedule;
+  const busy = new Float64Array(topology.linkSource.length);
+  for (let i = 0; i < route.length; i++) {
+    const r = route[i];
+    const heldPs = (endPs[i] - startPs[i]) / (merged === null ? 1 : merged[i]);
+    for (let l = routes.linkOffset[r]; l < routes.linkOffset[r + 1]; l++) {
+      busy[routes.links[l]] += (heldPs * routes.shareNum[l]) / routes.shareDen[l];
+    }
+  }
+  return busy;
 }
 
 /** Returns how many messages carry the transfers, given the chunks of each one's. O(transfers). */

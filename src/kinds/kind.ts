@@ -161,10 +161,10 @@ export interface Kind<AReport = Report> {
   /** Returns what a correct schedule does. */
   deed(verdict: Verdict): Deed;
   /**
-   * Returns what the schedule does, in words; wrong phases do nothing that could be described. Throws InputError where it is too long.
-   * Null: nobody has words for several collectives at once.
+   * Returns what the schedule does, in words, transfers at their simulated times; wrong phases do nothing that could be described.
+   * Throws InputError where it is too long. Null: nobody has words for several collectives at once.
    */
-  readonly explain: ((isCorrect: boolean) => readonly string[]) | null;
+  readonly explain: ((isCorrect: boolean, replay: Replay) => readonly string[]) | null;
   /** Returns the report of what was made, or read, and judged. */
   report(judged: Judged, making: Making): AReport;
 }

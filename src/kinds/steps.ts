@@ -76,7 +76,13 @@ export const stepsKind = (schedule: Schedule): Kind => ({
     by: count(transfersOf(schedule), "transfer"),
     end: `planned to end after ${formatTime(makespanOf(schedule))} (link-busy)`,
   }),
-  explain: () => explainSteps(expanded(schedule, "explain")),
+  explain: (_, replay) => {
+    const steps = expanded(schedule, "explain");
+    const { startPs, endPs, ...played } = simulate(steps, { switching: switchingFor(steps), timeline: true, replay });
+    const { linkBusyPs } = played;
+    const isTimed = startPs !== undefined && endPs !== undefined && linkBusyPs !== undefined;
+    return explainSteps(steps, isTimed ? { ps: played.ps, startPs, endPs, linkBusyPs } : null);
+  },
   report: ({ verdict, limitFor: _, ...judged }, { solver, ...making }) =>
     stepsReport(schedule, {
       ...judged,

@@ -46,7 +46,7 @@ const MOST_MOVES = 4e6;
 export function movesOf(schedule: Schedule | TreeFlow, lanes = true): Moves {
   const groups = schedule.collective.groupCount;
   if (groups !== 1) throw new InputError("a schedule to be lowered", "one process group", inWords(`${groups} groups`));
-  if (isTreeFlow(schedule)) demandForwarding(schedule, "a schedule to be lowered to messages");
+  if (isTreeFlow(schedule)) demandForwarding(schedule, "messages between GPUs");
   const moves = isTreeFlow(schedule)
     ? listedTrees(schedule) * groupOrder(schedule.symmetry) * (schedule.collective.groupSize - 1)
     : transfersOf(schedule);
@@ -57,7 +57,11 @@ export function movesOf(schedule: Schedule | TreeFlow, lanes = true): Moves {
 /** Throws InputError for more moves than are lowered. */
 export function refuseMany(moves: number): void {
   if (moves > MOST_MOVES)
-    throw new InputError("a schedule to be lowered", `at most ${MOST_MOVES} transfers`, moves).as("out-of-range");
+    throw new InputError("a schedule to be lowered", `at most ${MOST_MOVES} transfers`, moves)
+      .as("out-of-range")
+      .saying(
+        `${moves} transfers are too many for a program, which is made of at most ${MOST_MOVES}; fewer chunks (${optionName("chunks")}) make fewer`,
+      );
 }
 
 /** Above this many copies chunks are not numbered. */

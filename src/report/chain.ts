@@ -195,7 +195,7 @@ function restOfTrees(
   restUs: number,
 ): string {
   const slowerUs = Math.min(restUs, bound.us / ofBound - bound.us);
-  const filling = `the time that ${count(pieces, "piece")} take through trees of height ${height}, latencies and waiting: it matters less at larger sizes`;
+  const filling = `the time that ${count(pieces, "piece")} ${pieces === 1 ? "takes" : "take"} through trees of height ${height}, latencies and waiting: it matters less at larger sizes`;
   if (slowerUs <= LEAST_GAP * bound.us) return `${gap} is ${filling}`;
   const others = inNetwork ? "other trees" : `more copies per root (${optionName("k")}) or other trees`;
   const slower = `${timeText(slowerUs)} of ${gap} is bandwidth that these trees leave unused: ${others} may use it`;

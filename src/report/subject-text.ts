@@ -8,8 +8,20 @@ import { count, roundedSize } from "./amounts.ts";
 import { collectiveFacts } from "./collective-facts.ts";
 import type { Report } from "./result.ts";
 
+/** Below this many bytes it matters that chunks of no whole number of bytes are rounded up where they run. */
+const FEW_BYTES = 64;
+
+/** Returns what is to be known of times where chunks are small and of no whole number of bytes; "" elsewhere. */
+const fractionsText = ({ chunkBytes }: Collective): string =>
+  chunkBytes.den === 1n || toNumber(chunkBytes) >= FEW_BYTES
+    ? ""
+    : " (times are those of fractions of bytes; what runs sends whole ones)";
+
 /** Returns "all-reduce of 256 MiB"; a root by its name, for ids change where NPUs are left out. */
-export function sizedText(
+export const sizedText = (topology: Pick<Topology, "nodeNames">, collective: Collective): string =>
+  `${rootedText(topology, collective)}${fractionsText(collective)}`;
+
+function rootedText(
   { nodeNames }: Pick<Topology, "nodeNames">,
   { kind, sizeBytes, groupCount, groupSize, groupMembers, rootRank }: Collective,
 ): string {
@@ -23,7 +35,7 @@ export function sizedText(
 export function collectiveText(topology: Pick<Topology, "nodeNames">, collective: Collective): string {
   const { chunkCount, chunkBytes } = collective;
   const bytes = chunkBytes.den === 1n ? formatSize(toNumber(chunkBytes)) : `about ${roundedSize(toNumber(chunkBytes))}`;
-  return `${sizedText(topology, collective)}, ${count(chunkCount, "chunk")} of ${bytes}`;
+  return `${rootedText(topology, collective)}, ${count(chunkCount, "chunk")} of ${bytes}${fractionsText(collective)}`;
 }
 
 /** Returns "mesh:3x3: 9 NPUs, 24 links". */

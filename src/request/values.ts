@@ -93,7 +93,12 @@ export function degradations(text: string, place: Place): (readonly [name: strin
   return listOf(text, place, "NAME=FACTOR").map((part) => {
     const cut = part.lastIndexOf("=");
     const factor = factorOf(part.slice(cut + 1).trim());
-    if (cut < 1 || Number.isNaN(factor)) throw new InputError(place, "NAME=FACTOR such as a-b=0.5", part);
+    if (cut < 1 || Number.isNaN(factor))
+      throw new InputError(
+        place,
+        `NAME=FACTOR such as ${/\w[->]\w/.exec(part) === null ? "a-b" : part.split("=", 1)[0]}=0.5, a share of its bandwidth`,
+        part,
+      );
     return [part.slice(0, cut).trim(), factor] as const;
   });
 }

@@ -97,6 +97,8 @@ export function refuseOther(file: string, before: Topology, after: Topology): vo
     optionName("repair"),
     `a schedule for ${after.name} before the failure`,
     inWords(`${file}, which is for ${before.name}`),
+  ).saying(
+    `${optionName("repair")} is ${file}, a schedule for ${before.name}, which ${after.name} is no part of; name ${before.name} as the network, and what failed by ${optionName("without")} or ${optionName("degrade")}`,
   );
 }
 
@@ -109,14 +111,14 @@ function keptOf(
   if (repaired !== undefined)
     return { kept: { what: "trees", kept: repaired.kept, of: repaired.kept + repaired.changed }, keptNote: null };
   const none = (keptNote: string) => ({ kept: null, keptNote });
-  if (isTreeFlow(old)) return none("no tree: all were rebuilt");
-  if (isPhaseSchedule(old) || isPhaseSchedule(schedule) || isTreeFlow(schedule)) return none(`rebuilt by ${algorithm}`);
-  if (isSlotSchedule(old) || isSlotSchedule(schedule))
-    return none(`rebuilt by ${algorithm}; arrival logs are not compared`);
+  const madeAnew = `made anew by ${algorithm}, as all but trees are`;
+  if (isTreeFlow(old)) return none("no tree: all were made anew");
+  if (isPhaseSchedule(old) || isPhaseSchedule(schedule) || isTreeFlow(schedule)) return none(madeAnew);
+  if (isSlotSchedule(old) || isSlotSchedule(schedule)) return none(`${madeAnew}; arrival logs are not compared`);
   if (membersOf(old) !== membersOf(schedule) || old.collective.chunksPerNpu !== schedule.collective.chunksPerNpu)
-    return none(`rebuilt by ${algorithm}; its chunks differ from before`);
+    return none(`${madeAnew}; its chunks differ from before`);
   const of = old.chunk.length;
-  if (of > MOST_COMPARED || schedule.chunk.length > MOST_COMPARED) return none(`rebuilt by ${algorithm}`);
+  if (of > MOST_COMPARED || schedule.chunk.length > MOST_COMPARED) return none(madeAnew);
   const counts = new Map<string, number>();
   for (const key of transferNames(old)) counts.set(key, (counts.get(key) ?? 0) + 1);
   let kept = 0;
@@ -125,7 +127,7 @@ function keptOf(
     if (left > 0) kept++;
     if (left > 0) counts.set(key, left - 1);
   }
-  return { kept: { what: "transfers", kept, of }, keptNote: `rebuilt by ${algorithm}` };
+  return { kept: { what: "transfers", kept, of }, keptNote: madeAnew };
 }
 
 const membersOf = ({ topology, collective }: AnySchedule): string =>
@@ -153,6 +155,17 @@ export function failuresNamed(topology: Topology, list: readonly string[]): stri
   return names;
 }
 
+/** What else failures are called. */
+const EACH_MEANT: Readonly<Record<string, string>> = {
+  all: "links,switches,npus",
+  nodes: "npus",
+  gpus: "npus",
+  link: "links",
+  cables: "links",
+  npu: "npus",
+  switch: "switches",
+};
+
 function namesOf(topology: Topology, name: string): readonly string[] {
   const { nodeNames, npuCount } = topology;
   if (nodeNames.includes(name)) return [name];
@@ -161,7 +174,11 @@ function namesOf(topology: Topology, name: string): readonly string[] {
   if (name !== "links") {
     if (/[->]/.test(name)) return [name];
     const right = `an NPU, switch or link of ${topology.name}, or links, switches or npus for each of them`;
-    throw new InputError(optionName("withoutEach"), right, name).as("unknown-name");
+    const meant = EACH_MEANT[name.toLowerCase()];
+    const refusal = new InputError(optionName("withoutEach"), right, name).as("unknown-name");
+    throw meant === undefined
+      ? refusal
+      : refusal.saying(`${optionName("withoutEach")} is ${JSON.stringify(name)}; did you mean ${meant}?`);
   }
   // both ways of a cable fail together
   const { linkSource, linkTarget } = topology;

@@ -84,6 +84,10 @@ const ALSO_CALLED: Readonly<Record<string, string>> = {
   multirail: "blueconnect",
   hierarchical: "blueconnect",
   parallelaggregatedtrees: "pat",
+  best: AUTO,
+  fastest: AUTO,
+  optimal: AUTO,
+  automatic: AUTO,
 };
 
 /** Returns what has that name, in any spelling; throws InputError for `place`, which lists the others as well. */

@@ -69,4 +69,6 @@ export interface Traits {
    * several boxes where libraries have nothing that is laid over them.
    */
   readonly library?: "over boxes" | "in rank order" | "within a box";
+  /** Which libraries have it, and whose they are where that is one maker's: "NVIDIA's NCCL". */
+  readonly librariesOf?: string;
 }

@@ -236,6 +236,7 @@ describe("a picture of a schedule over time", () => {
         share: new Float64Array(many).fill(1),
         chunk: new Int32Array(many),
         reduces: new Uint8Array(many),
+        arrivedPs: many,
       }),
     );
     checked(svg);

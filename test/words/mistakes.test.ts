@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { commandsHere } from "../support/cli-here.ts";
 
@@ -47,6 +48,20 @@ const MISTAKES = [
   "topology mesh:4x4@50GB/s,5m",
   "topology dbt",
   "topology mesh:4x4@400",
+  "topology mesh:4x4@50GB/s,0.5",
+  "topology mesh:4*4",
+  "topology ring:8:50GB/s",
+  "topology ring:8,50GB/s",
+  "topology fully-connected:8",
+  "topology dgx-h100:2:ib",
+  "topology https://example.com/topo.json",
+  "topology gpus.txt",
+  "topology rocm.txt",
+  "topology hwloc.xml",
+  "topology nodes.json",
+  "topology links.csv",
+  "topology packed.json.gz",
+  "synth --topology mesh:3x3 -c allgather",
   "topology mesh:4x4@50gb/s",
   "topology cluster.jsn",
   "topology 'K(4'",
@@ -78,6 +93,11 @@ const MISTAKES = [
   "synth mesh:3x3 -c allgather -s 99999999999TiB",
   "synth mesh:3x3 -c allgather -s 1MiB --size 2MiB",
   "synth mesh:3x3 -c allgather -s 0",
+  "synth mesh:3x3 -c allgather -s 1,5GiB",
+  "synth mesh:3x3 --all-gather",
+  "synth mesh:3x3 -c allgather --report r.html",
+  "synth mesh:3x3 -c allgather --group 0-3",
+  "synth mesh:3x3 -c allgather --degrade 0-1=10GB/s",
   "synth mesh:3x3 -c allgather --sizes 1MiB",
   "synth mesh:3x3 -c allgather --root 4",
   "synth mesh:3x3 -c broadcast --root 9",
@@ -89,6 +109,7 @@ const MISTAKES = [
   "synth mesh:3x3 -c allgather -a forest",
   "synth mesh:3x3 -c allgather -a nccl",
   "synth mesh:3x3 -c allgather -a magic",
+  "synth mesh:3x3 -c allgather -a best",
   "synth ring:6 -c allgather -a rhd",
   "synth mesh:3x3 -c allgather -a forestcoll -k 0",
   "synth mesh:3x3 -c allgather -a forestcoll -k -1",
@@ -100,6 +121,12 @@ const MISTAKES = [
   "synth mesh:3x3 -c allgather --out x.json",
   "synth mesh:3x3 -c allgather --threads -1",
   "synth mesh:3x3 -c allgather --repair none.json",
+  "synth mesh:3x3 -c allgather --repair --size 1MiB",
+  "synth plan.json --repair mesh:3x3",
+  "synth mesh:3x3 plan.json",
+  "synth mesh:4x4 --without 3 --repair plan.json",
+  "synth mesh:4x4 -c allgather -a ring --chunks 1000000",
+  "export dgx-a100:1 -c allgather --to msccl-xml --chunks 1000000 -o x.xml",
   // files and formats
   "synth mesh:3x3 -c allgather -o no/folder/x.json",
   "synth mesh:3x3 -c allgather -o .",
@@ -110,7 +137,20 @@ const MISTAKES = [
   "verify nvidia-smi.txt",
   "verify nccl.log",
   "verify folder",
+  "verify mixed",
+  "verify torch.py",
+  "verify cut.xml",
+  "topology cut.txt",
+  "topology short.txt",
+  "verify program.xml --topology mesh:3x3",
+  "verify ring:5 sends.csv",
+  "verify sends.csv --topology ring:5 -c allgather",
+  "verify chunk9.csv --topology ring:4 -c allgather",
   "verify headless.csv",
+  "verify no-step.csv --topology ring:4 -c allgather",
+  "verify gpus.csv --topology ring:4 -c allgather",
+  "run sends.csv",
+  "explain program.xml --log nccl.log",
   "verify ragged.csv --topology ring:4 -c allgather",
   "verify plan.json --topology ring:9",
   "topology nccl.log",
@@ -118,6 +158,8 @@ const MISTAKES = [
   "run plan.json",
   "calibrate nccl.log dgx-a100:1",
   "calibrate dgx-a100:1 nccl.log",
+  "calibrate nccl.log",
+  "calibrate dgx-a100:1 plan.json",
   "simulate plan.json --size 2MiB",
   "simulate program.xml --topology mesh:2x2",
   "verify plan.json --target nccl",
@@ -128,16 +170,25 @@ const MISTAKES = [
   "export mesh:3x3 --to png",
   "export mesh:3x3 --to msccl-xml -o x.xml",
   "export mesh:3x3 -c allgather --to msccl-xml --size 1MiB --sizes 1MiB,2MiB -o x",
+  "export dgx-h100:1 -c allreduce -a nvls --to msccl-xml -o x.xml",
+  "export dgx-h100:2 --to nccl-graph -o x.xml",
+  "export dgx-h100:1 -c allreduce --to nccl-graph -o x.xml",
+  "export plan.json --to nccl-graph -o x.xml",
   "compare mesh:3x3 --sizes 1MiB",
   "compare mesh:3x3 -c allgather --size 1MiB",
   "compare mesh:3x3 -c allgather --sizes 1MiB --algorithms ring,foo",
   "compare mesh:3x3 -c allgather --sizes 1MiB --algorithms ring,tree",
   "compare mesh:3x3 -c allgather --sizes 1MiB 1GiB",
   "compare mesh:3x3 -c allgather --sizes 1KiB..1GiB",
+  "compare mesh:3x3 -c allgather --with nvidia-smi.txt",
+  "compare mesh:3x3 -c allgather -o x.pdf",
   "compare mesh:3x3 -c allgather --sizes 1MiB --format xls",
   "bound mesh:3x3 -c allgather --algorithm ring",
   "search --nodes 8",
   "search --nodes 8 --degree 0",
+  "search --nodes 8 --ports 4",
+  "search 8",
+  "bound mesh:3x3 -c allgather --without-each gpus",
   "serve --port web",
 ];
 
@@ -175,6 +226,23 @@ it("mistakes that people make get these answers", { timeout: 180_000 }, async ()
   here.put("ragged.csv", "step,src,dst,chunk\n0,0,1,0\n0,1,2,1,9\n");
   await here.run("synth mesh:3x3 -c allgather -s 9KiB -o plan.json -q");
   await here.run("export plan.json --to msccl-xml -o program.xml -q");
+  mkdirSync(here.at("mixed"));
+  here.put("mixed/plan.json", readFileSync(here.at("plan.json"), "utf8"));
+  here.put("cut.xml", readFileSync(here.at("program.xml"), "utf8").slice(0, 300));
+  here.put("torch.py", '"""allgather among 8 ranks"""\nimport torch\n');
+  here.put("cut.txt", "\tGPU0\tGPU1\nGPU0\t X \tNV12\nGPU1\tNV1");
+  here.put("short.txt", "\tGPU0\tGPU1\nGPU0\t X \tNV12\n");
+  const sends = readFileSync(new URL("../../examples/ring4.csv", import.meta.url), "utf8");
+  here.put("sends.csv", sends);
+  here.put("no-step.csv", "from,to,chunk\n0,1,0\n");
+  here.put("gpus.csv", "step,src,dst,chunk\n0,GPU0,GPU1,0\n");
+  here.put("links.csv", "source,target\n0,1\n");
+  here.put("nodes.json", '{"nodes":4,"links":[[0,1],[1,0]]}');
+  here.put("gpus.txt", "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n");
+  here.put("rocm.txt", "=== Weight between two GPUs ===\n       GPU0         GPU1\nGPU0   0            15\n");
+  here.put("hwloc.xml", '<topology><object type="Machine"/></topology>\n');
+  writeFileSync(here.at("packed.json.gz"), gzipSync("{}"));
+  here.put("chunk9.csv", sends.replace(/,3,copy\s*$/, ",9,copy").replace(/\n2,3,0,.*/, "\n2,3,0,9,copy"));
   const lines: string[] = [];
   const long: string[] = [];
   for (const line of MISTAKES) {

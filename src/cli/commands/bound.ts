@@ -110,7 +110,7 @@ async function rankByLimit(context: Context, whole: Topology, names: readonly st
       "",
       `  ${labelled("topology", networkText(about.topology))}`,
       `  ${labelled("collective", collectiveText(topology, collective))}`,
-      ...rankingLines(ranking, style),
+      ...rankingLines(ranking, style, options["details"] === true),
     ]);
   return 0;
 }

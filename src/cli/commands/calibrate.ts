@@ -97,6 +97,9 @@ const usText = (us: number): string => `${significant(us)} us`;
 const errorsText = ({ mean, median, worst, explained }: CalibrationErrors): string =>
   `mean ${percentText(mean)}, median ${percentText(median)}, worst ${percentText(worst)}; R² ${explained.toFixed(3)}`;
 
+/** What `compare` calls the algorithms that libraries run. */
+const COMPARED_AS: Readonly<Record<string, string>> = { ring: "nccl-rings", tree: "nccl-tree", nvls: "nvls" };
+
 /** Returns "420.8 +- 17.5 GB/s", or what it was before where the data do not tell it. */
 function figureText({ value, error, certainty }: FittedFigure, unit: string): string {
   const number = significant(value);
@@ -142,6 +145,11 @@ function linesOf(report: CalibrationReport, style: Style): string[] {
   lines.push("", ...report.notes.map((note) => `note: ${note}`), ...classes.flatMap(reasons), ...callText(report));
   for (const { source, collective, ranks, class: name } of limits)
     lines.push(`${collective} among ${ranks} as ${algorithm} (${source}): large sizes are limited by ${name}`);
+  const line = COMPARED_AS[algorithm];
+  if (line !== undefined)
+    lines.push(
+      `fitted as a library runs it, latency after latency and then the bytes; \`compare\` simulates schedules, whose chunks overlap latencies, without launches: its ${line} is faster than the log, most of all at middle sizes`,
+    );
   lines.push("", `errors of ${count(points.length, "point")}: ${errorsText(errors)}`);
   if (leftOut > 0) lines.push(`${count(leftOut, "point")} of other algorithms left out`);
   const shown = shownPoints(points);

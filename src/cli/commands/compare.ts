@@ -5,18 +5,22 @@ import type { Kernels } from "../../engine/contract/kernels.ts";
 import { comparisonSvg } from "../../export/pictures/svg-comparison.ts";
 import { ncclTestsJson, ncclTestsTable } from "../../export/tables/nccl-tests.ts";
 import { tunerCsv } from "../../export/tables/tuner.ts";
+import { looksLikeBys } from "../../import/schedules/bys.ts";
+import { utf8Text } from "../../import/text/utf8.ts";
 import { busFactor, collectiveName, type NamedCollective } from "../../model/collective/collective.ts";
 import { formatSize } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { count, percent, significant, timeText } from "../../report/amounts.ts";
 import type { Comparison, ComparisonRow, ReferenceRow } from "../../report/comparison.ts";
 import { comparisonCsv } from "../../report/comparison-csv.ts";
+import { gainText } from "../../report/gains.ts";
 import { networkText } from "../../report/subject-text.ts";
 import { membershipOf, synthesisOptions } from "../../request/from-texts.ts";
 import { optionValue, placeOf, textOf, wordOf } from "../../request/option-table.ts";
 import { problemOf } from "../../request/problem.ts";
 import { namedCollective } from "../../request/values.ts";
 import { compare } from "../../run/compare.ts";
+import { refuseEnding } from "../../run/export/endings.ts";
 import { type OwnLine, ownLine } from "../../run/own/own-lines.ts";
 import { ALGORITHMS, algorithmNamed } from "../../synthesize/catalog.ts";
 import { demandCollective } from "../collective-option.ts";
@@ -24,6 +28,7 @@ import { answerText, type Context, outRows } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { nameOf, openSource } from "../files/input-file.ts";
 import { outputFile } from "../files/output-file.ts";
+import { notWanted, whatItIs } from "../files/what-it-is.ts";
 import { networkOf } from "../network.ts";
 import { gainLines } from "../reports/gain-lines.ts";
 import { finished, type Style } from "../reports/style.ts";
@@ -32,6 +37,14 @@ import { aligned, fitted, labelled, leftOutLines } from "../reports/text.ts";
 import { version } from "../version.ts";
 
 const FORMATS = ["table", "csv", "json", "jsonl", "nccl-tests", "nccl-tests-json", "tuner", "svg"] as const;
+
+/** What a file is written as where nobody says a format. */
+const BY_ENDING: Readonly<Record<string, (typeof FORMATS)[number]>> = {
+  ".csv": "csv",
+  ".json": "json",
+  ".jsonl": "jsonl",
+  ".svg": "svg",
+};
 
 /** 1 KiB, 1 MiB, 1 GiB */
 const USUAL_SIZES: readonly number[] = [2 ** 10, 2 ** 20, 2 ** 30];
@@ -42,8 +55,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const format = wordOf(options, "format", FORMATS);
   if (json && format !== undefined && format !== "json" && format !== "jsonl")
     throw new InputError(optionName("format"), "json, jsonl, or nothing, beside --json", format);
-  const written = format ?? (json ? "json" : "table");
   const path = textOf(options, "output");
+  if (format === undefined && path !== undefined) refuseEnding(path, [".txt", ...Object.keys(BY_ENDING)]);
+  const written = format ?? (json ? "json" : (BY_ENDING[/\.\w+$/.exec(path ?? "")?.[0] ?? ""] ?? "table"));
   const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   await demandCollective(options, () => networkOf(args[0] as string, options));
   const collective = namedCollective(textOf(options, "collective") as string);
@@ -100,10 +114,21 @@ async function ownLines(
     context.progress({ what: `reading ${file}` });
     const source = openSource(file, placeOf("with"));
     const bytes = source.read(0, source.size);
+    const wrong = looksLikeBys(bytes) ? null : await otherThan(bytes, nameOf(file));
+    if (wrong !== null) throw new InputError(placeOf("with"), "a schedule or program", wrong.found).saying(wrong.why);
     const asked = { topology, request, collective: problemOf(topology, { ...request, chunks: 1 }).collective, kernels };
     lines.push(await ownLine(bytes, nameOf(file), asked));
   }
   return lines;
+}
+
+/** Returns why a file is no schedule or program where it is known to be something else; null otherwise. */
+async function otherThan(bytes: Uint8Array, file: string): ReturnType<typeof notWanted> {
+  const text = utf8Text(bytes, file);
+  const told = await whatItIs(text, file);
+  return told === null || told.kind === "schedule" || told.kind === "program"
+    ? null
+    : notWanted(text, file, "a schedule or program");
 }
 
 /** A row of JSON lines. */
@@ -190,7 +215,7 @@ function textIn(
       return text;
     }
     case "table":
-      return `${report(comparison, context).map(finished).flatMap(fitted).join("\n")}\n`;
+      return `${report(comparison, topology, context).map(finished).flatMap(fitted).join("\n")}\n`;
   }
 }
 
@@ -266,6 +291,55 @@ function programLines(rows: readonly ComparisonRow[]): string[] {
   ];
 }
 
+const below = (label: string, texts: readonly string[]): string[] =>
+  texts.map((text, i) => labelled(i === 0 ? label : "", text));
+
+/** Returns which figures of a network were measured, or else which were assumed. */
+function figureLines(sources: readonly string[]): string[] {
+  const measured = sources.filter((source) => source.startsWith("calibrated"));
+  if (measured.length === 0)
+    return below(
+      "assumed",
+      sources.filter((source) => /not measured|taken as|default link/.test(source)),
+    );
+  return below("figures", [
+    ...measured,
+    "schedules overlap latencies that a library pays in each call, and its launch is left out: lines are to be held against each other, not against the log",
+  ]);
+}
+
+/** Returns whose libraries the algorithms of a comparison are. */
+function libraryLines(rows: readonly ComparisonRow[]): string[] {
+  const by = new Map<string, Set<string>>();
+  for (const { algorithm, library } of rows) {
+    const whose = library === undefined ? undefined : algorithmNamed(algorithm).traits?.librariesOf;
+    if (whose !== undefined) by.set(whose, (by.get(whose) ?? new Set()).add(algorithm));
+  }
+  return by.size === 0
+    ? []
+    : [[...by].map(([whose, algorithms]) => `${[...algorithms].join(", ")}: ${whose}`).join("; ")];
+}
+
+/** Returns how what was given beside the algorithms compares with the fastest of them, a line each. */
+function givenLines(rows: readonly ComparisonRow[]): string[] {
+  const given = [...new Set(rows.flatMap(({ own, algorithm }) => (own === undefined ? [] : [algorithm])))];
+  return given.map((name) => {
+    const sizes = rows.flatMap(({ algorithm, own, sizeBytes, us, ofLimit }) => {
+      if (own === undefined || algorithm !== name) return [];
+      const others = rows.filter((row) => row.sizeBytes === sizeBytes && row.own === undefined);
+      const best = others.reduce((least, row) => (row.us < least.us ? row : least));
+      return [`${formatSize(sizeBytes)}: ${againstText(us, best)}, ${percent(ofLimit)} of the limit`];
+    });
+    return `${name} at ${sizes.join("; ")}`;
+  });
+}
+
+/** Returns "2.06 x the time of tacos". */
+function againstText(us: number, { us: other, algorithm }: ComparisonRow): string {
+  const gain = gainText(us, other);
+  return gain === "tie" ? `as fast as ${algorithm}` : `${gain} the time of ${algorithm}`;
+}
+
 /** Returns what NCCL's model chose, sizes with the same choice together. */
 function choiceLines(references: readonly ReferenceRow[]): string[] {
   const sizesOf = new Map<string, string[]>();
@@ -279,6 +353,7 @@ function choiceLines(references: readonly ReferenceRow[]): string[] {
 
 function report(
   { topology, collective, rows, references, limits, leftOut, stopped }: Comparison,
+  { sources }: Pick<Topology, "sources">,
   { style, options }: Context,
 ): string[] {
   const hasPrograms = rows.some(({ programUs }) => programUs !== undefined);
@@ -301,8 +376,6 @@ function report(
   const gains = gainLines(rows, style);
   const verified = rows.length === 1 ? "the line verified" : `all ${count(rows.length, "line")} verified`;
   const verdict = stopped === true ? `${count(rows.length, "line")}, stopped before the rest` : verified;
-  const below = (label: string, texts: readonly string[]): string[] =>
-    texts.map((text, i) => labelled(i === 0 ? label : "", text));
   return [
     "",
     labelled("topology", networkText(topology)),
@@ -311,6 +384,9 @@ function report(
     ...lines,
     "",
     ...(gains.length === 0 ? [] : [...gains, ""]),
+    ...below("given", givenLines(rows)),
+    ...below("libraries", libraryLines(rows)),
+    ...figureLines(sources),
     ...below("limit", [...why]),
     ...below("program", programLines(rows)),
     ...below("NCCL model", choiceLines(references)),

@@ -1,17 +1,22 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { loadKernels } from "../../engine/kernels/load.ts";
 import { busiestLinks } from "../../explain/links.ts";
 import { explainLog, type Selection, selectionOf } from "../../explain/log.ts";
 import { explainProgram } from "../../explain/program.ts";
 import { readNcclLog } from "../../import/logs/nccl-log.ts";
+import { isNcclTestsText } from "../../import/logs/nccl-tests.ts";
 import { kindOf } from "../../kinds/kinds.ts";
 import type { GivenSchedule } from "../../model/joint/joint-schedule.ts";
 import { formatSize, formatTime, parseSize } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
 import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
+import { percent, timeText } from "../../report/amounts.ts";
+import type { Report } from "../../report/result.ts";
 import { NETWORK_OPTIONS, refuseOptions, textOf, wordOf } from "../../request/option-table.ts";
 import { DEFAULT_SIZE_BYTES } from "../../request/problem.ts";
 import { limitViolations } from "../../run/programs/programs.ts";
+import { reportOfFile } from "../../run/report-file.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
 import { verifyProgram } from "../../verify/program/program.ts";
 import { type Context, outJson, outRows } from "../context.ts";
@@ -92,7 +97,12 @@ async function programLines(
   }
   const log = textOf(options, "log");
   if (log !== undefined) {
-    const facts = readNcclLog(readText(log, optionName("log")), log);
+    const logText = readText(log, optionName("log"));
+    if (isNcclTestsText(logText))
+      throw new InputError(optionName("log"), "a debug log of NCCL or RCCL", log).saying(
+        `${log} is a log of nccl-tests; ${optionName("log")} takes what NCCL_DEBUG=INFO prints`,
+      );
+    const facts = readNcclLog(logText, log);
     const isRccl = facts.version?.startsWith("RCCL") === true;
     const likely = runtimes.find((name) => (name === "rccl") === isRccl) ?? (runtimes[0] as RuntimeName);
     lines.push("", ...explainLog(program, likely, facts, file));
@@ -100,14 +110,22 @@ async function programLines(
   return { lines, selected: found };
 }
 
-/** Returns what a schedule does, in words, and what is wrong where it is. Throws InputError where nobody has words for it. */
-function scheduleLines({ style }: Context, file: string, schedule: GivenSchedule): string[] {
+/** Returns what no algorithm beats, and how near a schedule comes to it. */
+function reachedText({ time, limit, ofLimit }: Pick<Report, "time" | "limit" | "ofLimit">): string {
+  const reached = ofLimit === null ? "" : `, ${percent(ofLimit)} of the limit`;
+  return `reached: ${timeText(time.us)} (${time.model})${reached}: no algorithm takes less than ${timeText(limit.us)}, ${limit.because}`;
+}
+
+/** Returns what a schedule does, in words, how near it is to the limit, and what is wrong where it is. Throws InputError where nobody has words for it. */
+async function scheduleLines({ style }: Context, file: string, schedule: GivenSchedule): Promise<string[]> {
   const kind = kindOf(schedule);
   if (kind.explain === null)
     throw new InputError(file, "a schedule of one collective", inWords(`one of ${kind.collectives.length} at once`));
-  const { violations, violationCount } = kind.judge({ limit: 1 });
-  const lines = kind.explain(violationCount === 0);
-  if (violationCount === 0) return [...lines];
+  const { kernels } = await loadKernels();
+  const verdict = kind.judge({ limit: 1 });
+  const { violations, violationCount } = verdict;
+  const lines = kind.explain(violationCount === 0, kernels.replay);
+  if (violationCount === 0) return [...lines, reachedText(reportOfFile(schedule, kernels, undefined, verdict))];
   return [...lines, `${style.bad("wrong")}: ${violations[0]?.message} (\`banyan verify ${file}\` says all)`];
 }
 
@@ -124,7 +142,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     refuseOptions(options, ["dtype", "target", "log"], ofPrograms, "not-alone");
     const { schedule, sends } = await readScheduleFile(context, file, { own: ["size"] });
     if (sends === null) refuseOptions(options, ["size"], ofPrograms, "not-alone");
-    lines = scheduleLines(context, file, schedule);
+    lines = await scheduleLines(context, file, schedule);
   }
   if (json) outJson(context, { schema: "banyan/explanation@1", file, lines, selected });
   else

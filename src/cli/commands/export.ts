@@ -2,7 +2,7 @@ import { InputError } from "../../base/errors.ts";
 import { roundedSize } from "../../report/amounts.ts";
 import { placeOf, textOf } from "../../request/option-table.ts";
 import { refuseEnding } from "../../run/export/endings.ts";
-import { exportTo } from "../../run/export/exporter.ts";
+import { demandSchedules, exportTo } from "../../run/export/exporter.ts";
 import { exporterNamed } from "../../run/export/exporters.ts";
 import { sizesAsked, writeSizes } from "../../run/export/sizes.ts";
 import { synthesized } from "../../run/export/subject.ts";
@@ -36,7 +36,15 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     facts = {},
   } = bySize
     ? await writeSizes(world, exporter, () => networkOf(file, options), path)
-    : await exportTo(exporter, world, await subjectOf(context, file, (topology) => make(world, topology)), path);
+    : await exportTo(
+        exporter,
+        world,
+        await subjectOf(context, file, (topology) => {
+          demandSchedules(exporter);
+          return make(world, topology);
+        }),
+        path,
+      );
   if (json)
     outJson(context, { schema: "banyan/export@1", file, to: exporter.name, output: path, ...facts, bytes, notes });
   else if (!quiet) outRows(context, [`${path}: ${what}, ${roundedSize(bytes)}`, ...notes.map((note) => `  ${note}`)]);

@@ -125,9 +125,16 @@ async function backends(): Promise<readonly Row[]> {
   return rows;
 }
 
+/** What else they are called. */
+const ALSO_LISTED: Readonly<Record<string, (typeof LISTED)[number]>> = {
+  networks: "presets",
+  topologies: "presets",
+  platforms: "presets",
+};
+
 /** `banyan list WHAT`. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
-  const what = oneOf(args[0] as string, LISTED, "what to list");
+  const what = ALSO_LISTED[args[0] as string] ?? oneOf(args[0] as string, LISTED, "what to list");
   const all = LISTINGS[what] as Listing;
   const network = textOf(context.options, "topology");
   if (network === undefined) refuseOptions(context.options, ["collective"], "--topology beside it", "not-alone");

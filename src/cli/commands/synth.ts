@@ -5,6 +5,7 @@ import { algorithmTold } from "../../import/text/made-by.ts";
 import { treesAsSteps } from "../../kinds/expand.ts";
 import { kindOf } from "../../kinds/kinds.ts";
 import { hasRoot } from "../../model/collective/collective.ts";
+import { looksLikePreset } from "../../model/presets/preset.ts";
 import { estimateOf } from "../../model/steps/estimate.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -28,7 +29,7 @@ import { ALGORITHMS, AUTO, algorithmNamed, USUAL_ALGORITHM } from "../../synthes
 import { collectiveRequest, demandCollective } from "../collective-option.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
-import { openSource, readText } from "../files/input-file.ts";
+import { openSource, readText, statOf } from "../files/input-file.ts";
 import { outputFile } from "../files/output-file.ts";
 import { OPEN_IN_SENDS, scheduleOf } from "../files/schedule-file.ts";
 import { readSketchFile, sketchFileNodes } from "../files/sketch-file.ts";
@@ -45,8 +46,12 @@ const SCHEDULE_ENDINGS = [".json", ".bys"];
 const makesTransfers = (algorithm = USUAL_ALGORITHM): boolean =>
   algorithm !== AUTO && algorithmNamed(algorithm).makes === "steps";
 
-/** Returns the schedule of before a failure; what is wrong with it is refused. Throws InputError. */
-async function scheduleToRepair(context: Context, file: string): Promise<AnySchedule> {
+/** Returns the schedule of before a failure; what is wrong with it is refused, as are the two in each other's place. Throws InputError. */
+async function scheduleToRepair(context: Context, file: string, network: string): Promise<AnySchedule> {
+  if (statOf(file, optionName("repair")) === undefined && looksLikePreset(file) && statOf(network, "the network"))
+    throw new InputError(optionName("repair"), "a file of a schedule", file).saying(
+      `${optionName("repair")} is ${file}, a network; did you mean \`banyan synth ${file} --repair ${network}\`?`,
+    );
   const { topology: _, without: _w, degrade: _d, ...options } = context.options;
   const schedule = await scheduleOf({ ...context, options }, file, { own: OPEN_IN_SENDS });
   const { violations, violationCount } = kindOf(schedule).judge({ limit: 1 });
@@ -100,7 +105,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const { json, quiet, signal } = context;
   if (textOf(context.options, "collectives") !== undefined) return synthesizeSeveral(context, args);
   const oldFile = textOf(context.options, "repair");
-  const old = oldFile === undefined ? undefined : await scheduleToRepair(context, oldFile);
+  const old = oldFile === undefined ? undefined : await scheduleToRepair(context, oldFile, args[0] as string);
   const options = old === undefined ? context.options : asBefore(context.options, old, oldFile as string);
   await demandCollective(options, () => networkOf(args[0] as string, options), " (or --collectives FILE)");
   const path = textOf(options, "output");
@@ -147,7 +152,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       fileBytes: bytes,
       details: options["details"] === true,
     });
-    const story = failure === undefined ? [] : failureLines(failure, context.style);
+    const story = failure === undefined ? [] : failureLines(failure, report, context.style);
     outLines(context, [...lines, ...autoLines(shown, context.style), ...story]);
   }
   return 0;
@@ -190,7 +195,7 @@ async function rankByTime(
       "",
       `  ${labelled("topology", networkText(about.topology))}`,
       `  ${labelled("collective", `${collectiveText(topology, collective)}; ${about.algorithm}`)}`,
-      ...rankingLines(ranking, style),
+      ...rankingLines(ranking, style, options["details"] === true),
     ]);
   return 0;
 }

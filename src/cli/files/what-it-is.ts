@@ -8,7 +8,7 @@ import { isSendsText } from "../../import/schedules/sends.ts";
 
 /** What a text is, and which command takes it. */
 export interface Told {
-  readonly kind: "network" | "schedule" | "program" | "log";
+  readonly kind: "network" | "schedule" | "program" | "log" | "script";
   /** In words: "a log of nccl-tests". */
   readonly what: string;
   /** A command line that takes the file. */
@@ -25,6 +25,8 @@ export async function whatItIs(text: string, file: string): Promise<Told | null>
       what: "a list of sends",
       command: `banyan verify ${file} --topology TOPO --collective NAME`,
     };
+  if (/^"""|^(?:import|from) \w/.test(text))
+    return { kind: "script", what: "a program in Python, which checks itself when it runs", command: `python ${file}` };
   if (isNcclTestsText(text))
     return { kind: "log", what: "a log of nccl-tests", command: `banyan calibrate TOPO ${file}` };
   const format = await networkFormat(text, file);
@@ -41,6 +43,22 @@ async function networkFormat(text: string, file: string): Promise<string> {
   }
 }
 
+/** What people paste of a machine that says nothing of its links, and what to paste instead. */
+const OTHER_PASTES: readonly (readonly [mark: RegExp, why: string])[] = [
+  [
+    /\bNVIDIA-SMI \d|^GPU \d+: /m,
+    "what nvidia-smi prints of the GPUs; paste what `nvidia-smi topo -m` prints, which has the links",
+  ],
+  [
+    /ROCm System Management Interface[\s\S]*Device/,
+    "what rocm-smi prints of the GPUs; paste what `rocm-smi --showtopo` prints",
+  ],
+  [
+    /<!DOCTYPE topology|<topology\b/,
+    "a topology of hwloc (lstopo), which says nothing of NVLinks; NCCL_TOPO_DUMP_FILE=topo.xml makes NCCL write one that does",
+  ],
+];
+
 /** Why a file is not what was wanted, as a sentence, and what it is instead. */
 interface NotWanted {
   readonly why: string;
@@ -50,6 +68,8 @@ interface NotWanted {
 /** Returns why a file is not what was wanted ("a schedule or program"), and what takes it; null where nobody knows what it is. */
 export async function notWanted(text: string, file: string, wanted: string): Promise<NotWanted | null> {
   if (text.trim() === "") return { why: `${file} is empty; it must be ${wanted}`, found: inWords("nothing") };
+  const other = wanted === "a network" ? OTHER_PASTES.find(([mark]) => mark.test(text.slice(0, 4096))) : undefined;
+  if (other !== undefined) return { why: `${file} is ${other[1]}`, found: inWords("the output of another command") };
   const told = await whatItIs(text, file);
   if (told !== null)
     return {

@@ -12,6 +12,7 @@ import type { ProgramViolation } from "../../verify/program/words.ts";
 import { sizeRangeViolations } from "../../verify/runtime/size-ranges.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import { statOf } from "../files/input-file.ts";
+import { whatItIs } from "../files/what-it-is.ts";
 import { programJson, refuseNetwork, targetOf, textUnlessBys } from "./program-file.ts";
 
 /** Whether a name is that of a folder. */
@@ -21,7 +22,7 @@ export const isFolder = (path: string): boolean => statOf(path, "the file")?.isD
 const SHOWN = 5;
 
 /** `banyan verify FOLDER`: every program in a folder, as a runtime loads it, and the sizes that they are for together. */
-export function verifyProgramFolder(context: Context, folder: string): number {
+export async function verifyProgramFolder(context: Context, folder: string): Promise<number> {
   const { style, json, quiet } = context;
   refuseNetwork(context, folder);
   const target = targetOf(context) ?? "azure";
@@ -29,16 +30,27 @@ export function verifyProgramFolder(context: Context, folder: string): number {
     throw new InputError(optionName("target"), "msccl, azure or rccl for a folder of MSCCL XML", target);
   const names = readdirSync(folder).sort();
   if (names.length === 0)
-    throw new InputError("the folder", "one with programs", folder).saying(`folder ${folder} holds no programs`);
-  const files = names.map((name) => {
+    throw new InputError("the folder", "one with programs", folder).saying(
+      `folder ${folder} is empty; verify takes a file, or a folder of programs (MSCCL XML)`,
+    );
+  const texts = names.map((name) => {
     const path = join(folder, name);
+    return { name, path, text: isFolder(path) ? null : textUnlessBys(path, "the program") };
+  });
+  for (const { path, text } of texts) {
+    const told = text === null ? null : await whatItIs(text, path);
+    if (text !== null && (told === null || told.kind === "program")) continue;
+    const what = told === null ? (isFolder(path) ? "a folder" : "a schedule") : told.what;
+    const meant = told === null ? "" : `; did you mean \`${told.command}\`?`;
+    throw new InputError("the folder", "nothing but programs, for runtimes read every file in it,", path).saying(
+      `${path} is ${what}, and in a folder nothing but programs (MSCCL XML) is judged, for runtimes read every file in it${meant}`,
+    );
+  }
+  const files = texts.map(({ name, path, text }) => {
     context.progress({ what: `verifying ${path}` });
-    const text = isFolder(path) ? null : textUnlessBys(path, "the program");
-    if (text === null)
-      throw new InputError("the folder", "nothing but programs, for runtimes read every file in it,", path);
-    const program = readProgram(text, path);
+    const program = readProgram(text as string, path);
     const judged = verifyProgram(program);
-    const violations = [...judged.violations, ...judged.warnings, ...limitViolations(program, target, text)];
+    const violations = [...judged.violations, ...judged.warnings, ...limitViolations(program, target, text as string)];
     return { name, program, violations };
   });
   const together = sizeRangeViolations(files, target);

@@ -1,4 +1,5 @@
 import { InputError, inWords } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { looksLikeProgram, readProgram } from "../../import/programs/program.ts";
 import { looksLikeBys } from "../../import/schedules/bys.ts";
 import { isScheduleText } from "../../import/schedules/schedule-text.ts";
@@ -8,7 +9,7 @@ import type { Program } from "../../model/program/program.ts";
 import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
 import { count } from "../../report/amounts.ts";
 import { programSizeText, programText } from "../../report/program-text.ts";
-import { NETWORK_OPTIONS, refuseOptions, wordOf } from "../../request/option-table.ts";
+import { NETWORK_OPTIONS, refuseOptions, textOf, wordOf } from "../../request/option-table.ts";
 import { limitViolations } from "../../run/programs/programs.ts";
 import { recordOfProgram } from "../../run/record.ts";
 import { type ProgramVerification, verifyProgram } from "../../verify/program/program.ts";
@@ -40,13 +41,20 @@ export function textUnlessBys(file: string, place: string): string | null {
 }
 
 /** Throws InputError where options of a network stand beside a program, which has none. */
-export const refuseNetwork = ({ options }: Context, file: string): void =>
-  refuseOptions(
-    options,
-    ["topology", ...NETWORK_OPTIONS],
-    `a schedule, which has a network, in place of ${nameOf(file)}`,
-    "not-alone",
-  );
+export function refuseNetwork({ options }: Context, file: string): void {
+  const network = textOf(options, "topology");
+  if (network !== undefined)
+    throw new InputError(
+      optionName("topology"),
+      `a schedule, which has a network, in place of ${nameOf(file)}`,
+      network,
+    )
+      .saying(
+        `${optionName("topology")} is not for ${nameOf(file)}, a program, which has no network; what it takes on one: \`banyan simulate ${nameOf(file)} --topology ${network}\``,
+      )
+      .as("not-alone");
+  refuseOptions(options, NETWORK_OPTIONS, `a schedule, which has a network, in place of ${nameOf(file)}`, "not-alone");
+}
 
 /** Throws InputError where a name is no file but a network, which these commands do not take. */
 function refusePreset(file: string, wanted: string): void {
@@ -83,9 +91,10 @@ export async function programFile(context: Context, file: string): Promise<Progr
   const text = textUnlessBys(file, "the program");
   const told = text === null || looksLikeProgram(text) ? null : await whatItIs(text, nameOf(file));
   if (text === null || told?.kind === "schedule") {
+    const open = text !== null && isSendsText(text) ? " --topology TOPO --collective NAME" : "";
     const out = `${nameOf(file).replace(/^.*[/\\]|\.\w+$/g, "")}.xml`;
     throw new InputError(nameOf(file), "a program: MSCCL XML or an MSCCL++ plan", inWords("a schedule")).saying(
-      `${nameOf(file)} is a schedule, not a program; make one of it: \`banyan export ${nameOf(file)} --to msccl-xml -o ${out}\``,
+      `${nameOf(file)} is a schedule, not a program; make one of it: \`banyan export ${nameOf(file)}${open} --to msccl-xml -o ${out}\``,
     );
   }
   const why = looksLikeProgram(text) ? null : await notWanted(text, nameOf(file), "a program");

@@ -1,5 +1,6 @@
+import { optionName } from "../../base/option-names.ts";
 import { gbpsText, percent, significant, timeText } from "../../report/amounts.ts";
-import type { FailureRanking, FailureRow, FailureStory, Standing } from "../../report/result.ts";
+import type { FailureRanking, FailureRow, FailureStory, Report, Standing } from "../../report/result.ts";
 import type { Style } from "./style.ts";
 import { table } from "./table.ts";
 import { labelled, labelledTable } from "./text.ts";
@@ -15,8 +16,30 @@ const orDash = (value: number | null, text: (value: number) => string): string =
 const changeText = (ratio: number | null): string =>
   ratio === null ? "-" : `${ratio < 1 ? "" : "+"}${significant(100 * (ratio - 1), 3)} %`;
 
-/** Returns a schedule before and after a failure: was, now, what was kept, and the cut to blame. */
-export function failureLines(story: FailureStory, style: Style): string[] {
+/** Returns whether trees made anew could be better than repaired ones; nothing where none were repaired. */
+function anewLines({ repaired, throughput }: Pick<Report, "repaired" | "throughput">): string[] {
+  if (repaired === undefined || throughput === undefined) return [];
+  const { ofBound, bound } = throughput;
+  const without = `without ${optionName("repair")} all trees are made anew`;
+  return [
+    label(
+      "anew",
+      ofBound > 1 - SAME_RATE
+        ? `no better: the repaired trees reach the greatest rate that trees can have here (${without})`
+        : `${without}, at most for ${gbpsText(bound.algbwGBps)}; the repaired ones reach ${percent(ofBound)} of that rate`,
+    ),
+  ];
+}
+
+/** Rates that differ by less are equal. */
+const SAME_RATE = 1e-9;
+
+/** Returns a schedule before and after a failure: was, now, what was kept, whether that is best, and the cut to blame. */
+export function failureLines(
+  story: FailureStory,
+  report: Pick<Report, "repaired" | "throughput">,
+  style: Style,
+): string[] {
   const { was, now, kept, keptNote, lost, slower, limitRose, blame } = story;
   const hasRate = was.throughputGBps !== null && now.throughputGBps !== null;
   const cells = (name: string, { us, algbwGBps, limit, ofLimit, throughputGBps }: Standing): string[] => [
@@ -54,6 +77,7 @@ export function failureLines(story: FailureStory, style: Style): string[] {
     style.dim(`  ${first}`),
     ...rest.map((line) => `  ${line}`),
     label("kept", keptText),
+    ...anewLines(report),
     label("blame", blame),
   ];
 }
@@ -80,12 +104,14 @@ function folded(rows: readonly FailureRow[]): { readonly row: FailureRow; readon
   );
 }
 
-/** Returns failures by harm, the worst first, each with the cut to blame. */
-export function rankingLines({ whole, rows }: FailureRanking, style: Style): string[] {
+const noLess = (ratio: number | null | undefined): boolean => typeof ratio === "number" && ratio <= 1;
+
+/** Returns failures by harm, the worst first, each with the cut to blame; `details`: all of them, each in a line of its own. */
+export function rankingLines({ whole, rows }: FailureRanking, style: Style, details: boolean): string[] {
   const hasTimes = whole.us !== undefined;
-  const lines = folded(rows);
-  const shown = lines.slice(0, MOST_ROWS);
-  const harmText = (ratio: number | null): string => (ratio !== null && ratio <= 1 ? "no harm" : changeText(ratio));
+  const lines = details ? rows.map((row) => ({ row, more: 0 })) : folded(rows);
+  const shown = details ? lines : lines.slice(0, MOST_ROWS);
+  const harmText = (ratio: number | null, none: string): string => (noLess(ratio) ? none : changeText(ratio));
   const cells = [
     [
       "nothing",
@@ -96,20 +122,31 @@ export function rankingLines({ whole, rows }: FailureRanking, style: Style): str
     ],
     ...shown.map(({ row: { without, us, slower, limit, harm, because }, more }) => [
       more === 0 ? without : `${without} and ${more} alike`,
-      ...(hasTimes ? [orDash(us ?? null, timeText), us === null ? "" : harmText(slower ?? null)] : []),
+      ...(hasTimes ? [orDash(us ?? null, timeText), us === null ? "" : harmText(slower ?? null, "no slower")] : []),
       limit === null ? style.bad("none") : timeText(limit.us),
-      limit === null ? "" : harmText(harm),
+      limit === null ? "" : harmText(harm, hasTimes ? "none" : "no harm"),
       because,
     ]),
   ];
-  const head = ["without", ...(hasTimes ? ["time", "harm"] : []), "limit", hasTimes ? "rise" : "harm", "cut to blame"];
+  const head = [
+    "without",
+    ...(hasTimes ? ["time", "slower by"] : []),
+    "limit",
+    hasTimes ? "rise" : "harm",
+    "cut to blame",
+  ];
   const written = table(
     head.map(style.dim),
     cells,
     head.map((_, i) => (i === 0 || i === head.length - 1 ? "left" : "right")),
   );
   const rest = rows.length - shown.reduce((sum, { more }) => sum + 1 + more, 0);
-  return ["", ...written, ...(rest === 0 ? [] : ["", `and ${rest} that do no more harm (--json has all)`])].map(
-    (line) => `  ${line}`.trimEnd(),
-  );
+  const notes = [
+    ...(rest === 0 ? [] : [`and ${rest} that do no more harm (--details has all)`]),
+    ...(shown.some(({ more }) => more > 0) ? ["alike: the same limit in the same way; --details lists each"] : []),
+    ...(rows.some(({ slower, harm }) => noLess(slower) && (harm ?? 1) > 1)
+      ? ["no slower where the limit rises: this algorithm's schedule for the whole network did not reach its own limit"]
+      : []),
+  ];
+  return ["", ...written, ...(notes.length === 0 ? [] : ["", ...notes])].map((line) => `  ${line}`.trimEnd());
 }

@@ -42,6 +42,7 @@ export function searchReport(report: SearchReport, { style }: Pick<Context, "sty
     "",
     ...reasons(rows),
     labelled("best", recommendation(report)),
+    ...fasterLine(report),
     labelled(
       "model",
       "whole steps: a node passes on what it has received whole; cut-through, as `synth` simulates, can be faster",
@@ -106,9 +107,42 @@ function columnsOf({ rows, bound, best, collective }: SearchReport): Column[] {
     { head: "Moore", align: "left", cell: ({ mooreOptimal }) => yes(mooreOptimal), bound: "" },
     { head: "BW", align: "left", cell: ({ bandwidthOptimal }) => yes(bandwidthOptimal), bound: "" },
   );
+  if (rows.some((row) => simulatedOf(row) !== null))
+    columns.push({
+      head: "simulated",
+      align: "right",
+      cell: (row) => {
+        const us = simulatedOf(row);
+        return us === null ? "" : timeText(us);
+      },
+      bound: "",
+    });
   if (rows.some(({ verdict }) => verdict !== null))
     columns.push({ head: "verified", align: "left", cell: verdictText, bound: "" });
   return columns;
+}
+
+const simulatedOf = ({ verdict }: SearchRow): number | null => verdict?.simulatedUs ?? null;
+
+/** Differences of simulated times below this are none. */
+const AS_FAST = 0.99;
+
+/** Returns which network is faster than the best one where both are simulated; nothing where none is. */
+function fasterLine({ rows, best }: SearchReport): string[] {
+  const own = simulatedOf(rows[best] as SearchRow);
+  if (own === null) return [];
+  const [first, least] = rows.reduce<readonly [SearchRow, number]>(
+    (found, row) =>
+      (simulatedOf(row) ?? Number.POSITIVE_INFINITY) < found[1] ? [row, simulatedOf(row) as number] : found,
+    [rows[best] as SearchRow, own],
+  );
+  if (least > own * AS_FAST) return [];
+  return [
+    labelled(
+      "faster",
+      `${first.topology} where a node passes on what it is still receiving: ${timeText(least)} in the simulation, the best by whole steps ${timeText(own)}`,
+    ),
+  ];
 }
 
 function verdictText({ verdict }: SearchRow): string {

@@ -23,12 +23,11 @@ export const timelineSvg = (topology: Topology, timeline: Timeline, options: Pic
 
 /** Returns that picture without its frame. */
 export function timelinePicture(topology: Topology, timeline: Timeline): Picture {
-  const { link, startPs, lastsPs } = timeline;
+  const { link } = timeline;
   const links = linkCount(topology);
   const stray = link.find((l) => l < 0 || l >= links);
   if (stray !== undefined) throw new InputError("timeline.link", `a link in 0 .. ${links - 1}`, stray);
-  let totalPs = 0;
-  for (let i = 0; i < link.length; i++) totalPs = Math.max(totalPs, startPs[i] + lastsPs[i]);
+  const totalPs = timeline.arrivedPs;
   const lanes = link.length <= MOST_SLICES && new Set(link).size <= MOST_ROWS ? lanesOf(timeline, links) : null;
   if (lanes === null || lanes.most > MOST_LANES) return busyChart(timeline, links, totalPs);
   return bars(topology, timeline, totalPs, lanes.lane, lanes.most);

@@ -24,7 +24,7 @@ export function readMeasurements(
     const value = parseJson(text, fileName);
     if (looksLikeNcclTestsJson(value)) return [readNcclTestsJson(value, fileName, collective)];
     const tool = otherJsonTool(value);
-    throw new InputError(fileName, OUTPUT, tool === null ? value : `a file of ${tool}`);
+    throw new InputError(fileName, OUTPUT, tool === null ? value : inWords(`a file of ${tool}`));
   }
   if (looksLikePoints(text.slice(0, LOOKED_AT))) return readPoints(text, fileName);
   if (looksLikeNcclTests(text)) return readNcclTestsText(text, fileName, collective);
@@ -35,7 +35,7 @@ export function readMeasurements(
       inWords("a log of nccl-tests that ends before its table"),
     );
   const tool = otherTool(text.slice(0, LOOKED_AT));
-  throw new InputError(fileName, OUTPUT, tool === null ? text.trimStart().slice(0, 40) : `a log of ${tool}`);
+  throw new InputError(fileName, OUTPUT, tool === null ? text.trimStart().slice(0, 40) : inWords(`a log of ${tool}`));
 }
 
 const COLUMNS = ["platform", "collective", "gpus", "nodes", "bytes", "busbw"];

@@ -252,7 +252,10 @@ function columnsOf(header: readonly string[], place: string, binary: boolean): C
   const to = one(TO, "to");
   const bandwidth = figure(BANDWIDTH, BANDWIDTH_UNITS, "bandwidth");
   if (from === undefined || to === undefined) throw new InputError(place, "columns from and to", header.join(","));
-  if (bandwidth === undefined) throw new InputError(place, "a column bandwidthGBps", header.join(","));
+  if (bandwidth === undefined)
+    throw new InputError(place, "a column bandwidthGBps", header.join(",")).saying(
+      `${place} has no column of bandwidths; its columns are ${header.join(", ")}, and bandwidthGBps is one more`,
+    );
   return {
     from,
     to,

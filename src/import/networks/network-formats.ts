@@ -328,7 +328,8 @@ export function readTopology(text: string, fileName: string, options: TopologyOp
   const topology = isJson ? asked(JSON_FORMATS, value) : asked(TEXT_FORMATS, text);
   if (topology !== null) return topology;
   if (!isJson && text.trim() === "") throw new InputError(fileName, READABLE);
-  throw new InputError(fileName, READABLE, isJson ? described(value) : text.trimStart().slice(0, 40));
+  const example = isJson ? " (`banyan topology mesh:2x2 -o example.json` writes one)" : "";
+  throw new InputError(fileName, `${READABLE}${example}`, isJson ? described(value) : text.trimStart().slice(0, 40));
 }
 
 /** Returns the name of the format that a text seems to be in; "" for none. Throws InputError for JSON that is none. */

@@ -1,4 +1,5 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { visible } from "../../base/visible.ts";
 import {
   type Collective,
@@ -13,7 +14,7 @@ import { operationsOf, type SendList, timedSends } from "../../model/sends/send-
 import { shortestWalk, waysOf } from "../../model/sends/ways.ts";
 import { OP_COPY, OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import { didYouMean } from "../../model/topology/closest.ts";
-import { npuResolver } from "../../model/topology/groups.ts";
+import { idsMeant, npuResolver } from "../../model/topology/groups.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { type CollectiveEntry, collectiveEntry } from "../collectives/collective.ts";
 import { topologyFromJson } from "../networks/topology-json.ts";
@@ -200,7 +201,9 @@ function csvTable(text: string, name: string): SendTable {
     if (found.length > 1)
       throw new InputError(at, `one column ${column}`, found.map((i) => header.cells[i]).join(", "));
     if (found.length === 0 && NEEDED.includes(column))
-      throw new InputError(at, `a column ${column} (the header of sends is ${HEADER})`, header.cells.join(","));
+      throw new InputError(at, `a column ${column} (the header of sends is ${HEADER})`, header.cells.join(",")).saying(
+        `${at} has no column ${column}; the header of sends is ${HEADER}`,
+      );
     return found[0] ?? -1;
   };
   const index = Object.fromEntries(NAMES.map((column) => [column, indexOf(column)])) as Record<Column, number>;
@@ -280,7 +283,8 @@ const ADDRESSED = /^(.+):(.+?)(?:\.(\d{1,10}))?$/s;
 
 /**
  * Returns the least number of chunks per NPU for which all chunks that the file names are there: the greatest number over the
- * blocks of the collective, rounded up. O(sends).
+ * blocks of the collective, rounded up. Where that leaves most chunks unnamed although a whole set of them is named, a number is
+ * taken for wrong, and as many are returned as the file names without a gap. O(sends).
  */
 export function chunksInSends({ chunk }: SendTable, kind: CollectiveKind, groupSize: number, groups: number): number {
   if (kind === "custom") return 1;
@@ -288,9 +292,11 @@ export function chunksInSends({ chunk }: SendTable, kind: CollectiveKind, groupS
   const ownBlocks = kind === "alltoall" ? groupSize : 1;
   let least = 1;
   const seen = new Set<string>();
+  const plain = new Set<number>();
   for (const text of chunk) {
     if (seen.has(text)) continue;
     seen.add(text);
+    if (PLAIN.test(text)) plain.add(Number(text));
     const [numbers, over] = PLAIN.test(text)
       ? [text, blocks]
       : kind === "alltoall" && ADDRESSED.test(text)
@@ -298,7 +304,10 @@ export function chunksInSends({ chunk }: SendTable, kind: CollectiveKind, groupS
         : [INDEXED.exec(text)?.[2], ownBlocks];
     if (numbers !== undefined) least = Math.max(least, Math.ceil((Number(numbers) + 1) / over));
   }
-  return least;
+  if (plain.size < seen.size || 2 * plain.size >= least * blocks) return least;
+  let named = 0;
+  while (plain.has(named)) named++;
+  return named < blocks ? least : Math.floor(named / blocks);
 }
 
 /** Returns the NPUs of a network in words: "0 to 8", or the first names. */
@@ -319,7 +328,9 @@ function npuFinder(topology: Topology): (text: string) => { readonly npu: number
       return { npu: resolve(text, "the NPU"), says: "" };
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
-      const near = /^\d+$/.test(text) ? "" : didYouMean(text, topology.nodeNames.slice(0, topology.npuCount));
+      const id = idsMeant(text, topology.npuCount);
+      const names = topology.nodeNames.slice(0, topology.npuCount);
+      const near = id !== null ? `; did you mean ${id}?` : /^\d+$/.test(text) ? "" : didYouMean(text, names);
       const isSwitch = topology.nodeNames.includes(text);
       return {
         npu: -1,
@@ -362,7 +373,7 @@ function chunkFinder(
       const chunk = Number(text);
       if (chunk < chunkCount) return { chunk, says: "" };
       return none(
-        `chunk ${text} is not there: this ${collectiveName(kind)} has ${count(chunkCount)} (0 to ${chunkCount - 1}), ${chunksPerNpu} per NPU`,
+        `chunk ${text} is not there: this ${collectiveName(kind)} has ${count(chunkCount)} (0 to ${chunkCount - 1}), ${chunksPerNpu} per NPU (${optionName("chunks")} says another number)`,
       );
     }
     if (kind === "custom")
@@ -445,7 +456,7 @@ const MOST_NODES = 12;
 function apartText(topology: Topology, from: number, to: number): string {
   const { nodeNames } = topology;
   const walk = shortestWalk(topology, from, to)?.map((node) => nodeNames[node]);
-  const link = `there is no link ${nodeNames[from]}>${nodeNames[to]}`;
+  const link = `${topology.name} has no link ${nodeNames[from]}>${nodeNames[to]}`;
   if (walk === undefined) return `${link}, nor any way`;
   const shown = walk.length <= MOST_NODES ? walk : [...walk.slice(0, MOST_NODES - 2), "...", walk.at(-1)];
   return `${link}; the nearest way is ${shown.join(">")}`;

@@ -20,6 +20,10 @@ function isUtf16(bytes: Uint8Array): boolean {
 export function refuseNoText(bytes: Uint8Array, name: string): void {
   if (isUtf16(bytes))
     throw new InputError(name, "a text in UTF-8 (`iconv -f UTF-16 -t UTF-8` makes one)", inWords("UTF-16"));
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b)
+    throw new InputError(name, "a text in UTF-8", inWords("compressed by gzip")).saying(
+      `${name} is compressed by gzip; \`gunzip\` makes a file of it that can be read`,
+    );
   if (bytes.subarray(0, HEAD_BYTES).includes(0))
     throw new InputError(name, "a text in UTF-8", inWords("bytes that are no text"));
 }

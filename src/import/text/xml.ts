@@ -42,11 +42,19 @@ export function readXml(text: string, fileName: string, limits: XmlLimits = LIMI
   let root: XmlElement | undefined;
   let elements = 0;
   let tagLine = 1;
+  let isAtEnd = false;
   const refuse = (expected: string, received: unknown): never => {
     throw new InputError(`${fileName} line ${parser.line}`, expected, received);
   };
   parser.on("error", (error) => {
-    refuse("well-formed XML", error.message.replace(/^\S*?:?\d+:\d+: /, "").replace(/\.$/, ""));
+    const place = `${fileName} line ${parser.line}`;
+    const why = error.message.replace(/^\S*?:?\d+:\d+: /, "").replace(/\.$/, "");
+    const inside = open.at(-1)?.name;
+    throw new InputError(place, "well-formed XML", why).saying(
+      isAtEnd
+        ? `${place} is where the XML ends too early${inside === undefined ? "" : `, inside of <${inside}>`}: the file is cut off`
+        : `${place} is no well-formed XML: ${why}`,
+    );
   });
   parser.on("doctype", () => refuse("XML without a document type (DTD)", "<!DOCTYPE"));
   parser.on("opentagstart", () => {
@@ -66,6 +74,7 @@ export function readXml(text: string, fileName: string, limits: XmlLimits = LIMI
   });
   const body = text.startsWith("\ufeff") ? text.slice(1) : text;
   for (let at = 0; at < body.length; at += PART) parser.write(body.slice(at, at + PART));
+  isAtEnd = true;
   parser.close();
   if (root === undefined) throw new InputError(fileName, "an XML element");
   return root;

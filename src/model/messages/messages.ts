@@ -14,7 +14,7 @@ export interface Messages {
 }
 
 /** A schedule of this many takes about 2.5 GB while it is made. */
-const MOST = 5e7;
+export const MOST_ISSUED = 5e7;
 const FIRST = 1024;
 
 export function messages(): Messages {
@@ -24,10 +24,10 @@ export function messages(): Messages {
   let targets = new Int32Array(FIRST);
   let reduces = new Uint8Array(FIRST);
   const grow = (): void => {
-    if (count >= MOST) {
+    if (count >= MOST_ISSUED) {
       throw new InputError(
         "the messages of the schedule",
-        `at most ${MOST} (fewer NPUs or chunks send fewer)`,
+        `at most ${MOST_ISSUED} (fewer NPUs or chunks send fewer)`,
         count + 1,
       ).as("out-of-range");
     }
@@ -35,7 +35,7 @@ export function messages(): Messages {
       wider.set(column);
       return wider;
     };
-    const room = Math.min(2 * count, MOST);
+    const room = Math.min(2 * count, MOST_ISSUED);
     chunks = larger(chunks, new Int32Array(room));
     sources = larger(sources, new Int32Array(room));
     targets = larger(targets, new Int32Array(room));

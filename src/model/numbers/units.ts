@@ -135,6 +135,18 @@ function bytesOf(unit: string): bigint | null {
   return prefixed(prefix, what === undefined || binary !== "");
 }
 
+/** Returns what a size with a decimal comma ("1.5GiB" for "1,5GiB"), or a range in a list of sizes ("1M,1G" for "1M-1G"), meant; null for others. */
+function sizesMeant(text: string, place: Place): string | null {
+  const [first = "", second = "", ...others] = text.split(/\s*(?:-|\.{2,}|:|,)\s*/);
+  const isSize = (part: string): boolean => {
+    const parts = split(part);
+    return parts !== null && bytesOf(parts.unit) !== null;
+  };
+  if (others.length > 0 || !isSize(first) || !isSize(second)) return null;
+  if (text.includes(",")) return `${first}.${second}`;
+  return typeof place !== "string" && place.option === "sizesBytes" ? `${first},${second}` : null;
+}
+
 /** Returns bytes for "1GiB", "64MB", "4096", "4096B", and "1G", "64M" as nccl-tests read them; at least 1. Throws InputError. */
 export function parseSize(text: string, place: Place = optionName("sizeBytes")): number {
   const expected = 'a positive size such as "1GiB", "64MB" or "4096"';
@@ -143,8 +155,11 @@ export function parseSize(text: string, place: Place = optionName("sizeBytes")):
   if (parts === null || scale === null) {
     const refusal = new InputError(place, expected, text);
     const [, number, prefix] = /^\s*([\d.]+)\s*([KMGT])b\s*$/.exec(text) ?? [];
+    const listed = sizesMeant(text, place);
     throw number === undefined
-      ? refusal
+      ? listed === null
+        ? refusal
+        : refusal.saying(`${place} is ${shown(text)}; did you mean ${listed}?`)
       : refusal.saying(
           `${place} is ${shown(text)}, which is in bits; did you mean ${number}${prefix}B or ${number}${prefix}iB?`,
         );

@@ -50,7 +50,9 @@ function figures(list: string, text: string): { bandwidths: number[]; latencies:
     unit = ownUnit === "" ? unit : ownUnit;
     if (number === "" || unit === "") {
       const refusal = new InputError(place(i), 'a bandwidth such as "50GB/s" or a latency such as "0.5us"', items[i]);
-      const meant = ratesMeant(number);
+      // behind a bandwidth a lone number is most likely a latency
+      const isBehindRate = items.slice(0, i).some((item) => /b(?:ps|it|\/s)/i.test(item));
+      const meant = number !== "" && isBehindRate ? latencyMeant(number) : ratesMeant(number);
       throw meant === "" ? refusal : refusal.saying(`${place(i)} is ${number} without a unit${meant}`);
     }
     if (/^[munp]$/.test(unit)) {
@@ -68,6 +70,10 @@ function figures(list: string, text: string): { bandwidths: number[]; latencies:
   }
   return { bandwidths, latencies };
 }
+
+/** Returns what a number behind a bandwidth may have meant, as a hint. */
+const latencyMeant = (number: string): string =>
+  `; did you mean ${number}us (a latency) or ${number}GB/s (the next dimension's bandwidth)?`;
 
 /** Returns the parts of a preset expression; names and arguments are not yet checked. Throws InputError. */
 export function parseExpression(expression: string): Expression {

@@ -312,6 +312,16 @@ function inSmallLetters(expression: string): string {
   return [factors.join("*"), ...figures].join("@");
 }
 
+/** What else networks are called. */
+const ALSO_CALLED: Readonly<Record<string, string>> = {
+  fullyconnected: "fc",
+  fullmesh: "fc",
+  clique: "fc",
+  complete: "fc",
+  star: "switch",
+  crossbar: "switch",
+};
+
 /** GPUs of one box of a platform. */
 const gpusOf = (name: string): number => (NAMES.has(name) && Object.hasOwn(BOXES, name) ? BOXES[name][1].gpus : 0);
 
@@ -320,6 +330,12 @@ const gpusOf = (name: string): number => (NAMES.has(name) && Object.hasOwn(BOXES
  * "h100:8" and "8xh100", the form of a platform for the name of its GPU; null where nothing is near.
  */
 export function presetMeant(text: string): string | null {
+  // figures stand behind "@", options behind ","
+  const [, before, figures] = /^([a-z][\w-]*:[\dx]+)[:,]([\d.]+\s*[kmgt]?i?b.*)$/i.exec(text) ?? [];
+  if (before !== undefined) return JSON.stringify(`${before}@${figures}`);
+  const [, called = "", size = ""] = /^([a-z-]+)(:\d+)?$/i.exec(text) ?? [];
+  const other = ALSO_CALLED[called.toLowerCase().replace(/[-_]/g, "")];
+  if (other !== undefined) return JSON.stringify(`${other}${size}`);
   if (/^\s*\d+(?:x\d+)+\s*$/i.test(text)) return JSON.stringify(`torus:${text.trim().toLowerCase()}`);
   const [, many, of] = /^\s*(\d{1,7})\s*[x*]\s*([a-z][\w-]*)\s*$/i.exec(text) ?? [];
   if (many !== undefined && of !== undefined) return presetMeant(`${of}:${many}`);
@@ -353,6 +369,7 @@ function unknown(name: string, text: string): InputError {
 
 /** Returns a product with the nearest known name in place of an unknown one, quoted; null where nothing is near. */
 function productMeant(name: string, text: string): string | null {
+  if (/^\d+$/.test(name)) return JSON.stringify(text.replace(/(?<=\d)\s*\*\s*(?=\d)/g, "x"));
   const near = closest(name, NAMES);
   if (near === null) return null;
   const factors = text.split("*").map((factor) => factor.trim());
@@ -404,6 +421,10 @@ function product(expression: Expression): Topology {
 /** Returns `NAME`, `NAME:BOXES` or `NAME:BOXES,ib`. */
 function platform({ factors: [{ name, args }], text }: Expression): Topology {
   let [, box] = BOXES[name];
+  if (/^\d+:ib$/.test(args))
+    throw new InputError(text, boxForm(name, box), args).saying(
+      `${text} has its option behind ":"; did you mean ${text.replace(":ib", ",ib")}?`,
+    );
   const [boxes, ...options] = args.split(",").map((part) => part.trim());
   for (const option of options) {
     if (option !== "ib" || !WITH_IB_OPTION.includes(name))

@@ -450,7 +450,12 @@ function ringSlots(topology: Topology): RingSlots | SwitchedBox {
   if (!hasDirectLinks(topology)) {
     const through = switchedBandwidth(topology);
     if (through === null || through === 0)
-      throw new InputError("the links of a box with rings", "direct links, or switches that all NPUs are linked to");
+      throw new InputError(
+        "the links of a box with rings",
+        "direct links, or switches that all NPUs are linked to",
+      ).saying(
+        `${topology.name} has neither direct links between NPUs nor a switch that all are linked to; rings are made of one box: a preset of boxes with :1, or the file of one`,
+      );
     const rings = Math.max(1, Math.min(MOST_RINGS, Math.round(through / SWITCHED_RING)));
     return { npus, rings, bytesPerSecond: Math.floor(through / rings) };
   }

@@ -1,4 +1,4 @@
-import { InputError, inWords } from "../../base/errors.ts";
+import { InputError, inWords, shown } from "../../base/errors.ts";
 import { optionName, type Place } from "../../base/option-names.ts";
 import { indicesBelow } from "../numbers/ordering.ts";
 import type { Topology } from "./topology.ts";
@@ -26,12 +26,24 @@ export function npuResolver(topology: Topology): NpuResolver {
       throw new InputError(place, `the name of an NPU that is there (the one of id ${text} is called ${name})`, text);
     }
     const named = typeof text === "string" && byName.has(text);
-    throw new InputError(
+    const refusal = new InputError(
       place,
       named ? "an NPU, not a switch," : `the name or id (below ${topology.npuCount}) of an NPU`,
       text,
     );
+    const meant = named ? null : idsMeant(String(text), topology.npuCount);
+    throw meant === null ? refusal : refusal.saying(`${place} is ${shown(text)}; did you mean ${meant}?`);
   };
+}
+
+/** Returns the ids that "0-3", "0..3" or "GPU3" may have meant; null for what has no such ids. */
+export function idsMeant(text: string, npuCount: number): string | null {
+  const [, one] = /^(?:gpu|npu|rank)[ _-]?(\d{1,9})$/i.exec(text) ?? [];
+  if (one !== undefined) return Number(one) < npuCount ? String(Number(one)) : null;
+  const [, from, to] = /^(\d{1,9})(?:-|\.\.|:)(\d{1,9})$/.exec(text) ?? [];
+  if (from === undefined || !(Number(from) < Number(to)) || Number(to) >= npuCount) return null;
+  const ids = Array.from({ length: Math.min(8, Number(to) - Number(from) + 1) }, (_, i) => Number(from) + i);
+  return ids.at(-1) === Number(to) ? ids.join(",") : `${ids.slice(0, 3).join(",")},...,${to}, each of them written`;
 }
 
 /**

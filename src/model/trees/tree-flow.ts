@@ -122,7 +122,9 @@ export function demandForwarding({ inNetwork }: Pick<TreeFlow, "inNetwork">, pla
   if (inNetwork !== true) return;
   const expected = `trees whose switches only forward (${optionName("algorithm")} forestcoll)`;
   const received = "trees whose switches duplicate and sum (NVLS)";
-  throw new InputError(place, expected, received).saying(`${place} cannot be made of ${received}, only of ${expected}`);
+  throw new InputError(place, expected, received).saying(
+    `${place} cannot be made of ${received}, only of ${expected}; an MSCCL++ plan can (${optionName("to")} mscclpp-json)`,
+  );
 }
 
 /** Returns whether a schedule is a tree flow. */

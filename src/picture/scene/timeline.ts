@@ -12,6 +12,8 @@ export interface Timeline {
   readonly chunk: Int32Array;
   /** 1: the payload is added to what the target holds. */
   readonly reduces: Uint8Array;
+  /** When the last transfer has arrived: links are free again a latency before. */
+  readonly arrivedPs: number;
 }
 
 /** Returns when the plan begins to send each chunk, those of a merged send in the order of the rows. O(transfers). */
@@ -38,9 +40,12 @@ export function timelineOf(schedule: StepSchedule, startPs: Float64Array = oneBy
   const count = transferCount(schedule);
   if (startPs.length !== count)
     throw new InputError("startPs", `a time for each of ${count} transfers`, startPs.length);
-  const { serialPs } = routeTimes(topology, routes, collective.chunkBytes);
-  let slices = 0;
-  for (let i = 0; i < count; i++) slices += linkOffset[route[i] + 1] - linkOffset[route[i]];
+  const { serialPs, slotPs } = routeTimes(topology, routes, collective.chunkBytes);
+  let [slices, arrivedPs] = [0, 0];
+  for (let i = 0; i < count; i++) {
+    slices += linkOffset[route[i] + 1] - linkOffset[route[i]];
+    arrivedPs = Math.max(arrivedPs, startPs[i] + slotPs[route[i]]);
+  }
   const timeline = {
     link: new Int32Array(slices),
     startPs: new Float64Array(slices),
@@ -48,6 +53,7 @@ export function timelineOf(schedule: StepSchedule, startPs: Float64Array = oneBy
     share: new Float64Array(slices),
     chunk: new Int32Array(slices),
     reduces: new Uint8Array(slices),
+    arrivedPs,
   };
   let slice = 0;
   for (let i = 0; i < count; i++) {

@@ -99,10 +99,22 @@ export async function exportTo(exporter: Exporter, world: World, subject: Subjec
       .as("not-alone")
       .saying(`${to} ${exporter.name} of a network needs ${collective}, e.g. ${collective} allreduce`);
   }
+  return refuseSubject(exporter, `a ${subject.kind}`, "name one in its place");
+}
+
+/** Throws InputError where a format takes no schedules and one would have to be made: before that is done. */
+export function demandSchedules(exporter: Exporter): void {
+  if (exporter.fromSchedule === undefined)
+    refuseSubject(exporter, "a schedule", `leave ${optionName("collective")} out`);
+}
+
+/** Throws InputError for what a format does not take; `instead`: what to do. */
+function refuseSubject(exporter: Exporter, what: string, instead: string): never {
   const kinds = [
     ...(exporter.fromSchedule === undefined ? [] : ["a schedule"]),
     ...(exporter.fromProgram === undefined ? [] : ["a program"]),
     ...(exporter.fromNetwork === undefined ? [] : ["a network"]),
-  ];
-  throw new InputError(optionName("to", ` ${exporter.name}`), kinds.join(" or "), inWords(`a ${subject.kind}`));
+  ].join(" or ");
+  const place = optionName("to", ` ${exporter.name}`);
+  throw new InputError(place, kinds, inWords(what)).saying(`${place} is made of ${kinds}, not of ${what}: ${instead}`);
 }

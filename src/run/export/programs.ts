@@ -19,7 +19,7 @@ import { refuseOptions } from "../../request/option-table.ts";
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmNamed } from "../../synthesize/catalog.ts";
 import { limitViolations } from "../programs/programs.ts";
-import { synthesizeForRuntime } from "../programs/programs-by-size.ts";
+import { refuseManyChunks, synthesizeForRuntime } from "../programs/programs-by-size.ts";
 import { writeAtOnce } from "./at-once.ts";
 import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import { LANGUAGE_EXPORTERS } from "./languages.ts";
@@ -56,7 +56,10 @@ async function synthesizeTrees(world: World, topology: Topology, runtime: Runtim
   const making = k === "auto" || k === undefined ? others : wanted;
   const request = world.collective(topology);
   const mayBeTrees = algorithm === AUTO || (algorithm !== undefined && algorithmNamed(algorithm).makes === "trees");
-  if (!mayBeTrees || typeof request.collective !== "string") return synthesized(world, topology);
+  if (!mayBeTrees || typeof request.collective !== "string") {
+    refuseManyChunks(topology, { ...request, ...others });
+    return synthesized(world, topology);
+  }
   const { result, us, made } = await world.withEngine((engine) =>
     synthesizeForRuntime(
       engine,

@@ -11,6 +11,7 @@ import {
   topologyInSends,
 } from "../../import/schedules/sends.ts";
 import type { Kind } from "../../kinds/kind.ts";
+import { formatSize } from "../../model/numbers/units.ts";
 import { parseGroups } from "../../model/topology/groups.ts";
 import { type Topology, topologyHash } from "../../model/topology/topology.ts";
 import { count } from "../../report/amounts.ts";
@@ -87,6 +88,9 @@ export function sendsFor(table: SendTable, asked: SendsAsked): OwnSends {
   const { topology, collective } = problemOf(network, typeof kind === "string" ? { ...request, chunks } : request);
   const sends = sendsOn(table, topology, collective);
   const notes = [
+    ...(request.sizeBytes === undefined
+      ? [`times are those of ${formatSize(collective.sizeBytes)}, as nobody says a size (${optionName("sizeBytes")})`]
+      : []),
     ...(given === undefined && least > 1 ? [`${least} chunks per NPU, as its greatest chunk needs (--chunks)`] : []),
     ...(sends.inferred === 0
       ? []

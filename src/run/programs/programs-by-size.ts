@@ -1,13 +1,15 @@
 import { InfeasibleError, InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { Engine } from "../../engine/types.ts";
+import { refuseMany } from "../../lower/moves.ts";
 import { formatSize } from "../../model/numbers/units.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
+import { leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { ProgramOptions } from "../../request/from-texts.ts";
 import { askedOf } from "../../request/maker-options.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
-import { DEFAULT_SIZE_BYTES } from "../../request/problem.ts";
+import { DEFAULT_SIZE_BYTES, problemOf } from "../../request/problem.ts";
 import { AUTO } from "../../synthesize/catalog.ts";
 import { type Algorithm, candidatesFor } from "../auto/candidates.ts";
 import type { CompareOptions } from "../compare.ts";
@@ -80,6 +82,13 @@ function manyRanksRequests({ traits }: Algorithm, ranks: number, asked: Synthesi
   return ranks > MOST_RANKS_AS_PEERS ? [fewPeers] : [fewPeers, single];
 }
 
+/** Throws InputError where each rank would receive more than any program is made of: before a schedule of steps is made. */
+export function refuseManyChunks(topology: Topology, { chunks, ...request }: SynthesizeOptions): void {
+  if (typeof chunks !== "number") return;
+  const { collective } = problemOf(topology, { ...request, chunks });
+  refuseMany(Math.ceil(leastTransfers(collective) / collective.groupSize));
+}
+
 /**
  * Returns the program that a runtime would carry out fastest, of those that fit it, in its simulation; first those whose chunks
  * divide the size.
@@ -100,6 +109,7 @@ async function choiceFor(
     onProgress?.({ phase: `try ${algorithm.name} at ${formatSize(sizeBytes)}`, done, total: candidates.length });
     for (const request of requestsFor(algorithm, topology, { ...rest, sizeBytes })) {
       try {
+        if (algorithm.makes === "steps") refuseManyChunks(topology, request);
         const result = await synthesize(engine, topology, request, false);
         const {
           made,
@@ -131,7 +141,11 @@ async function choiceFor(
   if (best !== undefined) return { ...best, passedOver };
   const [why] = passedOver;
   if (why === undefined) throw new InputError(optionName("algorithm"), "at least one algorithm");
-  throw new InputError(optionName("algorithm"), `one whose program fits the runtime (${why.reason})`, why.algorithm);
+  throw new InputError(
+    optionName("algorithm"),
+    `one whose program fits the runtime (${why.reason})`,
+    why.algorithm,
+  ).saying(`${optionName("algorithm")} ${why.algorithm} makes no program for this runtime: ${why.reason}`);
 }
 
 /**

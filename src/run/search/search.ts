@@ -22,6 +22,7 @@ import {
 } from "../../model/numbers/rational.ts";
 import { PS_PER_SECOND, PS_PER_US, parseBandwidth, parseSize, parseTime } from "../../model/numbers/units.ts";
 import { constructionTopology } from "../../model/presets/construction.ts";
+import { isSimulated } from "../../report/chain.ts";
 import {
   bySimplicity,
   type Candidate,
@@ -151,7 +152,7 @@ export async function search(
     const rows: SearchRow[] = [];
     for (const [i, { candidate, flow }] of networks.entries()) {
       if (asked.verify) onProgress(constructionText(candidate.construction), i, networks.length);
-      const verdict = asked.verify ? await rowVerdict(engine, candidate, signal) : null;
+      const verdict = asked.verify ? await rowVerdict(engine, candidate, asked, signal) : null;
       rows.push(rowOf(candidate, found.includes(candidate), asked, flow, verdict));
     }
     const alphaUs = alphaPs / PS_PER_US;
@@ -415,6 +416,11 @@ interface RowVerdict {
   readonly bandwidth: string | null;
   /** Why no schedule was made. */
   readonly reason: string | null;
+  /**
+   * What the schedule that `synth` makes of the collective takes in the simulation, on average over the sizes; null for an
+   * all-to-all, and where it is too large to be simulated unless asked for.
+   */
+  readonly simulatedUs: number | null;
 }
 
 /**
@@ -422,14 +428,45 @@ interface RowVerdict {
  * expansions, or, where it takes more, that of BFB on the same graph, by which some line graphs were evaluated. A schedule that
  * is wrong is an error of the pipeline.
  */
-async function rowVerdict(engine: Engine, candidate: Candidate, signal: AbortSignal | undefined): Promise<RowVerdict> {
+async function rowVerdict(
+  engine: Engine,
+  candidate: Candidate,
+  asked: Asked,
+  signal: AbortSignal | undefined,
+): Promise<RowVerdict> {
   try {
     const expanded = await verdictOf(engine, candidate, "expansion", signal);
-    return expanded.outcome === "worse" ? await verdictOf(engine, candidate, "bfb", signal) : expanded;
+    const verdict = expanded.outcome === "worse" ? await verdictOf(engine, candidate, "bfb", signal) : expanded;
+    return { ...verdict, simulatedUs: await simulatedUs(engine, candidate, asked, signal) };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
-    return { outcome: "not made", steps: null, bandwidth: null, reason: error.message };
+    return { outcome: "not made", steps: null, bandwidth: null, reason: error.message, simulatedUs: null };
   }
+}
+
+/** Returns what the schedule of a row's collective takes in the simulation, on average over the sizes. */
+async function simulatedUs(
+  engine: Engine,
+  { construction, degree }: Candidate,
+  { collective, sizes, bytesPerSecond, alphaPs }: Asked,
+  signal: AbortSignal | undefined,
+): Promise<number | null> {
+  if (collective === "alltoall") return null;
+  const link = `${Math.floor(bytesPerSecond / degree)}B/s,${alphaPs}ps`;
+  const topology = constructionTopology(`${constructionText(construction)}@${link}`);
+  let [sum, weights] = [0, 0];
+  for (const { sizeBytes, weight } of sizes) {
+    const { report } = await synthesize(engine, topology, {
+      collective,
+      sizeBytes,
+      algorithm: "expand",
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (!isSimulated(report)) return null;
+    sum += weight * report.time.us;
+    weights += weight;
+  }
+  return sum / weights;
 }
 
 async function verdictOf(
@@ -437,7 +474,7 @@ async function verdictOf(
   { construction, steps, bandwidth }: Candidate,
   policy: "expansion" | "bfb",
   signal: AbortSignal | undefined,
-): Promise<RowVerdict> {
+): Promise<Omit<RowVerdict, "simulatedUs">> {
   const { report } = await synthesize(engine, constructionTopology(constructionText(construction)), {
     collective: "allgather",
     algorithm: "expand",

@@ -1,4 +1,5 @@
 import { InputError, inWords } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { type Collective, type CollectiveKind, withChunks } from "../../model/collective/collective.ts";
 import {
   listSchedule,
@@ -7,7 +8,7 @@ import {
   quickerOrder,
   quickerPs,
 } from "../../model/messages/list-schedule.ts";
-import type { Messages } from "../../model/messages/messages.ts";
+import { type Messages, MOST_ISSUED } from "../../model/messages/messages.ts";
 import { replayProblem, rowsOf } from "../../model/replay/columns.ts";
 import { REPLAY_MODE, REPLAY_WANTS } from "../../model/replay/problem.ts";
 import { replayJs } from "../../model/replay/replay.ts";
@@ -58,6 +59,7 @@ export function fromBaseline(baseline: Baseline): Synthesizer {
     if (refusal !== null) {
       throw new InputError("the topology", refusal, inWords(`${topology.name}, ${collective.groupSize} NPUs`));
     }
+    refuseManyMessages(collective);
     const usual = baseline.usualPolicy?.(topology) ?? policies[0] ?? "";
     const open = policies.length === 0 || leastTransfers(collective) > MOST_MESSAGES ? [usual] : policies;
     return (policy === null ? open : [policy]).map((one) => ({ topology, collective, policy: one }));
@@ -98,6 +100,19 @@ export function fromBaseline(baseline: Baseline): Synthesizer {
       return { schedule: listSchedule(one.topology, one.collective, ordered(one)), policy: words(one), trials: 1 };
     },
   };
+}
+
+/** Throws InputError where a collective needs more messages than there is room for, however they are sent. */
+function refuseManyMessages(collective: Collective): void {
+  const { chunkCount, chunksPerNpu, groupSize } = collective;
+  const least = leastTransfers(collective) - (collective.kind === "alltoall" ? chunkCount / groupSize : 0);
+  if (least <= MOST_ISSUED || chunksPerNpu === 1) return;
+  const most = Math.floor((MOST_ISSUED / least) * chunksPerNpu);
+  throw new InputError(
+    optionName("chunks"),
+    `at most ${most}, so that there are at most ${MOST_ISSUED} messages,`,
+    chunksPerNpu,
+  ).as("out-of-range");
 }
 
 /** Returns the item of the least number, the first of equal ones; of a single one the number is not asked. */

@@ -67,6 +67,14 @@ describe("lists of sends", () => {
     expect(notes).toEqual(["mine.csv: 2 chunks per NPU, as its greatest chunk needs (--chunks)"]);
   });
 
+  it("take a chunk for wrong that leaves most of those below it out, where a whole set is named", () => {
+    const ring = ["0,0,1,0,", "0,1,2,1,", "0,2,3,2,", "0,3,0,3,"];
+    expect(refusal(rows(...ring, "1,0,1,9,"), "ring:4", "allgather")).toEqual([
+      "mine.csv row 6: chunk 9 is not there: this all-gather has 4 chunks (0 to 3), 1 per NPU (--chunks says another number)",
+    ]);
+    expect(read(rows(...ring, "1,0,1,7,"), "ring:4", GATHER).schedule.collective.chunksPerNpu).toBe(2);
+  });
+
   it("name chunks by number, by NPU and index, or by both ends", () => {
     const chunkOf = (cell: string, collective: NamedCollective, chunks = 2): number | undefined =>
       read(rows(`0,0,1,${cell},`), "ring:4", { collective, sizeBytes: 4096, chunks }).schedule.chunk[0];
@@ -117,7 +125,7 @@ describe("lists of sends", () => {
   it("are refused with the rows that are wrong, the first twenty of them", () => {
     expect(refusal(rows("0,0,12,0,", "# x", "0,0,5,0,", "0,3,3,0,", "0,0,1,99,sum"), "mesh:3x3", "allgather")).toEqual([
       "mine.csv row 2: 12 is no NPU of mesh:3x3 (0 to 8)",
-      "row 4: there is no link 0>5; the nearest way is 0>1>2>5",
+      "row 4: mesh:3x3 has no link 0>5; the nearest way is 0>1>2>5",
       "row 5: NPU 3 sends to itself",
       "row 6: nothing is added in an all-gather; op is copy",
     ]);
@@ -129,7 +137,7 @@ describe("lists of sends", () => {
     expect(refusal("step,src,chunk,dst,op\n0,0,0,1,put\n", "ring:4", "allgather")[0]).toMatch(
       /put is no op; it is copy or sum/,
     );
-    expect(refusal("src,dst,chunk\n0,1,0\n", "ring:4", "allgather")[0]).toMatch(/a column step/);
+    expect(refusal("src,dst,chunk\n0,1,0\n", "ring:4", "allgather")[0]).toMatch(/has no column step/);
   });
 });
 

@@ -368,6 +368,9 @@ function readMatrix(text: string, fileName: string): DeviceMatrix {
   };
 }
 
+/** What most likely happened to a paste. */
+const CUT_OFF = "the paste seems cut off: copy all that nvidia-smi topo -m prints";
+
 /** Returns the rows by device. */
 function rowsOf(lines: readonly Line[], devices: readonly string[], fileName: string, header: number): Line[] {
   const index = new Map(devices.map((name, i) => [name, i]));
@@ -385,7 +388,9 @@ function rowsOf(lines: readonly Line[], devices: readonly string[], fileName: st
     if (rows[device] !== undefined)
       throw new InputError(place, `one row for ${row.words[0]}`, inWords("another row for the same GPU"));
     if (row.words.length <= devices.length) {
-      throw new InputError(place, `${devices.length} cells`, row.words.length - 1);
+      throw new InputError(place, `${devices.length} cells`, row.words.length - 1).saying(
+        `${place}, the row of ${row.words[0]}, has ${row.words.length - 1} of the ${devices.length} cells that its header names; ${CUT_OFF}`,
+      );
     }
     rows[device] = row;
     missing--;
@@ -393,7 +398,9 @@ function rowsOf(lines: readonly Line[], devices: readonly string[], fileName: st
   }
   return rows.map((row, i) => {
     if (row !== undefined) return row;
-    throw new InputError(`${devices[i]} after ${fileName} line ${last}`, "a row of the matrix");
+    throw new InputError(`${devices[i]} after ${fileName} line ${last}`, "a row of the matrix").saying(
+      `${fileName} has no row of ${devices[i]} behind line ${last}; ${CUT_OFF}`,
+    );
   });
 }
 

@@ -192,7 +192,11 @@ function tableAfter(lines: readonly Line[], title: RegExp, name: string, fileNam
   for (let g = 0; g < gpus; g++) {
     const row = rows[g];
     const place = `${fileName} line ${row?.line ?? rest.at(-1)?.line}`;
-    if (row?.words[0] !== `GPU${g}`) throw new InputError(place, `the row of GPU${g}`, row?.text ?? "the end");
+    if (row === undefined)
+      throw new InputError(place, `the row of GPU${g}`, "the end").saying(
+        `${fileName} has no row of GPU${g} behind line ${rest.at(-1)?.line}; the paste seems cut off: copy all that rocm-smi --showtopo prints`,
+      );
+    if (row.words[0] !== `GPU${g}`) throw new InputError(place, `the row of GPU${g}`, row.text);
     if (row.words.length <= gpus) throw new InputError(place, `${gpus} cells`, row.words.length - 1);
   }
   return { gpus, rows };
