@@ -14,7 +14,8 @@ const widely = (many: number): number => Math.ceil(many / WIDEST);
  * Returns what bounds the operations of thread blocks from below without making them, null where nothing does: ranks that are spread
  * over several blocks, and moves of which some bring nothing. At each level a rank waits for peers, `WIDEST` in an operation; it puts
  * what is written, as many runs of places as there are at least, after its threads have met; where the puts do not say so themselves
- * they meet again and signal. O(moves) for each deal.
+ * they meet again and signal. What it sums for the first time takes an operation for each run of chunks, after a meeting. O(moves) for
+ * each deal.
  */
 export function leastOperationsOf(problem: Problem): LeastOperations | null {
   const { moves, levels, spread } = problem;
@@ -36,6 +37,7 @@ export function leastOperationsOf(problem: Problem): LeastOperations | null {
   const sends = inOrder(bySent, { rank: source, peer: target, level: levels.sent });
   const receipts = inOrder(byReceived, { rank: target, peer: source, level: levels.received });
   const [put, from, to] = [isPut, first, past].map((column) => bySent.map((m) => column[m]));
+  const sums = firstSumsOf(problem);
   return (sliceOfMove, slices) => {
     const blocks = rankCount * slices;
     const operations = new Int32Array(blocks);
@@ -84,6 +86,15 @@ export function leastOperationsOf(problem: Problem): LeastOperations | null {
       last[block] = k;
     }
     for (let block = 0; block < blocks; block++) received(block);
+    level.fill(-1);
+    for (let k = 0; k < sums.move.length; k++) {
+      const block = sliceOfMove[sums.move[k]] * rankCount + sums.rank[k];
+      const isNext = sums.level[k] !== level[block];
+      level[block] = sums.level[k];
+      if (isNext) operations[block] += 2;
+      else if (sums.chunk[last[block]] + 1 !== sums.chunk[k]) operations[block]++;
+      last[block] = k;
+    }
     let worst = 0;
     for (let block = 1; block < blocks; block++) if (operations[block] > operations[worst]) worst = block;
     return { need: operations[worst], rank: worst % rankCount };
@@ -114,6 +125,31 @@ function allBringSomething({ moves, layout }: Problem): boolean {
     }
   }
   return true;
+}
+
+/**
+ * Returns, by level and chunk, the first contributions that ranks add to what they have from the start: one for each rank and chunk.
+ * Those of chunks that are no neighbours are summed apart, for their own parts lie apart.
+ */
+function firstSumsOf({ moves, layout, levels }: Problem) {
+  const { target, chunk, chunks, reduces, rankCount, chunkCount } = moves;
+  const first = new Int32Array(rankCount * chunkCount).fill(-1);
+  for (let m = 0; m < target.length; m++) {
+    if (reduces[m] === 0) continue;
+    for (let at = target[m] * chunkCount + chunk[m], k = 0; k < chunks[m]; k++, at++)
+      if (first[at] < 0 || levels.received[m] < levels.received[first[at]]) first[at] = m;
+  }
+  const places = Int32Array.from(first.keys()).filter(
+    (at) => first[at] >= 0 && layout.start(Math.floor(at / chunkCount), at % chunkCount) !== NOWHERE,
+  );
+  const chunkOf = places.map((at) => at % chunkCount);
+  const order = inOrderOf([chunkOf, places.map((at) => levels.received[first[at]])]);
+  return {
+    move: order.map((k) => first[places[k]]),
+    rank: order.map((k) => Math.floor(places[k] / chunkCount)),
+    chunk: order.map((k) => chunkOf[k]),
+    level: order.map((k) => levels.received[first[places[k]]]),
+  };
 }
 
 /** Returns which moves are certainly written, from which place at the end and up to which one; NOWHERE: who knows. */

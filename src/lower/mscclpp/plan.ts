@@ -198,6 +198,9 @@ const ratio = ({ need, limit }: Excess): number => need / limit;
 const MANY_MOVES = 2e5;
 const OPERATIONS = { what: "operations in a thread block", limit: MSCCLPP_RUNTIME.opsPerBlock } as const;
 
+type Bound = ReturnType<LeastOperations>;
+const NO_BOUND: Bound = { need: 0, rank: 0 };
+
 /** Operations with which blocks greet each other and tell that they have read, which nobody counts beforehand. */
 const USUAL_GREETINGS = 8;
 
@@ -217,7 +220,8 @@ function fewestSlices(
   const found = dealIn(ways, base, making, least, isFarTooMuch, [], false);
   if (found !== null) return found;
   const excesses: Excess[] = [];
-  dealIn(ways, base, making, least, () => false, excesses, true);
+  const late = dealIn(ways, base, making, least, () => false, excesses, true);
+  if (late !== null) return late;
   throw excessError(excesses.reduce((nearest, other) => (ratio(other) < ratio(nearest) ? other : nearest)));
 
   function isFarTooMuch(first: SliceOps): boolean {
@@ -247,10 +251,13 @@ function dealIn(
     const units = unitsOf(problem.moves, problem.layout, coarse);
     const isLarge = problem.moves.source.length > MANY_MOVES;
     const leastOperations = isLarge || !explains ? leastOf(problem) : null;
-    /** Returns an excess that is there, or in large plans usually is, whatever is made of a deal; null: none is known. */
-    const certainExcess = (sliceOfMove: Int32Array, slices: number): Excess | null => {
-      const { need = 0, rank = 0 } = leastOperations?.(sliceOfMove, slices) ?? {};
-      const excess = { ...OPERATIONS, need: isLarge && !explains ? need + USUAL_GREETINGS : need, rank };
+    /** Of deals that were made, operations more than were known beforehand. */
+    const unknown: number[] = [];
+    /** Returns an excess that is there, or in large plans most likely is, whatever is made of a deal; null: none is known. */
+    const certainExcess = ({ need, rank }: Bound): Excess | null => {
+      const least = unknown.reduce((few, many) => Math.min(few, many), Number.POSITIVE_INFINITY);
+      const more = unknown.length === 0 ? USUAL_GREETINGS : Math.max(USUAL_GREETINGS, least);
+      const excess = { ...OPERATIONS, need: isLarge && !explains ? need + more : need, rank };
       return ratio(excess) > (isLarge ? 1 : FAR_TOO_MUCH) ? excess : null;
     };
     /** Returns a deal that keeps the limits, or else how many times too much the better one needs (Infinity: far too much). */
@@ -258,7 +265,8 @@ function dealIn(
       let least = Number.POSITIVE_INFINITY;
       for (const inTurns of [true, false]) {
         const sliceOfMove = dealt(units, slices, inTurns);
-        const certain = certainExcess(sliceOfMove, slices);
+        const bound = leastOperations?.(sliceOfMove, slices) ?? NO_BOUND;
+        const certain = certainExcess(bound);
         if (certain !== null) {
           excesses.push(certain);
           least = Math.min(least, ratio(certain));
@@ -269,6 +277,7 @@ function dealIn(
         const excess = excessOf(made.ops, problem.moves.rankCount);
         if (excess === null) return { problem, sliceOfMove, slices, made };
         excesses.push(excess);
+        if (excess.what === OPERATIONS.what) unknown.push(excess.need - bound.need);
         least = Math.min(least, ratio(excess));
       }
       return least;

@@ -339,6 +339,8 @@ export function presetMeant(text: string): string | null {
   if (/^\s*\d+(?:x\d+)+\s*$/i.test(text)) return JSON.stringify(`torus:${text.trim().toLowerCase()}`);
   const [, many, of] = /^\s*(\d{1,7})\s*[x*]\s*([a-z][\w-]*)\s*$/i.exec(text) ?? [];
   if (many !== undefined && of !== undefined) return presetMeant(`${of}:${many}`);
+  const [, gpu, count] = /^\s*([a-z]{1,4}\d{3}[a-z]?)[x*_-](\d{1,7})\s*$/i.exec(text) ?? [];
+  if (gpu !== undefined && count !== undefined) return presetMeant(`${gpu}:${count}`);
   const [, word = "", rest = ""] = /^\s*([^:@,*\d]*(?:\d+[^:@,*\d]+)*\d*)(.*)$/s.exec(text) ?? [];
   const letters = word.toLowerCase().replace(/[_\s]/g, "-");
   const platform = [...NAMES].find((name) => name.split("-").slice(1).join("-") === letters && gpusOf(name) > 0);
