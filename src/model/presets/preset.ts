@@ -288,11 +288,15 @@ const NAMES: ReadonlySet<string> = new Set(BY_COLON.map(({ name }) => name));
 /** Every preset, in the order of `banyan list presets`: constructions of graphs last. */
 export const PRESETS: readonly Preset[] = [...BY_COLON, ...CONSTRUCTION_FORMS];
 
+/** "h100x8": no name of ours, but one that people try. */
+const GPUS_TIMES = /^\s*([a-z]{1,4}\d{3}[a-z]?)[x*_-](\d{1,7})\s*$/i;
+
 /**
  * Returns whether a text is written like a preset expression (a name, a colon, ... or a construction such as `L(K(4,4))`) rather
  * than like a file's path.
  */
 export function looksLikePreset(text: string): boolean {
+  if (GPUS_TIMES.test(text)) return false;
   if (looksLikeConstruction(text)) return true;
   const head = text.trim().split("@", 1)[0];
   const name = head.split(/[:,*]/, 1)[0].trim();
@@ -339,7 +343,7 @@ export function presetMeant(text: string): string | null {
   if (/^\s*\d+(?:x\d+)+\s*$/i.test(text)) return JSON.stringify(`torus:${text.trim().toLowerCase()}`);
   const [, many, of] = /^\s*(\d{1,7})\s*[x*]\s*([a-z][\w-]*)\s*$/i.exec(text) ?? [];
   if (many !== undefined && of !== undefined) return presetMeant(`${of}:${many}`);
-  const [, gpu, count] = /^\s*([a-z]{1,4}\d{3}[a-z]?)[x*_-](\d{1,7})\s*$/i.exec(text) ?? [];
+  const [, gpu, count] = GPUS_TIMES.exec(text) ?? [];
   if (gpu !== undefined && count !== undefined) return presetMeant(`${gpu}:${count}`);
   const [, word = "", rest = ""] = /^\s*([^:@,*\d]*(?:\d+[^:@,*\d]+)*\d*)(.*)$/s.exec(text) ?? [];
   const letters = word.toLowerCase().replace(/[_\s]/g, "-");
