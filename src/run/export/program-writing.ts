@@ -88,6 +88,19 @@ export function worthNotes({ algorithm, time, limit, classLimit }: Report, us: n
   return [by, `${sums}: MSCCL++ plans of trees can let them sum (${options})`, OTHERS];
 }
 
+/** Above this many times its schedule's time a program says what its runtime adds. */
+const AS_LONG = 1.1;
+
+/** Returns what MSCCL++'s protocols take beside what a schedule does, where it shows. */
+export function protocolNotes({ machine, protocol }: Program, us: number, scheduleUs: number): string[] {
+  if (machine !== "mscclpp" || us <= AS_LONG * scheduleUs) return [];
+  return [
+    protocol === "LL"
+      ? "packets (LL) of MSCCL++ carry a flag beside each word, twice the bytes"
+      : "plans of MSCCL++ take a latency or two more: a rank must know that its peer has begun before it writes there, and over ports that what it sent has been read before it ends; packets (LL) need neither, but carry twice the bytes",
+  ];
+}
+
 /** Returns what a schedule itself takes, in microseconds. */
 const ownUs = (schedule: GivenSchedule): number => (kindOf(schedule).simulate({})?.ps ?? 0) / PS_PER_US;
 
@@ -95,8 +108,9 @@ const ownUs = (schedule: GivenSchedule): number => (kindOf(schedule).simulate({}
 function timeNotes(schedule: GivenSchedule, program: Program, us: number): string[] {
   const { sizeBytes } = callOf(program, schedule);
   const what = program.table === undefined ? formatSize(sizeBytes) : "the schedule's sizes";
-  const both = `${timeText(us)} for ${what} in the simulation of programs; the schedule itself takes ${timeText(ownUs(schedule))}`;
-  return [both, ...callNotes(program, sizeBytes)];
+  const own = ownUs(schedule);
+  const both = `${timeText(us)} for ${what} in the simulation of programs; the schedule itself takes ${timeText(own)}`;
+  return [both, ...protocolNotes(program, us, own), ...callNotes(program, sizeBytes)];
 }
 
 /** Returns what may make a faster program, of a schedule without a report. */

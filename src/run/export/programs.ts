@@ -18,12 +18,12 @@ import { dialectOf, programOptions, rangeOf, synthesisOptions } from "../../requ
 import { refuseOptions } from "../../request/option-table.ts";
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmNamed } from "../../synthesize/catalog.ts";
-import { limitViolations } from "../programs/programs.ts";
+import { limitViolations, type MadeProgram } from "../programs/programs.ts";
 import { refuseManyChunks, synthesizeForRuntime } from "../programs/programs-by-size.ts";
 import { writeAtOnce } from "./at-once.ts";
 import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import { LANGUAGE_EXPORTERS } from "./languages.ts";
-import { worthNotes, writeFastest, writeProgram } from "./program-writing.ts";
+import { protocolNotes, worthNotes, writeFastest, writeProgram } from "./program-writing.ts";
 import { type ScheduleSubject, synthesized } from "./subject.ts";
 import type { World } from "./world.ts";
 
@@ -72,12 +72,16 @@ async function synthesizeTrees(world: World, topology: Topology, runtime: Runtim
 }
 
 /** Returns what is said of a program that was looked for with its schedule. */
-function foundNotes(schedule: AnySchedule, report: Report, us: number): string[] {
+function foundNotes({ schedule }: ScheduleSubject, { program }: MadeProgram, report: Report, us: number): string[] {
   const copies = report.throughput?.treesPerRoot;
   const trees = copies === null || copies === undefined ? "" : `${count(copies, "copy", "copies")} per root: `;
   const size = formatSize(schedule.collective.sizeBytes);
   const own = `the ${isTreeFlow(schedule) ? "trees themselves take" : "schedule itself takes"} ${timeText(report.time.us)}`;
-  return [`${trees}${timeText(us)} for ${size} in the simulation of programs; ${own}`, ...worthNotes(report, us)];
+  return [
+    `${trees}${timeText(us)} for ${size} in the simulation of programs; ${own}`,
+    ...protocolNotes(program, us, report.time.us),
+    ...worthNotes(report, us),
+  ];
 }
 
 /** Writes the program that was looked for with its schedule, or the fastest of a schedule that was there before. */
@@ -87,10 +91,10 @@ async function writeFound(
   runtime: RuntimeName,
   path: string,
 ): Promise<Written> {
-  const { schedule, made, us, report } = subject;
+  const { made, us, report } = subject;
   if (made === undefined) return writeFastest(world, subject, programOptions(world.options, runtime), path);
   const written = writeProgram(world, made, path);
-  const notes = us === undefined || report === null ? [] : foundNotes(schedule, report, us);
+  const notes = us === undefined || report === null ? [] : foundNotes(subject, made, report, us);
   return { ...written, notes: [...notes, ...(written.notes ?? [])] };
 }
 
