@@ -3,18 +3,14 @@
 // ends with status 1 where an optimum was missed, a forest is wrong or a packing that exists was refused.
 //   small: 3 to 6 NPUs, up to 3 switches, bandwidths up to 1e9: the rate against every cut, then packed with 1/x* and with k = 1 .. 5
 //   large: up to 48 NPUs and 16 switches, made by laying trees over each other, most without any capacity to spare
-import { fileURLToPath } from "node:url";
-import { runnerImport } from "vite";
+import { loaded } from "./sources.mjs";
 import { table } from "./support.mjs";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const source = async (path) =>
-  (await runnerImport(`${root}${path}`, { root, configFile: false, logLevel: "error" })).module;
-const graphs = await source("test/support/eulerian-graphs.ts");
-const { loadKernels } = await source("src/engine/kernels/load.ts");
-const { optimumOf, packable } = await source("src/synthesize/forestcoll/optimum.ts");
-const { fixedCopies } = await source("src/synthesize/forestcoll/optimum.ts");
-const { paperTrees } = await source("src/synthesize/forestcoll/grow.ts");
+const graphs = await loaded("test/support/eulerian-graphs.ts");
+const { loadKernels } = await loaded("src/engine/kernels/load.ts");
+const { optimumOf, packable } = await loaded("src/synthesize/forestcoll/optimum.ts");
+const { fixedCopies } = await loaded("src/synthesize/forestcoll/optimum.ts");
+const { paperTrees } = await loaded("src/synthesize/forestcoll/grow.ts");
 
 const [small = 1000, large = 1000] = process.argv.slice(2, 4).map(Number);
 const backend = process.argv[4];

@@ -10,8 +10,8 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { runnerImport } from "vite";
 import { sanitizedAddon } from "../scripts/sanitized-addon.mjs";
+import { loaded } from "./sources.mjs";
 import { progress, progressDone, table } from "./support.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -20,8 +20,7 @@ const LIMIT_MS = 60_000;
 const DIGITS = 12;
 
 async function runBatch([file, count, seed, from]) {
-  const support = `${root}test/support/addon-fuzz.ts`;
-  const { fuzzAddon } = (await runnerImport(support, { root, configFile: false, logLevel: "error" })).module;
+  const { fuzzAddon } = await loaded("test/support/addon-fuzz.ts");
   const addon = process.env.BANYAN_ADDON ?? `${root}native/build/Release/banyan.node`;
   const place = openSync(file, "r+");
   const begin = (call) => writeSync(place, String(call).padEnd(DIGITS), 0);

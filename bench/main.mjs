@@ -10,6 +10,7 @@ const BENCHES = [
   "tori",
   "forest",
   "programs",
+  "program-matrix",
   "direct",
   "direct-scale",
   "conjecture",

@@ -9,12 +9,10 @@ import { fork } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { runnerImport } from "vite";
+import { loaded } from "./sources.mjs";
 import { progress, progressDone, table } from "./support.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const source = async (path) =>
-  (await runnerImport(`${root}${path}`, { root, configFile: false, logLevel: "error" })).module;
 
 const arguments_ = process.argv.slice(2).map(Number);
 const [count = 1000, interleavings = 24, seed = 1, processes = Math.min(8, availableParallelism())] = arguments_;
@@ -25,9 +23,9 @@ const AT_ONCE = 100;
 const NOT_VALID = new Set(["test-reduce_tbg.json", "legacy-allreduce.json"]);
 
 async function allPrograms() {
-  const { smallPrograms } = await source("test/support/executable-programs.ts");
-  const { readProgram } = await source("src/import/programs/program.ts");
-  const { programs: lowered } = await source("bench/lowered-programs.ts");
+  const { smallPrograms } = await loaded("test/support/executable-programs.ts");
+  const { readProgram } = await loaded("src/import/programs/program.ts");
+  const { programs: lowered } = await loaded("bench/lowered-programs.ts");
   const real = ["msccl-xml", "mscclpp-json"].flatMap((folder) => {
     const path = `${root}../shared/data/${folder}/`;
     if (!existsSync(path)) return [];
@@ -41,8 +39,8 @@ async function allPrograms() {
 
 /** One of several processes: judges the mutants that it is handed. */
 async function judgeHanded() {
-  const { campaign, wrongUnder } = await source("test/support/program-campaign.ts");
-  const { verifyProgram } = await source("src/verify/program/program.ts");
+  const { campaign, wrongUnder } = await loaded("test/support/program-campaign.ts");
+  const { verifyProgram } = await loaded("src/verify/program/program.ts");
   const all = await allPrograms();
   const wrong = all.flatMap(({ name, program }) => {
     const { violationCount, violations, facts } = verifyProgram(program, { limit: 1 });

@@ -2,16 +2,10 @@
 // 5,000 of each kind and 1 where nothing is given. Step schedules, arrival logs and trees with one change are judged by both; a
 // certificate drawn at random must not prove that a sound flow is faster than it can be; a .bys file with a changed byte is refused,
 // and once its checksums are made right read and judged alike. Prints what became of them, and ends with status 1 at any disagreement.
-import { fileURLToPath } from "node:url";
-import { runnerImport } from "vite";
+import { loaded } from "./sources.mjs";
 import { progress, progressDone, table } from "./support.mjs";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const { module } = await runnerImport(`${root}test/support/schedule-campaign.ts`, {
-  root,
-  configFile: false,
-  logLevel: "error",
-});
+const module = await loaded("test/support/schedule-campaign.ts");
 const [count = 5000, seed = 1] = process.argv.slice(2).map(Number);
 const AT_ONCE = 250;
 const start = performance.now();

@@ -45,6 +45,16 @@ function machineLine(m) {
   return `${m.cpu}, ${m.cores} cores, ${m.memoryGiB} GiB, ${m.os}, Node ${m.node}${commit}, load ${m.loadBefore} before`;
 }
 
+/** Returns what a generator yields, saying how far it is. */
+export async function listed(generator, what) {
+  const rows = [];
+  for await (const row of generator) {
+    rows.push(row);
+    progress(`${rows.length} ${what}`);
+  }
+  return rows;
+}
+
 /** Returns a Markdown table that also reads well on a terminal. Numbers (and what starts with one) are aligned right. */
 export function table(headings, rows) {
   const cells = rows.map((row) => row.map((cell) => (cell === null || cell === undefined ? "" : String(cell))));

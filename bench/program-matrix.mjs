@@ -1,0 +1,108 @@
+// Programs: every synthesizer, collective, number of GPUs and runtime, each file read again, held against the runtime's limits,
+// judged by the program verifier and executed on real buffers; sizes of trees' programs; and other people's programs beside ours
+// in the simulation of programs. One is missed where a file is wrong, or where ours is slower than another's at 64 MiB or 1 GiB.
+import { loaded } from "./sources.mjs";
+import { figure, listed, machine, progress, publish, reportHead, table } from "./support.mjs";
+
+const ABOUT = [
+  "A program is written only within its runtime's limits; what cannot be is refused with the limit. Every written file is read",
+  "again, verified, and executed in every placement it is for, in two orders of its thread blocks.",
+];
+const TITLE = "Programs for MSCCL, RCCL and MSCCL++";
+
+async function matrix(module) {
+  const tallies = new Map();
+  const refusals = new Map();
+  const wrong = [];
+  let done = 0;
+  for await (const found of module.outcomes()) {
+    const { topology, collective, algorithm, runtime, placement, outcome, reason, blocks, steps } = found;
+    const key = `${algorithm}\t${collective}`;
+    const tally = tallies.get(key) ?? { exported: 0, refused: 0, wrong: 0, blocks: 0, steps: 0 };
+    tally[outcome]++;
+    tally.blocks = Math.max(tally.blocks, blocks);
+    tally.steps = Math.max(tally.steps, steps);
+    tallies.set(key, tally);
+    const where = `${algorithm} ${collective} on ${topology} for ${runtime}, placement ${placement}`;
+    if (outcome === "wrong") wrong.push(`${where}: ${reason}`);
+    if (outcome === "refused") {
+      const plain = reason.replace(/ but received.*/s, "");
+      refusals.set(plain, [...(refusals.get(plain) ?? []), where]);
+    }
+    if (++done % 100 === 0) progress(`${done} programs`);
+  }
+  return { tallies, refusals, wrong, done };
+}
+
+const inGBps = (values) => values.map((value) => (value === null ? "stuck" : figure(value, 3)));
+/** A program of others at 64 MiB or 1 GiB that is faster than ours, by more than one part in a hundred. */
+const isSlower = ({ theirs, ours }) => [1, 2].some((i) => theirs[i] !== null && ours[i] < theirs[i] * 0.99);
+
+/** Runs the bench; returns how many rows missed. */
+export async function run() {
+  const module = await loaded("bench/lowering-matrix.ts");
+  const { tallies, refusals, wrong, done } = await matrix(module);
+  const sizes = await listed(module.treeSizes(), "sizes");
+  const others = await listed(module.comparisons(), "programs compared");
+  const rows = [...tallies].map(([key, { exported, refused, wrong: bad, blocks, steps }]) => [
+    ...key.split("\t"),
+    exported,
+    refused,
+    bad,
+    blocks,
+    steps,
+  ]);
+  const written = rows.reduce((sum, row) => sum + row[2], 0);
+  const where = machine();
+  const slower = others.filter(isSlower);
+  const lines = [
+    ...reportHead("program-matrix", TITLE, ABOUT, where),
+    `${done} programs: ${written} written and right, ${done - written - wrong.length} refused, ${wrong.length} wrong.`,
+    "",
+    table(
+      ["algorithm", "collective", "written", "refused", "WRONG", "most blocks per GPU", "most steps per block"],
+      rows,
+    ),
+    "",
+    "Refused:",
+    "",
+    ...[...refusals].map(([reason, places]) => `* ${places.length} x ${reason} (first: ${places[0]})`),
+    ...wrong.map((line) => `* WRONG: ${line}`),
+    "",
+    "Thread blocks per GPU x steps (MSCCL++: operations) of ForestColl's programs, default copies:",
+    "",
+    table(
+      ["network", "collective", "msccl", "azure", "rccl", "mscclpp"],
+      [...grouped(sizes)].map(([key, found]) => [
+        ...key.split("\t"),
+        ...found.map(({ blocks, steps }) => `${blocks} x ${steps}`),
+      ]),
+    ),
+    "",
+    "Simulated algbw, GB/s, at 1 MiB, 64 MiB and 1 GiB: programs of others, and ours for Azure's executor, copies chosen for each size:",
+    "",
+    table(
+      ["program", "network", "collective", "1 MiB", "64 MiB", "1 GiB", "ours", "", "", ""],
+      others.map((row) => [
+        row.name,
+        row.topology,
+        row.collective,
+        ...inGBps(row.theirs),
+        ...inGBps(row.ours),
+        isSlower(row) ? "SLOWER" : "",
+      ]),
+    ),
+  ];
+  publish("program-matrix", { ...where, programs: done, written, wrong, sizes, others }, lines.join("\n"));
+  return wrong.length + slower.length;
+}
+
+/** Returns the sizes of each network and collective. */
+function grouped(sizes) {
+  const groups = new Map();
+  for (const row of sizes) {
+    const key = `${row.topology}\t${row.collective}`;
+    groups.set(key, [...(groups.get(key) ?? []), row]);
+  }
+  return groups;
+}
