@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName, type Place } from "../../base/option-names.ts";
 import type { Collective } from "../collective/collective.ts";
 import { type Rational, rational } from "../numbers/rational.ts";
@@ -122,7 +122,7 @@ export function demandForwarding({ inNetwork }: Pick<TreeFlow, "inNetwork">, pla
   if (inNetwork !== true) return;
   const expected = `trees whose switches only forward (${optionName("algorithm")} forestcoll)`;
   const received = "trees whose switches duplicate and sum (NVLS)";
-  throw new InputError(place, expected, received).saying(
+  throw new InputError(place, expected, inWords(received)).saying(
     `${place} cannot be made of ${received}, only of ${expected}; an MSCCL++ plan can (${optionName("to")} mscclpp-json)`,
   );
 }
