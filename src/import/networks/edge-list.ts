@@ -1,4 +1,4 @@
-import { InputError, inWords } from "../../base/errors.ts";
+import { InputError, inWords, shown } from "../../base/errors.ts";
 import { parseBandwidth, parseTime } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { topologyBuilder } from "../../model/topology/topology-builder.ts";
@@ -254,7 +254,7 @@ function columnsOf(header: readonly string[], place: string, binary: boolean): C
   if (from === undefined || to === undefined) throw new InputError(place, "columns from and to", header.join(","));
   if (bandwidth === undefined)
     throw new InputError(place, "a column bandwidthGBps", header.join(",")).saying(
-      `${place} has no column of bandwidths; its columns are ${header.join(", ")}, and bandwidthGBps is one more`,
+      `${place} has no column of bandwidths; its header is ${shown(header.join(","))}, and bandwidthGBps would be one more column`,
     );
   return {
     from,

@@ -20,6 +20,13 @@ describe("reading an edge list", () => {
     expect(topology.sources).toEqual(["edge list dir/net.csv"]);
   });
 
+  it("names a header without bandwidths in one short sentence, however long it is", () => {
+    const header = `source,target,${Array.from({ length: 900 }, (_, i) => `column${i}`).join(",")}`;
+    const { message } = refusalFrom(() => read(`${header}\na,b`));
+    expect(message).toMatch(/^dir\/net\.csv line 1 has no column of bandwidths; .*bandwidthGBps/);
+    expect(message.length).toBeLessThan(250);
+  });
+
   it.each([
     ["from,to,bandwidthGBps,latencyUs\na,b,50,0.5"],
     ["Source;Target;Bandwidth (GB/s);Latency (ns)\na;b;50;500"],
