@@ -2,7 +2,7 @@
 // judged by the program verifier and executed on real buffers; sizes of trees' programs; and other people's programs beside ours
 // in the simulation of programs. One is missed where a file is wrong, or where ours is slower than another's at 64 MiB or 1 GiB.
 import { loaded } from "./sources.mjs";
-import { figure, listed, machine, progress, publish, reportHead, table } from "./support.mjs";
+import { figure, groupedBy, listed, machine, progress, publish, reportHead, table } from "./support.mjs";
 
 const ABOUT = [
   "A program is written only within its runtime's limits; what cannot be is refused with the limit. Every written file is read",
@@ -73,7 +73,7 @@ export async function run() {
     "",
     table(
       ["network", "collective", "msccl", "azure", "rccl", "mscclpp"],
-      [...grouped(sizes)].map(([key, found]) => [
+      [...groupedBy(sizes, ({ topology, collective }) => `${topology}\t${collective}`)].map(([key, found]) => [
         ...key.split("\t"),
         ...found.map(({ blocks, steps }) => `${blocks} x ${steps}`),
       ]),
@@ -95,14 +95,4 @@ export async function run() {
   ];
   publish("program-matrix", { ...where, programs: done, written, wrong, sizes, others }, lines.join("\n"));
   return wrong.length + slower.length;
-}
-
-/** Returns the sizes of each network and collective. */
-function grouped(sizes) {
-  const groups = new Map();
-  for (const row of sizes) {
-    const key = `${row.topology}\t${row.collective}`;
-    groups.set(key, [...(groups.get(key) ?? []), row]);
-  }
-  return groups;
 }

@@ -2,7 +2,7 @@
 // times its schedule's time (1.25 up to 64 KiB).
 import { run as runMatrix } from "./program-matrix.mjs";
 import { loaded } from "./sources.mjs";
-import { listed, machine, publish, reportHead, table } from "./support.mjs";
+import { groupedBy, listed, machine, publish, reportHead, table } from "./support.mjs";
 
 const ABOUT_TIMES = [
   "Time of the program that `export` finds (of trees also with 1 or 2 copies, among many ranks with few peers) divided by the time",
@@ -16,11 +16,9 @@ const sizeName = (bytes) =>
 
 /** Returns tables of program : schedule, a column for each size. */
 function timeTables(times) {
-  const groups = new Map();
-  for (const one of times) {
-    const key = [one.topology, one.collective, one.algorithm, one.target].join("\t");
-    groups.set(key, [...(groups.get(key) ?? []), one]);
-  }
+  const groups = groupedBy(times, ({ topology, collective, algorithm, target }) =>
+    [topology, collective, algorithm, target].join("\t"),
+  );
   const sizes = [...new Set(times.map(({ sizeBytes }) => sizeBytes))].sort((a, b) => a - b);
   const cell = (one) => {
     if (one === undefined) return "";

@@ -55,6 +55,13 @@ export async function listed(generator, what) {
   return rows;
 }
 
+/** Returns rows by their keys, in the order in which the keys come first. */
+export function groupedBy(rows, keyOf) {
+  const groups = new Map();
+  for (const row of rows) groups.set(keyOf(row), [...(groups.get(keyOf(row)) ?? []), row]);
+  return groups;
+}
+
 /** Returns a Markdown table that also reads well on a terminal. Numbers (and what starts with one) are aligned right. */
 export function table(headings, rows) {
   const cells = rows.map((row) => row.map((cell) => (cell === null || cell === undefined ? "" : String(cell))));

@@ -8,7 +8,7 @@ import { programSizeText, programText } from "../../report/program-text.ts";
 import type { Report } from "../../report/result.ts";
 import { type ProgramOptions, rangeOf } from "../../request/from-texts.ts";
 import { progressOf } from "../../request/progress.ts";
-import { type Beside, besideEngine } from "../programs/beside.ts";
+import type { Beside } from "../programs/beside.ts";
 import { fastestProgram } from "../programs/fastest.ts";
 import { callOf, type MadeProgram } from "../programs/programs.ts";
 import type { Written } from "./exporter.ts";
@@ -48,7 +48,7 @@ export const making =
 export const besideOf =
   (world: World): Beside =>
   (work) =>
-    world.withEngine((engine) => besideEngine(engine)(work));
+    world.withEngine((engine) => work(engine.pool()));
 
 /** Writes a program that was made. */
 export function writeProgram(world: World, made: MadeProgram, path: string): Written {
@@ -91,8 +91,17 @@ export function worthNotes({ algorithm, time, limit, classLimit }: Report, us: n
 /** Above this many times its schedule's time a program says what its runtime adds. */
 const AS_LONG = 1.1;
 
+/**
+ * Returns what a runtime needs for a program beside what its schedule takes, and what the runtime's own ways add where that shows;
+ * `whose`: "the schedule itself takes".
+ */
+export const timesNotes = (program: Program, us: number, what: string, whose: string, scheduleUs: number): string[] => [
+  `${timeText(us)} for ${what} in the simulation of programs; ${whose} ${timeText(scheduleUs)}`,
+  ...protocolNotes(program, us, scheduleUs),
+];
+
 /** Returns what MSCCL++'s protocols take beside what a schedule does, where it shows. */
-export function protocolNotes({ machine, protocol }: Program, us: number, scheduleUs: number): string[] {
+function protocolNotes({ machine, protocol }: Program, us: number, scheduleUs: number): string[] {
   if (machine !== "mscclpp" || us <= AS_LONG * scheduleUs) return [];
   return [
     protocol === "LL"
@@ -108,9 +117,8 @@ const ownUs = (schedule: GivenSchedule): number => (kindOf(schedule).simulate({}
 function timeNotes(schedule: GivenSchedule, program: Program, us: number): string[] {
   const { sizeBytes } = callOf(program, schedule);
   const what = program.table === undefined ? formatSize(sizeBytes) : "the schedule's sizes";
-  const own = ownUs(schedule);
-  const both = `${timeText(us)} for ${what} in the simulation of programs; the schedule itself takes ${timeText(own)}`;
-  return [both, ...protocolNotes(program, us, own), ...callNotes(program, sizeBytes)];
+  const times = timesNotes(program, us, what, "the schedule itself takes", ownUs(schedule));
+  return [...times, ...callNotes(program, sizeBytes)];
 }
 
 /** Returns what may make a faster program, of a schedule without a report. */

@@ -11,7 +11,7 @@ import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
-import { count, timeText } from "../../report/amounts.ts";
+import { count } from "../../report/amounts.ts";
 import { programText } from "../../report/program-text.ts";
 import type { Report } from "../../report/result.ts";
 import { dialectOf, programOptions, rangeOf, synthesisOptions } from "../../request/from-texts.ts";
@@ -23,7 +23,7 @@ import { refuseManyChunks, synthesizeForRuntime } from "../programs/programs-by-
 import { writeAtOnce } from "./at-once.ts";
 import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import { LANGUAGE_EXPORTERS } from "./languages.ts";
-import { protocolNotes, worthNotes, writeFastest, writeProgram } from "./program-writing.ts";
+import { timesNotes, worthNotes, writeFastest, writeProgram } from "./program-writing.ts";
 import { type ScheduleSubject, synthesized } from "./subject.ts";
 import type { World } from "./world.ts";
 
@@ -76,12 +76,9 @@ function foundNotes({ schedule }: ScheduleSubject, { program }: MadeProgram, rep
   const copies = report.throughput?.treesPerRoot;
   const trees = copies === null || copies === undefined ? "" : `${count(copies, "copy", "copies")} per root: `;
   const size = formatSize(schedule.collective.sizeBytes);
-  const own = `the ${isTreeFlow(schedule) ? "trees themselves take" : "schedule itself takes"} ${timeText(report.time.us)}`;
-  return [
-    `${trees}${timeText(us)} for ${size} in the simulation of programs; ${own}`,
-    ...protocolNotes(program, us, report.time.us),
-    ...worthNotes(report, us),
-  ];
+  const whose = isTreeFlow(schedule) ? "the trees themselves take" : "the schedule itself takes";
+  const [first, ...added] = timesNotes(program, us, size, whose, report.time.us);
+  return [`${trees}${first}`, ...added, ...worthNotes(report, us)];
 }
 
 /** Writes the program that was looked for with its schedule, or the fastest of a schedule that was there before. */
