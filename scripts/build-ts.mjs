@@ -1,7 +1,7 @@
 // Compiles src/ to dist/ with tsc, writes the manual page, and packs the judge that imports nothing into one file (dist/independent.js): beside the old
 // one first, then swapped in, so that a failed build leaves dist/ as it was.
 import { spawnSync } from "node:child_process";
-import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { build } from "vite";
@@ -29,6 +29,7 @@ if (status === 0) {
   const manual = spawnSync(process.execPath, [join(fresh, "cli/main.js"), "help", "--man"], { encoding: "utf8" });
   if (manual.status !== 0) throw new Error(`the manual page: ${manual.stderr}`);
   writeFileSync(join(fresh, "banyan.1"), manual.stdout);
+  chmodSync(join(fresh, "cli/main.js"), 0o755);
   const old = at(`dist-${process.pid}-old`);
   try {
     renameSync(paths.dist, old);

@@ -22,9 +22,9 @@ for (const [file, , command] of stale)
 if (stale.length > 0) process.exit(1);
 
 // npm takes modes as they are, and they are as the umask was when the files were written
-const { files } = JSON.parse(readFileSync(at("package.json"), "utf8"));
+const { bin, files } = JSON.parse(readFileSync(at("package.json"), "utf8"));
 for (const entry of [...files, "package.json", "README.md", "LICENSE"]) {
   const isFolder = statSync(at(entry)).isDirectory();
   for (const file of isFolder ? filesBelow(at(entry)).map((name) => join(entry, name)) : [entry])
-    chmodSync(at(file), 0o644);
+    chmodSync(at(file), `./${file}` === bin.banyan ? 0o755 : 0o644);
 }

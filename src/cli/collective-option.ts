@@ -1,10 +1,12 @@
-import { InputError } from "../base/errors.ts";
+import { InputError, WrongScheduleError } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
 import { isCollectiveJson, readCollective } from "../import/collectives/collective.ts";
+import { collectiveName } from "../model/collective/collective.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import { namedRequest } from "../request/from-texts.ts";
-import { type OptionId, type Options, refuseOptions, requestOf, textOf } from "../request/option-table.ts";
+import { type OptionId, type Options, placeOf, refuseOptions, requestOf, textOf } from "../request/option-table.ts";
 import type { CollectiveOptions } from "../request/problem.ts";
+import { namedCollective } from "../request/values.ts";
 import { readText } from "./files/input-file.ts";
 
 const CUSTOM = "custom:";
@@ -34,4 +36,14 @@ export function collectiveRequest(options: Options, topology: Topology): Collect
     "nothing beside custom:FILE, which says it all,",
   );
   return { collective: readCollective(text, file, topology, requestOf(options, ["size"])) };
+}
+
+/** Throws WrongScheduleError for the file of a schedule or program that does not make what --collective says. */
+export function demandMade(options: Options, name: string, made: string): void {
+  const text = textOf(options, "collective");
+  const asked = text === undefined ? made : namedCollective(text, placeOf("collective"));
+  if (asked === made) return;
+  throw new WrongScheduleError(
+    `${name} makes ${collectiveName(made)}, not ${collectiveName(asked)} (${placeOf("collective")})`,
+  );
 }

@@ -211,10 +211,12 @@ function argumentsMeant({ argv, args }: Line, command: CommandName): string | nu
     const [other = "TOPO"] = args.filter((arg) => arg !== collective);
     return `\`banyan ${command} ${other} --collective ${spelt(collective, COLLECTIVE_KINDS)}\``;
   }
-  const file =
-    args.length === 2 ? args.find((arg) => isFile(arg) && commandForFile(arg).startsWith("verify")) : undefined;
+  const files = args.length === 2 ? args.filter((arg) => isFile(arg) && commandForFile(arg).startsWith("verify")) : [];
+  const [file] = files;
   if (file !== undefined) {
-    const [network = "TOPO"] = args.filter((arg) => arg !== file);
+    const network = args.find((arg) => !files.includes(arg)) ?? "TOPO";
+    if (has("with") && files.length > 1) return `\`banyan ${command} TOPO --with ${files.join(",")}\``;
+    if (files.length > 1) return null;
     if (has("with")) return `\`banyan ${command} ${network} --with ${file}\``;
     if (has("repair")) return `\`banyan ${command} ${network} --repair ${file}\``;
     const sends = /\.csv$/i.test(file) ? " --collective NAME" : "";

@@ -81,7 +81,11 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
     summary: "judge a schedule or a program: exit code 1 and every violation where it is wrong",
     options: [
       ["topology", `refuse a schedule for another network; lists of sends: the network: ${TOPO}`],
-      ...OF_SENDS,
+      [
+        "collective",
+        "fail unless the file makes this; of a list of sends, which does not say it: allgather, allreduce, ...",
+      ],
+      ...OF_SENDS.slice(1),
       "target",
       "record",
       "recordOf",

@@ -19,8 +19,13 @@ const STEPS: Readonly<Record<string, string>> = {
   judge: "judging the program",
 };
 
-/** Returns a step of the pipeline in words. */
+/** Returns a step of the pipeline in words; of "forestcoll: lower 2" both parts. */
 export function progressOf({ phase, done, total }: { phase: string; done: number; total: number }): Progress {
+  const cut = phase.indexOf(": ");
+  if (cut >= 0) {
+    const step = progressOf({ phase: phase.slice(cut + 2), done, total });
+    return { ...step, what: `${phase.slice(0, cut)}: ${step.what}` };
+  }
   if (phase.startsWith("try ")) return { what: `trying ${phase.slice(4)} (${done + 1} of ${total})` };
   if (phase.startsWith("solve ")) return { what: `solving ${phase.slice(6)}` };
   if (phase.startsWith("lower ")) return { what: `lowering (try ${phase.slice(6)})` };

@@ -166,9 +166,18 @@ const EACH_MEANT: Readonly<Record<string, string>> = {
   switch: "switches",
 };
 
+/** Returns what fails together in a failure such as "0-rail0+1-rail1". */
+const togetherIn = ({ nodeNames }: Topology, name: string): readonly string[] =>
+  nodeNames.includes(name) ? [name] : name.split("+");
+
 function namesOf(topology: Topology, name: string): readonly string[] {
   const { nodeNames, npuCount } = topology;
   if (nodeNames.includes(name)) return [name];
+  if (name.includes(";"))
+    throw new InputError(optionName("withoutEach"), "failures joined by commas, what fails together by +", name).saying(
+      `${optionName("withoutEach")} is ${JSON.stringify(name)}; failures are joined by commas, and what fails together by +: ${name.replaceAll(";", ",")} or ${name.replaceAll(";", "+")}`,
+    );
+  if (togetherIn(topology, name).length > 1) return [name];
   if (name === "npus") return nodeNames.slice(0, npuCount);
   if (name === "switches") return nodeNames.slice(npuCount, nodeCount(topology));
   if (name !== "links") {
@@ -219,7 +228,7 @@ export async function rankFailures(
   const rows: FailureRow[] = [];
   for (const [i, name] of names.entries()) {
     onFailure(name, i, names.length);
-    const part = without(whole, [name]);
+    const part = without(whole, togetherIn(whole, name), optionName("withoutEach"));
     try {
       const limit = await limitOn(part);
       const us = await make?.(part);

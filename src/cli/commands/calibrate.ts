@@ -148,7 +148,7 @@ function linesOf(report: CalibrationReport, style: Style): string[] {
   const line = COMPARED_AS[algorithm];
   if (line !== undefined)
     lines.push(
-      `fitted as a library runs it, latency after latency and then the bytes; \`compare\` simulates schedules, whose chunks overlap latencies, without launches: its ${line} is faster than the log, most of all at middle sizes`,
+      `fitted as a library runs it, latency after latency and then the bytes; \`compare\` simulates schedules, whose chunks overlap latencies, without launches: set its ${line} beside its other lines, not beside the log`,
     );
   lines.push("", `errors of ${count(points.length, "point")}: ${errorsText(errors)}`);
   if (leftOut > 0) lines.push(`${count(leftOut, "point")} of other algorithms left out`);

@@ -127,7 +127,12 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     const onProgress = (done: number, total: number): void =>
       context.progress({ what: "simulating", done, total, unit: "transfers" });
     const some = pieces === "auto" ? undefined : pieces;
-    found = kind.simulate({ switching: asked, replay, onProgress, pieces: some }) as Simulated;
+    try {
+      found = kind.simulate({ switching: asked, replay, onProgress, pieces: some }) as Simulated;
+    } catch (error) {
+      if (!(error instanceof InputError) || verdict.violationCount === 0) throw error;
+      throw new WrongScheduleError(`${file} cannot be simulated: it moves what is not there`);
+    }
   } else {
     const schedule = kind.schedule as Schedule;
     const switching = reference ? "reference" : (asked ?? switchingFor(schedule));

@@ -4,6 +4,7 @@ import { type Findings, findingLines, judgeIndependently, NoSchedule } from "../
 import { kindOf } from "../../kinds/kinds.ts";
 import { NETWORK_OPTIONS, refuseOptions, textOf } from "../../request/option-table.ts";
 import { inRows } from "../../run/own/own-sends.ts";
+import { demandMade } from "../collective-option.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import { nameOf, readText } from "../files/input-file.ts";
 import { recording } from "../files/record-file.ts";
@@ -35,8 +36,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const onClaims = (): void => {
     claims = true;
   };
-  const { schedule, sends } = await readScheduleFile(context, file, { onClaims });
+  const { schedule, sends } = await readScheduleFile(context, file, { onClaims, own: ["collective"] });
   const kind = kindOf(schedule);
+  if (sends === null) for (const { kind: made } of kind.collectives) demandMade(context.options, nameOf(file), made);
   return writeVerdict(context, file, sends === null ? kind : inRows(kind, sends), record, claims);
 }
 

@@ -5,7 +5,14 @@ import { readScheduleText } from "../../import/schedules/schedule-text.ts";
 import { isSendsText } from "../../import/schedules/sends.ts";
 import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
-import { NETWORK_OPTIONS, type OptionId, refuseOptions, textOf } from "../../request/option-table.ts";
+import {
+  NETWORK_OPTIONS,
+  type OptionId,
+  type Options,
+  placeOf,
+  refuseOptions,
+  textOf,
+} from "../../request/option-table.ts";
 import { type OwnSends, readSends, type SendsAsked } from "../../run/own/own-sends.ts";
 import { collectiveRequest } from "../collective-option.ts";
 import type { Context } from "../context.ts";
@@ -33,9 +40,35 @@ interface Heard extends Pick<ReadScheduleOptions, "onClaims"> {
   readonly own?: readonly OptionId[];
 }
 
+/** Throws InputError where options of a network stand beside a file that is to be read for its own. */
+function refuseNetworkOptions(options: Options, name: string): void {
+  const failed = (["without", "degrade"] as const).filter((id) => options[id] !== undefined);
+  const [id] = failed;
+  if (id !== undefined) {
+    const said = failed.map((one) => `${placeOf(one)} ${options[one]}`).join(" ");
+    throw new InputError(placeOf(id), "a network in place of a schedule", options[id])
+      .as("not-alone")
+      .saying(
+        `${placeOf(id)} is for networks, and ${name} is a schedule; one for what is left: \`banyan synth TOPO ${said} --repair ${name} -o NEW.json\``,
+      );
+  }
+  refuseOptions(options, NETWORK_OPTIONS, "--topology beside it", "not-alone");
+}
+
+/** Throws InputError for the first of the options that is given beside a file which says the same itself. */
+export function refuseSaid({ options }: Context, ids: readonly OptionId[], file: string, what: string): void {
+  const id = ids.find((one) => options[one] !== undefined);
+  if (id === undefined) return;
+  throw new InputError(placeOf(id), `a list of sends in place of ${nameOf(file)}`, options[id])
+    .as("not-alone")
+    .saying(`${placeOf(id)} is for lists of sends, and ${nameOf(file)} is a ${what}`);
+}
+
 /** Returns what options say of a list of sends, with the network that is read already or will be. */
 export async function sendsAsked({ options }: Pick<Context, "options">): Promise<SendsAsked> {
   const wanted = textOf(options, "topology");
+  if (options["chunks"] === "auto")
+    throw new InputError(placeOf("chunks"), "a number beside a list of sends, whose chunks are cut already", "auto");
   return {
     topology: wanted === undefined ? null : await networkOf(wanted, options),
     collective: (topology) =>
@@ -56,13 +89,13 @@ export async function readScheduleFile(context: Context, file: string, heard: He
   const source = openSource(file, "the schedule");
   const isBys = looksLikeBys(headOf(source));
   const text = isBys ? null : textFrom(source, file, "the schedule");
-  if (wanted === undefined) refuseOptions(options, NETWORK_OPTIONS, "--topology beside it", "not-alone");
+  if (wanted === undefined) refuseNetworkOptions(options, nameOf(file));
   if (text !== null && isSendsText(text)) {
     const sends = readSends(text, nameOf(file), await sendsAsked(context));
     for (const note of sends.notes) context.note(note);
     return { schedule: sends.schedule, sends };
   }
-  refuseOptions(options, idle, `a list of sends, which leaves it open, in place of ${nameOf(file)}`, "not-alone");
+  refuseSaid(context, idle, file, "schedule");
   const given: ReadScheduleOptions = {
     ...(heard.onClaims === undefined ? {} : { onClaims: heard.onClaims }),
     ...(wanted === undefined ? {} : { topology: await networkOf(wanted, options) }),

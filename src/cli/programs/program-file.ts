@@ -9,14 +9,16 @@ import type { Program } from "../../model/program/program.ts";
 import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
 import { count } from "../../report/amounts.ts";
 import { programSizeText, programText } from "../../report/program-text.ts";
-import { NETWORK_OPTIONS, refuseOptions, textOf, wordOf } from "../../request/option-table.ts";
+import { NETWORK_OPTIONS, placeOf, refuseOptions, textOf, wordOf } from "../../request/option-table.ts";
 import { limitViolations } from "../../run/programs/programs.ts";
 import { recordOfProgram } from "../../run/record.ts";
 import { type ProgramVerification, verifyProgram } from "../../verify/program/program.ts";
 import type { ProgramViolation } from "../../verify/program/words.ts";
+import { demandMade } from "../collective-option.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import { headOf, nameOf, openSource, STANDARD_INPUT, statOf, textFrom } from "../files/input-file.ts";
 import type { Recording } from "../files/record-file.ts";
+import { refuseSaid } from "../files/schedule-file.ts";
 import { notWanted, whatItIs } from "../files/what-it-is.ts";
 import { KEPT, writeRecorded } from "../reports/verdict.ts";
 import { version } from "../version.ts";
@@ -104,8 +106,17 @@ export async function programFile(context: Context, file: string): Promise<Progr
 }
 
 /** Returns the runtime of --target; null without one. Throws InputError. */
-export const targetOf = (context: Context): RuntimeName | null =>
-  wordOf(context.options, "target", RUNTIME_NAMES) ?? null;
+export function targetOf({ options }: Context): RuntimeName | null {
+  const text = textOf(options, "target");
+  // NVIDIA's NCCL loads no programs, and is not AMD's RCCL either
+  if (text?.toLowerCase() === "nccl")
+    throw new InputError(placeOf("target"), `one of ${RUNTIME_NAMES.join(", ")}`, text)
+      .as("unknown-name")
+      .saying(
+        `${placeOf("target")} is "nccl", which loads no programs; for NVIDIA GPUs: azure, msccl or mscclpp, for AMD GPUs: rccl`,
+      );
+  return wordOf(options, "target", RUNTIME_NAMES) ?? null;
+}
 
 /** Returns what --json says of a program everywhere. */
 export const programJson = ({ name, machine, collective, rankCount }: Program) => ({
@@ -126,6 +137,8 @@ const violationJson = ({ kind, severity, message, ...place }: ProgramViolation):
 export function verifyProgramFile(context: Context, { file, text, program }: ProgramFile, record: Recording): number {
   const { json, quiet, style } = context;
   refuseNetwork(context, file);
+  refuseSaid(context, ["size", "chunks", "root", "group"], file, "program");
+  demandMade(context.options, nameOf(file), program.collective);
   const target = targetOf(context);
   context.progress({ what: "verifying" });
   const judged: ProgramVerification = verifyProgram(program, {

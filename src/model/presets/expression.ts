@@ -45,6 +45,12 @@ function figures(list: string, text: string): { bandwidths: number[]; latencies:
   const bandwidths: number[] = [];
   const latencies: number[] = [];
   let unit = "";
+  if (items.length === 2 && items.every((item) => /^(?:\d+\.?\d*|\.\d+)$/.test(item))) {
+    const [rate, time] = items;
+    throw new InputError(text, 'a bandwidth such as "50GB/s" and a latency such as "0.5us"', list).saying(
+      `${text} has figures without units; did you mean ${shown(`${text.slice(0, text.indexOf("@"))}@${rate}GB/s,${time}us`)} (or ${rate}Gbps)?`,
+    );
+  }
   for (let i = items.length - 1; i >= 0; i--) {
     const [, number = "", ownUnit = ""] = /^([+-]?[\d.]*(?:[eE][+-]?\d+)?)\s*(.*)$/.exec(items[i]) ?? [];
     unit = ownUnit === "" ? unit : ownUnit;

@@ -118,11 +118,10 @@ function resolver(topology: Topology, place: Place): (name: string) => Target {
  * after its name. The links of a removed node go too. NPUs are renumbered in order, names stay; the shape becomes empty if
  * a node goes. Throws InputError for an unknown name and when no NPU is left. O(nodes + links).
  */
-export function without(topology: Topology, names: readonly string[]): Topology {
-  if (!Array.isArray(names))
-    throw new InputError(optionName("without"), 'a list of names, such as ["7", "a-b"],', names);
+export function without(topology: Topology, names: readonly string[], place: Place = optionName("without")): Topology {
+  if (!Array.isArray(names)) throw new InputError(place, 'a list of names, such as ["7", "a-b"],', names);
   if (names.length === 0) return topology;
-  const resolve = resolver(topology, optionName("without"));
+  const resolve = resolver(topology, place);
   const goneNode = new Uint8Array(nodeCount(topology));
   const goneLink = new Uint8Array(linkCount(topology));
   for (const name of names) {
@@ -141,9 +140,9 @@ export function without(topology: Topology, names: readonly string[]): Topology 
     if (node < topology.npuCount) npuCount++;
   }
   if (npuCount === 0)
-    throw new InputError(optionName("without"), "at least one NPU left", names.join(","))
+    throw new InputError(place, "at least one NPU left", names.join(","))
       .as("out-of-range")
-      .saying(`${optionName("without")} leaves no NPU of ${topology.name}`);
+      .saying(`${place} leaves no NPU of ${topology.name}`);
 
   const { linkSource, linkTarget } = topology;
   const keptLinks: number[] = [];

@@ -2,7 +2,20 @@ import { InputError } from "../../base/errors.ts";
 import { placeOf } from "../../request/option-table.ts";
 
 /** What names of files end with in which a reader would look for a certain format. */
-const TELLING: readonly string[] = [".json", ".bys", ".csv", ".xml", ".py", ".svg", ".html", ".dot", ".pdf", ".png"];
+const TELLING: readonly string[] = [
+  ".json",
+  ".bys",
+  ".csv",
+  ".xml",
+  ".py",
+  ".svg",
+  ".html",
+  ".dot",
+  ".pdf",
+  ".png",
+  ".yaml",
+  ".yml",
+];
 
 /** Throws InputError for the name of a file that ends as one of another format than these does, such as a list of sends that was read. */
 export function refuseEnding(path: string, endings: readonly string[]): void {

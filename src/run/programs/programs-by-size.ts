@@ -106,7 +106,7 @@ async function choiceFor(
   const unitBytes = target.runtime === "mscclpp" ? MSCCLPP_RUNTIME.alignmentBytes : ELEMENT_BYTES;
   const refused = new Map(leftOut.map(({ algorithm, reason }) => [algorithm, reason]));
   for (const [done, algorithm] of candidates.entries()) {
-    onProgress?.({ phase: `try ${algorithm.name} at ${formatSize(sizeBytes)}`, done, total: candidates.length });
+    onProgress?.({ phase: `try ${algorithm.name}`, done, total: candidates.length });
     for (const request of requestsFor(algorithm, topology, { ...rest, sizeBytes })) {
       try {
         if (algorithm.makes === "steps") refuseManyChunks(topology, request);
@@ -115,7 +115,9 @@ async function choiceFor(
           made,
           options: lowered,
           us,
-        } = await fastestProgram(result.schedule, target, besideEngine(engine), onProgress);
+        } = await fastestProgram(result.schedule, target, besideEngine(engine), (step) =>
+          onProgress?.({ ...step, phase: `${algorithm.name}: ${step.phase}` }),
+        );
         found.push({
           sizeBytes,
           algorithm: algorithm.name,
@@ -199,7 +201,12 @@ export async function programsBySize(
 ): Promise<SizeRange[]> {
   const sizes = [...new Set(options.sizesBytes)].sort((a, b) => a - b);
   const choices: Choice[] = [];
-  for (const size of sizes) choices.push(await choiceFor(engine, topology, size, options, target));
+  for (const [i, size] of sizes.entries()) {
+    const at = `${formatSize(size)} (size ${i + 1} of ${sizes.length})`;
+    const onProgress: CompareOptions["onProgress"] = (step) =>
+      options.onProgress?.({ ...step, phase: `${at}: ${step.phase}` });
+    choices.push(await choiceFor(engine, topology, size, { ...options, onProgress }, target));
+  }
   const plain = choices.map(({ made }) => [...made.parts()].join(""));
   const starts = choices.map((_, i) => i).filter((i) => i === 0 || plain[i] !== plain[i - 1]);
   const begins = starts.map((first, r) =>

@@ -278,7 +278,9 @@ const withRates = (uses: readonly NicUse[], options: TopologyOptions): NicUse[] 
   uses.map(({ nic, gpus }) => {
     const portBytesPerSecond = options.bandwidth?.nic ?? nic.portBytesPerSecond;
     if (portBytesPerSecond !== undefined) return { nic: { ...nic, portBytesPerSecond }, gpus };
-    throw new InputError(`the bandwidth of ${nic.name}`, `${optionName("assume")} nic=, such as nic=200Gbps,`);
+    throw new InputError(`the bandwidth of ${nic.name}`, `${optionName("assume")} nic=, such as nic=200Gbps,`).saying(
+      `the bandwidth of ${nic.name} is not known; add ${optionName("assume")} nic=400Gbps (or the rate of your NICs)`,
+    );
   });
 
 function notesOf({ box, boxes, hosts, nics }: Plan, options: TopologyOptions): string[] {

@@ -346,7 +346,9 @@ function readMatrix(text: string, fileName: string): DeviceMatrix {
   if (devices.length > MOST_DEVICES) {
     throw new InputError(place(line), `at most ${MOST_DEVICES} devices`, devices.length).as("out-of-range");
   }
-  if (new Set(devices).size < devices.length) throw new InputError(place(line), "each device once", words.join(" "));
+  const twice = devices.find((device, d) => devices.indexOf(device) !== d);
+  if (twice !== undefined)
+    throw new InputError(place(line), "each device once", words.join(" ")).saying(`${place(line)} has ${twice} twice`);
   const gpus = devices.filter(isGpu).length;
   if (!devices.slice(0, gpus).every(isGpu)) throw new InputError(place(line), "GPUs before NICs", words.join(" "));
   const rows = rowsOf(lines.slice(at + 1), devices, fileName, line);
