@@ -190,6 +190,17 @@ const MISTAKES = [
   "search 8",
   "bound mesh:3x3 -c allgather --without-each gpus",
   "serve --port web",
+  "verify program.xml --size 1GiB",
+  "verify program.xml --target nccl",
+  "compare program.xml plan.json -c allgather",
+  "export plan.json --to msccl-xml --without 4 -o x.xml",
+  "synth mesh:4x4@50,0.5 -c allgather",
+  "bound mesh:3x3 -c allgather --without-each 0-1;1-2",
+  "bound mesh:3x3 -c allgather --without-each 0-1+1-9",
+  "synth mesh:3x3 -c allgather -o x.yaml",
+  "simulate sends.csv --topology ring:4 -c allgather --chunks auto",
+  "synth mesh:3x3 -c allgather --group 4 -a forestcoll",
+  "export dgx-a100:2 -c allreduce --to astra-sim -o astra",
 ];
 
 /** Spellings that are understood, with what they mean. */

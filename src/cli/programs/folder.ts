@@ -1,11 +1,11 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { InputError } from "../../base/errors.ts";
-import { optionName } from "../../base/option-names.ts";
 import { readProgram } from "../../import/programs/program.ts";
 import { RUNTIMES } from "../../model/program/runtimes.ts";
 import { count } from "../../report/amounts.ts";
 import { programText } from "../../report/program-text.ts";
+import { SELECTOR } from "../../run/export/sizes.ts";
 import { limitViolations } from "../../run/programs/programs.ts";
 import { verifyProgram } from "../../verify/program/program.ts";
 import type { ProgramViolation } from "../../verify/program/words.ts";
@@ -25,13 +25,14 @@ const SHOWN = 5;
 export async function verifyProgramFolder(context: Context, folder: string): Promise<number> {
   const { style, json, quiet } = context;
   refuseNetwork(context, folder);
-  const target = targetOf(context) ?? "azure";
-  if (target === "mscclpp")
-    throw new InputError(optionName("target"), "msccl, azure or rccl for a folder of MSCCL XML", target);
-  const names = readdirSync(folder).sort();
+  const all = readdirSync(folder).sort();
+  // what makes plans known lies beside them
+  const isOfPlans = all.includes(SELECTOR);
+  const target = targetOf(context) ?? (isOfPlans ? "mscclpp" : "azure");
+  const names = all.filter((name) => !(isOfPlans && name === SELECTOR));
   if (names.length === 0)
     throw new InputError("the folder", "one with programs", folder).saying(
-      `folder ${folder} is empty; verify takes a file, or a folder of programs (MSCCL XML)`,
+      `folder ${folder} is empty; verify takes a file, or a folder of programs (MSCCL XML or MSCCL++ plans)`,
     );
   const texts = names.map((name) => {
     const path = join(folder, name);
@@ -43,7 +44,7 @@ export async function verifyProgramFolder(context: Context, folder: string): Pro
     const what = told === null ? (isFolder(path) ? "a folder" : "a schedule") : told.what;
     const meant = told === null ? "" : `; did you mean \`${told.command}\`?`;
     throw new InputError("the folder", "nothing but programs, for runtimes read every file in it,", path).saying(
-      `${path} is ${what}, and in a folder nothing but programs (MSCCL XML) is judged, for runtimes read every file in it${meant}`,
+      `${path} is ${what}, and in a folder nothing but programs (MSCCL XML, MSCCL++ plans) is judged, for runtimes read every file in it${meant}`,
     );
   }
   const files = texts.map(({ name, path, text }) => {

@@ -1,4 +1,5 @@
 import { InputError, inWords } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { escapeOf, replaceHidden } from "../../base/visible.ts";
 import { type Collective, type CollectiveKind, membersOf, type Placement } from "../../model/collective/collective.ts";
 import { type PieceMessage, type Pieces, piecesOf } from "../../model/messages/pieces.ts";
@@ -28,7 +29,12 @@ export function pythonSubject(schedule: StepSchedule, mostTransfers: number): Py
   const { collective, topology, route, routes } = schedule;
   const { kind, groupCount, groupSize, groupMembers } = collective;
   const place = "a schedule to be written in Python";
-  if (groupCount !== 1) throw new InputError(place, "one process group", inWords(`${groupCount} groups`));
+  if (groupCount !== 1) {
+    const names = Array.from(groupMembers.subarray(0, groupSize), (npu) => topology.nodeNames[npu]).join(",");
+    throw new InputError(place, "one process group", inWords(`${groupCount} groups`)).saying(
+      `${place} must have one process group, and this one has ${groupCount}; write each by itself, such as ${optionName("group")} ${names}`,
+    );
+  }
   if (route.length > mostTransfers)
     throw new InputError(place, `at most ${mostTransfers} transfers`, route.length).as("out-of-range");
   const inside = new Uint8Array(topology.npuCount);

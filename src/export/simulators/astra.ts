@@ -45,6 +45,8 @@ export function astraBackendFor(schedule: StepSchedule): AstraBackend {
     "the network of ASTRA-sim's analytical back ends",
     "one dimension, or links or dimensions in which all messages are alike (its ns-3 back end takes any network: chakra and ns3 write what it reads)",
     backend,
+  ).saying(
+    `ASTRA-sim's analytical back ends cannot take ${backend}; its ns-3 back end takes any network: --to chakra and --to ns3 write what it reads`,
   );
 }
 

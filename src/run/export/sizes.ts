@@ -22,7 +22,7 @@ function fileNameOf({ made }: SizeRange, at: number, ranges: number, extension: 
 const BY_SIZE = ["msccl-xml", "mscclpp-json"];
 
 /** Makes the plans of a folder known to MSCCL++. */
-const SELECTOR = "plans.py";
+export const SELECTOR = "plans.py";
 
 /** Returns whether --sizes asks for several programs. Throws InputError beside a format that has none. */
 export function sizesAsked({ name }: Exporter, options: Options): boolean {

@@ -9,11 +9,14 @@ import { copiesOnLinks, fittingBandwidth, rateOfForest } from "../../model/trees
 
 /** Throws InputError unless the collective has one group, and at least two NPUs in it. `why` says what the algorithm does to one. */
 export function refuseSeveralGroups({ groupCount, groupSize, kind }: Collective, why: string): void {
-  if (groupCount > 1) throw new InputError(optionName("group"), `one group (${why})`, groupCount);
-  if (kind !== "custom" && groupSize < 2) {
-    throw new InputError(optionName("group"), "at least two NPUs (one alone has nothing to send)", groupSize).as(
-      "out-of-range",
+  if (groupCount > 1)
+    throw new InputError(optionName("group"), `one group (${why})`, groupCount).saying(
+      `${optionName("group")} names ${groupCount} groups; it must be one (${why})`,
     );
+  if (kind !== "custom" && groupSize < 2) {
+    throw new InputError(optionName("group"), "at least two NPUs (one alone has nothing to send)", groupSize)
+      .as("out-of-range")
+      .saying(`${optionName("group")} names one NPU, which alone has nothing to send; name its members: 0,1,2,3`);
   }
 }
 

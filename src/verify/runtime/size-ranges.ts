@@ -1,5 +1,5 @@
 import type { Program } from "../../model/program/program.ts";
-import { MSCCL_RUNTIMES, type MscclRuntime } from "../../model/program/runtimes.ts";
+import { MSCCL_RUNTIMES, type MscclRuntime, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
 import type { ProgramViolation } from "../program/words.ts";
 
 /** A program with the name of its file. */
@@ -16,6 +16,20 @@ interface Claim {
   readonly turn: number;
 }
 
+/** How a runtime chooses among files. */
+type Loading = Pick<MscclRuntime, "title" | "files" | "needsRange" | "maxBytesIncluded"> & {
+  readonly name: RuntimeName;
+};
+
+/** Plans are made known one by one, each with its range. */
+const PLANS: Loading = {
+  name: "mscclpp",
+  title: RUNTIMES.mscclpp.title,
+  files: Number.POSITIVE_INFINITY,
+  needsRange: true,
+  maxBytesIncluded: true,
+};
+
 /** What microsoft/msccl takes for maxBytes where a file has none. */
 const DEFAULT_MAX_BYTES = 134_217_728;
 
@@ -26,9 +40,9 @@ const DEFAULT_MAX_BYTES = 134_217_728;
  */
 export function sizeRangeViolations(
   files: readonly NamedProgram[],
-  runtimeName: MscclRuntime["name"],
+  runtimeName: RuntimeName,
 ): readonly ProgramViolation[] {
-  const runtime = MSCCL_RUNTIMES[runtimeName];
+  const runtime: Loading = runtimeName === "mscclpp" ? PLANS : MSCCL_RUNTIMES[runtimeName];
   const found: ProgramViolation[] = [];
   if (files.length > runtime.files) {
     const message = `there are ${files.length} files, but ${runtime.title} loads at most ${runtime.files}`;
@@ -51,22 +65,19 @@ export function sizeRangeViolations(
   return found;
 }
 
-function callsOf(program: Program, runtime: MscclRuntime): readonly string[] {
+function callsOf(program: Program, runtime: Loading): readonly string[] {
   const outOfPlace = runtime.needsRange ? program.outOfPlace : !program.inPlace;
   return [...(program.inPlace ? ["in place"] : []), ...(outOfPlace ? ["out of place"] : [])];
 }
 
-function rangeOf(
-  { minBytes, maxBytes }: Program,
-  runtime: MscclRuntime,
-): { readonly least: number; readonly most: number } {
+function rangeOf({ minBytes, maxBytes }: Program, runtime: Loading): { readonly least: number; readonly most: number } {
   const least = minBytes ?? 0;
   if (!runtime.maxBytesIncluded) return { least, most: (maxBytes ?? DEFAULT_MAX_BYTES) - 1 };
   return { least, most: maxBytes === null || maxBytes === 0 ? Number.POSITIVE_INFINITY : maxBytes };
 }
 
 /** Walks through the claims by size, next to the one that reaches furthest so far. */
-function* oddities(key: string, claims: readonly Claim[], runtime: MscclRuntime): Generator<ProgramViolation> {
+function* oddities(key: string, claims: readonly Claim[], runtime: Loading): Generator<ProgramViolation> {
   const [first, ...others] = [...claims].sort((a, b) => a.least - b.least || a.turn - b.turn);
   let furthest = first as Claim;
   for (const claim of others) {
