@@ -79,6 +79,15 @@ describe("--without-each", () => {
     expect(rows[0]).toMatchObject({ without: "0-1" });
     expect(rows[0].us).toBeGreaterThan(whole.us);
     const { failure } = await here.ends("bound ring:4 -c allgather --without-each 9-10");
-    expect(failure).toMatchObject({ code: 2, place: "--without" });
+    expect(failure).toMatchObject({ code: 2, place: "--without-each" });
+  });
+
+  it("takes what fails together as one failure", async () => {
+    const { rows } = await here.json("bound mesh:3x3 -c allgather --without-each 0-1,3-4+4-5,0-1+0-3,8-5+4-7+0-3");
+    expect(rows.map((row: { without: string }) => row.without)[0]).toBe("0-1+0-3");
+    expect(rows[0].because).toContain("not connected");
+    const alone = await here.json("bound mesh:3x3 -c allgather --without 8-5,4-7,0-3");
+    const together = rows.find((row: { without: string }) => row.without === "8-5+4-7+0-3");
+    expect(together.limit.us).toBe(alone.limit.us);
   });
 });
