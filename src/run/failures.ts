@@ -20,6 +20,7 @@ import {
 } from "../report/result.ts";
 import type { CollectiveOptions } from "../request/problem.ts";
 import { problemOf } from "../request/problem.ts";
+import { alikeFailures } from "./alike-failures.ts";
 import { limitWithFlow } from "./all-to-all.ts";
 import { reportOfFile } from "./report-file.ts";
 
@@ -210,7 +211,8 @@ interface Ranking {
 
 /**
  * Returns what each of some failures does, alone: to the limit of any algorithm, and to the time of a schedule made for what is
- * left. The worst first: what leaves no way, then by time or limit, equals as named. Throws InputError for an unknown name.
+ * left. Limits of failures that are the same by a symmetry of the network are proved once. The worst first: what leaves no way,
+ * then by time or limit, equals as named. Throws InputError for an unknown name.
  */
 export async function rankFailures(
   engine: Engine,
@@ -226,7 +228,15 @@ export async function rankFailures(
   const before = await limitOn(whole);
   const usBefore = await make?.(whole);
   const rows: FailureRow[] = [];
+  const keyOf = make === undefined ? alikeFailures(whole, problemOf(whole, request(whole)).collective) : () => null;
+  const known = new Map<string, FailureRow>();
   for (const [i, name] of names.entries()) {
+    const key = keyOf(name);
+    const alike = key === null ? undefined : known.get(key);
+    if (alike !== undefined) {
+      rows.push({ ...alike, without: name, because: `as without ${alike.without}: ${alike.because}` });
+      continue;
+    }
     onFailure(name, i, names.length);
     const part = without(whole, togetherIn(whole, name), optionName("withoutEach"));
     try {
@@ -235,6 +245,7 @@ export async function rankFailures(
       const harm = over(limit.us, before.us);
       const times = us === undefined ? {} : { us, slower: over(us, usBefore ?? null) };
       rows.push({ without: name, limit, harm, ...times, because: limit.because });
+      if (key !== null) known.set(key, rows[rows.length - 1] as FailureRow);
     } catch (error) {
       if (!(error instanceof InfeasibleError || error instanceof InputError)) throw error;
       rows.push({

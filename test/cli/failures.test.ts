@@ -82,6 +82,25 @@ describe("--without-each", () => {
     expect(failure).toMatchObject({ code: 2, place: "--without-each" });
   });
 
+  it("proves limits of alike failures once, and to the same", async () => {
+    const names = "links,switches,npus";
+    for (const topology of ["torus:4x3", "dgx-a100:2", "K(4,4)", "hypercube:3"]) {
+      const { rows } = await here.json(`bound ${topology} -c allgather --without-each ${names}`);
+      const proved = rows.filter(({ because }: { because: string }) => !because.startsWith("as without"));
+      expect(proved.length).toBeLessThan(rows.length / 4);
+      // what fails together is looked at by itself, also where it is the same twice
+      const each = rows.map(({ without }: { without: string }) => `${without}+${without}`).join(",");
+      const alone = await here.json(`bound ${topology} -c allgather --without-each ${each}`);
+      const limits = new Map<string, number>(
+        alone.rows.map((row: { without: string; limit: { us: number } | null }) => [
+          row.without.split("+")[0],
+          row.limit?.us,
+        ]),
+      );
+      for (const { without, limit } of rows) expect([without, limit?.us]).toEqual([without, limits.get(without)]);
+    }
+  });
+
   it("takes what fails together as one failure", async () => {
     const { rows } = await here.json("bound mesh:3x3 -c allgather --without-each 0-1,3-4+4-5,0-1+0-3,8-5+4-7+0-3");
     expect(rows.map((row: { without: string }) => row.without)[0]).toBe("0-1+0-3");
