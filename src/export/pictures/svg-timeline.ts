@@ -10,6 +10,8 @@ const MOST_SLICES = 4000;
 const MOST_LANES = 4;
 const PLOT = 900;
 const ROW = 17;
+/** Of bars beside each other on a link. */
+const LANE = 12;
 const BINS = 240;
 const CHART = 240;
 
@@ -60,28 +62,34 @@ function bars(
   const rowOf = new Map(used.map((l, row) => [l, row]));
   const names = linkNames(topology);
   const left = 16 + 6.4 * used.reduce((most, l) => Math.max(most, Math.min(16, names[l].length)), 4);
-  const height = ROW * used.length;
+  const thick = lanes === 1 ? ROW - 3 : LANE;
+  const between = thick * lanes + 3;
+  const height = between * used.length;
   const x = (ps: number): number => left + (totalPs > 0 ? (ps / totalPs) * PLOT : 0);
-  const thick = (ROW - 3) / lanes;
+  const hasRoom = (i: number): boolean => (lastsPs[i] / Math.max(1, totalPs)) * PLOT > 7 * String(chunk[i]).length + 3;
   function* parts(): Generator<string> {
     yield* timeAxis(totalPs, left, height);
     for (const [row, l] of used.entries())
-      yield label(left - 8, row * ROW + 12, short(names[l].replace(">", " → "), 16), "small", "end");
+      yield label(left - 8, (row + 0.5) * between + 3.5, short(names[l].replace(">", " → "), 16), "small", "end");
     for (let i = 0; i < link.length; i++) {
       const [start, wide] = [x(startPs[i]), (lastsPs[i] / Math.max(1, totalPs)) * PLOT];
-      const y = (rowOf.get(link[i]) as number) * ROW + 1 + lane[i] * thick;
+      const y = (rowOf.get(link[i]) as number) * between + 1 + lane[i] * thick;
       const kind = reduces[i] === 1 ? "reduce" : "copy";
       const title = escaped(
         `${names[link[i]]}: chunk ${chunk[i]}, ${kind}, ${formatTime(startPs[i])} to ${formatTime(startPs[i] + lastsPs[i])}`,
       );
-      yield `<rect x="${at(start)}" y="${at(y)}" width="${at(Math.max(0.6, wide - 0.8))}" height="${at(thick)}" rx="1.5" class="${kind}"><title>${title}</title></rect>`;
-      const text = String(chunk[i]);
-      if (wide > 7 * text.length + 3 && thick >= 10)
-        yield `<text x="${at(start + wide / 2)}" y="${at(y + 10.5)}" class="small on" text-anchor="middle" style="pointer-events:none">${text}</text>`;
+      yield `<rect x="${at(start)}" y="${at(y)}" width="${at(Math.max(0.6, wide - 0.8))}" height="${at(lanes === 1 ? thick : thick - 1)}" rx="1.5" class="${kind}"><title>${title}</title></rect>`;
+      if (hasRoom(i))
+        yield `<text x="${at(start + wide / 2)}" y="${at(y + thick / 2 + 3.5)}" class="small on" text-anchor="middle" style="pointer-events:none">${chunk[i]}</text>`;
     }
     yield* kindLegend(reduces, left, height + 40);
   }
-  const sentence = `A row for each link, a bar for each transfer with the number of its chunk; ${formatTime(totalPs)} in all.`;
+  const numbered = link.filter((_, i) => hasRoom(i)).length;
+  const numbers =
+    numbered === 0
+      ? ""
+      : ` with the number of its chunk${numbered === link.length ? "" : " where there is room for it"}`;
+  const sentence = `A row for each link, a bar for each transfer${numbers}; ${formatTime(totalPs)} in all.`;
   return { title: "Schedule over time", sentence, width: left + PLOT + 10, height: height + 48, parts: parts() };
 }
 
