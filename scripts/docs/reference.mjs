@@ -52,6 +52,14 @@ const BEFORE = {
   explain: [SMALL_TREES, program("allreduce.xml"), "cp examples/nccl-debug.log nccl-debug.log"],
 };
 
+/** What a guide says of a command. */
+const GUIDES = {
+  completion:
+    "To keep it, put `source <(banyan completion bash)` into `~/.bashrc`. For zsh, `~/.zshrc` needs `fpath+=~/.zfunc` before `compinit`; fish loads its file by itself. [Tab completion and the man page](../guide/start.md#tab-completion-and-the-man-page) has the lines to paste.",
+  export: "[What programs are for, and how a cluster loads them](../guide/programs.md#load-it).",
+  help: "[Install the man page](../guide/start.md#tab-completion-and-the-man-page).",
+};
+
 /** Examples that no test runs, and why. */
 const NOT_RUN = [
   [/^banyan serve|\| banyan serve/, "serves until Ctrl-C"],
@@ -122,6 +130,7 @@ function commandPage(command) {
       : []),
     "## Examples",
     exampleBlocks(EXAMPLES[name]),
+    ...(GUIDES[name] === undefined ? [] : [GUIDES[name]]),
     ...sections.flatMap(([heading, options]) => [`## ${heading}`, optionTable(options)]),
     ...(notes.length > 0 ? ["## More", ...notes.map((text) => plain(text.replaceAll("\n", " ").trim()))] : []),
     `Options that every command takes are [here](README.md#options-of-every-command).`,

@@ -9,9 +9,13 @@ const AROUND = 60;
 
 const escaped = (text) => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 
-/** Returns the words of a section around the first term, with terms marked. */
+/** Returns the words of a section around the first term, with terms marked: whole words or their beginnings, longest first. */
 function excerpt(text, terms) {
-  const pattern = new RegExp(`(${terms.map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})`, "gi");
+  const any = [...terms]
+    .sort((a, b) => b.length - a.length)
+    .map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"))
+    .join("|");
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${any})`, "giu");
   const first = Math.max(0, text.search(pattern) - AROUND);
   const from = first === 0 ? 0 : text.indexOf(" ", first) + 1;
   const part = text.slice(from, from + 3 * AROUND);
