@@ -62,7 +62,10 @@ export function blocksOf(parts: Parts, wires: Wires, enough: number): Blocks {
   const joined = new Map<Draft, Draft>();
   const blocks = drafts.flatMap((own) =>
     join(own, enough, joined).sort(
-      (a, b) => a.channel - b.channel || a.recvPeer - b.recvPeer || a.sendPeer - b.sendPeer,
+      (a, b) =>
+        a.channel - b.channel ||
+        placeOfPeer(a.rank, a.recvPeer) - placeOfPeer(b.rank, b.recvPeer) ||
+        placeOfPeer(a.rank, a.sendPeer) - placeOfPeer(b.rank, b.sendPeer),
     ),
   );
   const number = new Map(blocks.map((draft, b) => [draft, b]));
@@ -81,6 +84,13 @@ export function blocksOf(parts: Parts, wires: Wires, enough: number): Blocks {
     receiver: connection.map((c) => receivers[c]),
   };
 }
+
+/**
+ * Returns the place of a peer among those of a rank; -1, nobody, comes first. All blocks begin at once and links serve them in this
+ * order, in which no two ranks have the same peer at the same place: in the order of peers all ranks would begin with one of them, and
+ * what it is sent would wait for its links. Reduce-scatter of 64 MiB on a DGX A100: 218 us, so 197.
+ */
+const placeOfPeer = (rank: number, peer: number): number => (peer < 0 ? -1 : rank ^ peer);
 
 /** Returns the connection of each hop: one for each channel and pair of ranks, numbered as hops come to them. */
 function connectionsOf({ pair }: Parts, { channel }: Wires): Int32Array {

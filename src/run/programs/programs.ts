@@ -3,6 +3,7 @@ import { optionName } from "../../base/option-names.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { mscclppJsonParts } from "../../export/programs/mscclpp-json.ts";
 import { becomesCustom, type LoweredSchedule, ranksOf } from "../../lower/any-moves.ts";
+import { lateSums } from "../../lower/late-sums.ts";
 import type { MoveTimes } from "../../lower/messages.ts";
 import { lowerToMsccl } from "../../lower/msccl/lower.ts";
 import { lowerToPlan } from "../../lower/mscclpp/plan.ts";
@@ -88,9 +89,9 @@ const isTree = (schedule: LoweredSchedule): schedule is TreeFlow => !isJoint(sch
 
 const stepsOfFlow = new WeakMap<TreeFlow, StepSchedule>();
 
-/** Returns trees as steps of one piece. Throws InputError for too many. */
+/** Returns trees as steps of one piece, sums as late as may be. Throws InputError for too many. */
 function wholeSteps(flow: TreeFlow): StepSchedule {
-  const steps = stepsOfFlow.get(flow) ?? stepsOfTrees(flow, 1);
+  const steps = stepsOfFlow.get(flow) ?? lateSums(stepsOfTrees(flow, 1));
   stepsOfFlow.set(flow, steps);
   return steps;
 }

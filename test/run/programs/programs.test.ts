@@ -124,14 +124,14 @@ describe("programsBySize", () => {
   });
 
   it("changes at the first power of two at which the next program is no slower", async () => {
-    const topology = presetTopology("dgx-a100:1");
+    const topology = presetTopology("dgx-a100:2");
     const options = { collective: "allreduce", sizesBytes: [2 ** 10, 2 ** 28], algorithms: ["direct", "rhd"] } as const;
     const [small, large] = (await programsBySize(engine, topology, options, { runtime: "azure" })) as [
       SizeRange,
       SizeRange,
     ];
     const us = ({ made }: SizeRange, sizeBytes: number) =>
-      simulateProgram(made.program, topology, { sizeBytes, rankToNpu: Array.from({ length: 8 }, (_, r) => r) }).ps;
+      simulateProgram(made.program, topology, { sizeBytes, rankToNpu: Array.from({ length: 16 }, (_, r) => r) }).ps;
     const sizes = Array.from({ length: 19 }, (_, i) => 2 ** (10 + i));
     const first = sizes.find((size) => us(large, size) <= us(small, size));
     expect(first).toBeLessThan(2 ** 28);
