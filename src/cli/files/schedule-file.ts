@@ -46,7 +46,7 @@ function refuseNetworkOptions(options: Options, name: string): void {
   const [id] = failed;
   if (id !== undefined) {
     const said = failed.map((one) => `${placeOf(one)} ${options[one]}`).join(" ");
-    throw new InputError(placeOf(id), "a network in place of a schedule", options[id])
+    throw new InputError(placeOf(id), "--topology beside it", options[id])
       .as("not-alone")
       .saying(
         `${placeOf(id)} is for networks, and ${name} is a schedule; one for what is left: \`banyan synth TOPO ${said} --repair ${name} -o NEW.json\``,
