@@ -215,9 +215,8 @@ function argumentsMeant({ argv, args }: Line, command: CommandName): string | nu
   const [file] = files;
   if (file !== undefined) {
     const network = args.find((arg) => !files.includes(arg)) ?? "TOPO";
-    if (has("with") && files.length > 1) return `\`banyan ${command} TOPO --with ${files.join(",")}\``;
+    if (has("with")) return `\`banyan ${command} ${network} --with ${files.join(",")}\``;
     if (files.length > 1) return null;
-    if (has("with")) return `\`banyan ${command} ${network} --with ${file}\``;
     if (has("repair")) return `\`banyan ${command} ${network} --repair ${file}\``;
     const sends = /\.csv$/i.test(file) ? " --collective NAME" : "";
     if (has("topology")) return `\`banyan ${command} ${file} --topology ${network}${sends}\``;

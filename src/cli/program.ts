@@ -24,8 +24,9 @@ const GLOBAL: readonly OptionId[] = ["json", "quiet", "backend", "threads", "deb
 const NETWORK: readonly OptionId[] = [...optionsOf("network"), ...optionsOf("reading")];
 const MEMBERS: readonly OptionId[] = ["chunks", "root", "group", "outsiders"];
 /** What a list of sends leaves open. */
-const OF_SENDS: readonly Taken[] = [
-  ["collective", "of a list of sends, which does not say it: allgather, allreduce, ..."],
+const COLLECTIVE_OF_SENDS = "of a list of sends, which does not say it: allgather, allreduce, ...";
+/** What else lists of sends leave open. */
+const CUT_OF_SENDS: readonly Taken[] = [
   ["size", "of a list of sends: nccl-tests size, default 1GiB"],
   ["chunks", "of a list of sends: chunks per NPU; default: as many as its greatest chunk needs"],
   "root",
@@ -81,11 +82,8 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
     summary: "judge a schedule or a program: exit code 1 and every violation where it is wrong",
     options: [
       ["topology", `refuse a schedule for another network; lists of sends: the network: ${TOPO}`],
-      [
-        "collective",
-        "fail unless the file makes this; of a list of sends, which does not say it: allgather, allreduce, ...",
-      ],
-      ...OF_SENDS.slice(1),
+      ["collective", `fail unless the file makes it; ${COLLECTIVE_OF_SENDS}`],
+      ...CUT_OF_SENDS,
       "target",
       "record",
       "recordOf",
@@ -98,7 +96,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
     summary: "replay a schedule, or run a program, in the congestion-aware network",
     options: [
       ["topology", `refuse a schedule for another network; programs, lists of sends: where they run: ${TOPO}`],
-      ["collective", "of a list of sends, which does not say it: allgather, allreduce, ..."],
+      ["collective", COLLECTIVE_OF_SENDS],
       ["size", "programs, lists of sends: nccl-tests size, default 1GiB"],
       ["group", "programs: the NPUs of ranks 0, 1, 2 ...; default the first ones; lists of sends: who takes part"],
       "root",
@@ -155,7 +153,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
     summary: "say in words what a schedule or program does, what limits it, and whether a runtime would use it",
     options: [
       ...NETWORK,
-      ["collective", "of a list of sends, which does not say it: allgather, allreduce, ..."],
+      ["collective", COLLECTIVE_OF_SENDS],
       ["size", "programs: would a runtime select it for this size? lists of sends: their size"],
       ["chunks", "of a list of sends: chunks per NPU; default: as many as its greatest chunk needs"],
       "root",

@@ -1,43 +1,31 @@
-import type { Collective } from "../model/collective/collective.ts";
+import { type Collective, hasRoot } from "../model/collective/collective.ts";
 import { generatorMaps, orbitsOf } from "../model/symmetry/network-maps.ts";
 import { networkSymmetry } from "../model/symmetry/network-symmetry.ts";
-import { linkCount, linkNames, nodeCount, type Topology } from "../model/topology/topology.ts";
-
-/** Collectives in which all NPUs are alike. */
-const MUTUAL: ReadonlySet<string> = new Set(["allgather", "reducescatter", "allreduce", "alltoall"]);
+import type { Target } from "../model/topology/modify.ts";
+import { linkCount, nodeCount, type Topology } from "../model/topology/topology.ts";
 
 /**
- * Returns what tells failures apart: for the name of one node, or of both ways between two (`a-b`), a key that those have which a
- * symmetry of the network takes to each other, so that what is left is the same network; null for all others, and where the
- * network has no symmetry or the collective is not among all NPUs alike. O(generators * (nodes + links)).
+ * Returns what tells failures apart: a key that two have where a symmetry of the network takes one to the other, so that what is left
+ * is the same network; null for what nothing is known of: where several fail together, the network has no symmetry, or the
+ * collective is not among all NPUs alike. O(generators * (nodes + links)).
  */
-export function alikeFailures(topology: Topology, collective: Collective): (name: string) => string | null {
-  const { kind, groupCount, groupSize } = collective;
-  const isAmongAll = MUTUAL.has(kind) && groupCount === 1 && groupSize === topology.npuCount;
+export function alikeFailures(
+  topology: Topology,
+  { kind, groupCount, groupSize }: Collective,
+): (failed: readonly Target[]) => string | null {
+  const isAmongAll = kind !== "custom" && !hasRoot(kind) && groupCount === 1 && groupSize === topology.npuCount;
   const symmetry = isAmongAll ? networkSymmetry(topology) : null;
   if (symmetry === null) return () => null;
   const maps = generatorMaps(topology, symmetry);
-  const nodes = orbitsOf(
-    nodeCount(topology),
-    maps.map(({ node }) => node),
-  );
-  const links = orbitsOf(
-    linkCount(topology),
-    maps.map(({ link }) => link),
-  );
-  const keys = new Map<string, string>();
-  const names = linkNames(topology);
-  const at = new Map(names.map((name, link) => [name, link]));
-  names.forEach((name, link) => {
-    const [, from, to, ordinal] = /^(.+)>([^#]+)(.*)$/.exec(name) ?? [];
-    const other = at.get(`${to}>${from}${ordinal}`);
-    // links that lead one way only have no such name
-    if (other === undefined) return;
-    const both = [links.of[link] as number, links.of[other] as number].sort((a, b) => a - b);
-    keys.set(`${from}-${to}${ordinal}`, `links ${both.join()}`);
-  });
-  topology.nodeNames.forEach((name, node) => {
-    keys.set(name, `node ${nodes.of[node]}`);
-  });
-  return (name) => keys.get(name) ?? null;
+  const nodeMaps = maps.map(({ node }) => node);
+  const linkMaps = maps.map(({ link }) => link);
+  const nodes = orbitsOf(nodeCount(topology), nodeMaps).of;
+  const links = orbitsOf(linkCount(topology), linkMaps).of;
+  return ([first, ...others]) => {
+    if (first === undefined || others.length > 0) return null;
+    if (first.node >= 0) return `node ${nodes[first.node]}`;
+    // both ways of a cable; parallel links as wide and as long stand for each other
+    const orbits = first.links.map((link) => links[link] as number).sort((a, b) => a - b);
+    return `links ${orbits.join()}`;
+  };
 }

@@ -6,7 +6,7 @@ import { linksOfRoute } from "../model/routes/routes.ts";
 import { isSlotSchedule } from "../model/slots/slot-schedule.ts";
 import type { AnySchedule } from "../model/steps/schedule.ts";
 import type { StepSchedule } from "../model/steps/step-schedule.ts";
-import { without } from "../model/topology/modify.ts";
+import { resolver, without } from "../model/topology/modify.ts";
 import { linkCount, linkNames, nodeCount, type Topology } from "../model/topology/topology.ts";
 import { isTreeFlow } from "../model/trees/tree-flow.ts";
 import {
@@ -228,24 +228,29 @@ export async function rankFailures(
   const before = await limitOn(whole);
   const usBefore = await make?.(whole);
   const rows: FailureRow[] = [];
+  // schedules of networks that are the same but for their names may differ in time
   const keyOf = make === undefined ? alikeFailures(whole, problemOf(whole, request(whole)).collective) : () => null;
+  const place = optionName("withoutEach");
+  const targetOf = resolver(whole, place);
   const known = new Map<string, FailureRow>();
   for (const [i, name] of names.entries()) {
-    const key = keyOf(name);
+    const together = togetherIn(whole, name);
+    const key = keyOf(together.map(targetOf));
     const alike = key === null ? undefined : known.get(key);
     if (alike !== undefined) {
       rows.push({ ...alike, without: name, because: `as without ${alike.without}: ${alike.because}` });
       continue;
     }
     onFailure(name, i, names.length);
-    const part = without(whole, togetherIn(whole, name), optionName("withoutEach"));
+    const part = without(whole, together, place);
     try {
       const limit = await limitOn(part);
       const us = await make?.(part);
       const harm = over(limit.us, before.us);
       const times = us === undefined ? {} : { us, slower: over(us, usBefore ?? null) };
-      rows.push({ without: name, limit, harm, ...times, because: limit.because });
-      if (key !== null) known.set(key, rows[rows.length - 1] as FailureRow);
+      const row = { without: name, limit, harm, ...times, because: limit.because };
+      rows.push(row);
+      if (key !== null) known.set(key, row);
     } catch (error) {
       if (!(error instanceof InfeasibleError || error instanceof InputError)) throw error;
       rows.push({

@@ -64,8 +64,8 @@ export function blocksOf(parts: Parts, wires: Wires, enough: number): Blocks {
     join(own, enough, joined).sort(
       (a, b) =>
         a.channel - b.channel ||
-        placeOfPeer(a.rank, a.recvPeer) - placeOfPeer(b.rank, b.recvPeer) ||
-        placeOfPeer(a.rank, a.sendPeer) - placeOfPeer(b.rank, b.sendPeer),
+        orderOfPeer(a.rank, a.recvPeer) - orderOfPeer(b.rank, b.recvPeer) ||
+        orderOfPeer(a.rank, a.sendPeer) - orderOfPeer(b.rank, b.sendPeer),
     ),
   );
   const number = new Map(blocks.map((draft, b) => [draft, b]));
@@ -86,11 +86,12 @@ export function blocksOf(parts: Parts, wires: Wires, enough: number): Blocks {
 }
 
 /**
- * Returns the place of a peer among those of a rank; -1, nobody, comes first. All blocks begin at once and links serve them in this
- * order, in which no two ranks have the same peer at the same place: in the order of peers all ranks would begin with one of them, and
- * what it is sent would wait for its links. Reduce-scatter of 64 MiB on a DGX A100: 218 us, so 197.
+ * Returns what orders the peers of a rank; -1, nobody, comes first. All blocks begin at once and links serve them in this order. In the
+ * order of peers all ranks would begin with the same one, for whose links they would wait. So the ranks of an aligned power of two,
+ * such as the GPUs of a box, have different ones at each place, and both ends of a way have it at the same place. Reduce-scatter of
+ * 64 MiB on a DGX A100: 197 us in place of 218.
  */
-const placeOfPeer = (rank: number, peer: number): number => (peer < 0 ? -1 : rank ^ peer);
+const orderOfPeer = (rank: number, peer: number): number => (peer < 0 ? -1 : rank ^ peer);
 
 /** Returns the connection of each hop: one for each channel and pair of ranks, numbered as hops come to them. */
 function connectionsOf({ pair }: Parts, { channel }: Wires): Int32Array {

@@ -46,7 +46,7 @@ function whyNoLink(
 }
 
 /** What a name stands for: one node, or links (`a-b` is two). */
-interface Target {
+export interface Target {
   readonly node: number;
   readonly links: readonly number[];
 }
@@ -56,7 +56,7 @@ interface Target {
  * `a>b#2` and `a-b#2` (second of parallel links). Node names may hold `-`, `>` and `#` themselves: a node's whole name wins,
  * then every way to cut the text is tried against the links there are, and a name that fits several is refused.
  */
-function resolver(topology: Topology, place: Place): (name: string) => Target {
+export function resolver(topology: Topology, place: Place): (name: string) => Target {
   const byName = new Map(topology.nodeNames.map((name, node) => [name, node]));
   const out = outLinks(topology);
 
