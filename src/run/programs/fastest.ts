@@ -274,7 +274,7 @@ function bestOfThese(found: readonly Candidate[], schedule: GivenSchedule): Cand
   const least = found.reduce((us, one) => Math.min(us, one.us), LONG);
   const within = (share: number) => found.filter(({ us }) => us * share <= least);
   const [first] = within(WORTH_IT);
-  if (first === undefined || callOf(first.program, schedule).sizeBytes > LATENCY_BOUND_BYTES) return first;
+  if (first === undefined || callOf(first.program, schedule).sizeBytes >= LATENCY_BOUND_BYTES) return first;
   const cost = ({ program }: Candidate): number =>
     2 * instructionCount(program) + (program.protocol === "Simple" ? 1 : 0);
   return within(WORTH_BLOCKS).reduce((best, one) => (cost(one) < cost(best) ? one : best));

@@ -55,15 +55,20 @@ const ELEMENT_BYTES = 4;
 /** Copies per root of trees that are tried beside those of the optimum: fewer make fewer, longer steps. */
 const COPIES_TRIED = [1, 2, 8];
 
+/** Chunks of phases that are tried beside those of the fastest schedule: fewer make fewer messages. */
+const CHUNKS_TRIED = [1, 4, 32];
+
 const isRefusal = (error: unknown): error is Error => error instanceof InputError || error instanceof InfeasibleError;
 
-/** Returns what an algorithm is asked: trees also with few copies, unless their number is said. */
+/** Returns what an algorithm is asked: trees also with few copies and phases with few chunks, unless their number is said. */
 function requestsFor(
   algorithm: Algorithm,
   { npuCount }: Topology,
   options: Omit<SynthesizeOptions, "algorithm">,
 ): SynthesizeOptions[] {
   const asked = askedOf(algorithm, options);
+  if (algorithm.makes === "phases" && options.chunks === undefined && npuCount <= MOST_RANKS_SEARCHED)
+    return [asked, ...CHUNKS_TRIED.map((chunks) => ({ ...asked, chunks }))];
   if (algorithm.traits?.fewCopies !== true || options.k !== undefined) return [asked];
   if (npuCount > MOST_RANKS_SEARCHED && options.group === undefined)
     return manyRanksRequests(algorithm, npuCount, asked);
@@ -151,8 +156,8 @@ async function choiceFor(
 }
 
 /**
- * Returns the schedule whose program a runtime would carry out fastest in its simulation: trees are tried also with few copies,
- * unless `k` says how many; with "auto" all algorithms that apply. Throws as synthesize does, and InputError where no program
+ * Returns the schedule whose program a runtime would carry out fastest in its simulation: trees are tried also with few copies
+ * and phases with few chunks, unless `k` or `chunks` says how many; with "auto" all algorithms that apply. Throws as synthesize does, and InputError where no program
  * fits the runtime.
  */
 export async function synthesizeForRuntime(
