@@ -96,7 +96,12 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan completion zsh > ~/.zfunc/_banyan",
     "banyan completion fish > ~/.config/fish/completions/banyan.fish",
   ],
-  serve: ["banyan serve", "banyan serve schedule.json --port 9000", "nvidia-smi topo -m | banyan serve -"],
+  serve: [
+    "banyan serve",
+    "banyan serve dgx-a100:2",
+    "banyan serve schedule.json --port 9000",
+    "nvidia-smi topo -m | banyan serve -",
+  ],
   list: [
     "banyan list presets",
     "banyan list algorithms --topology dgx-a100:2 --collective allreduce",

@@ -372,7 +372,17 @@ function report(
     return reference === undefined ? [line] : [line, referenceCells(reference, hasPrograms, style)];
   });
   const program = hasPrograms ? ["program"] : [];
-  const head = ["size", "  algorithm", "chunks", "time", ...program, "algbw GB/s", "busbw GB/s", "of limit", "synthesis"];
+  const head = [
+    "size",
+    "  algorithm",
+    "chunks",
+    "time",
+    ...program,
+    "algbw GB/s",
+    "busbw GB/s",
+    "of limit",
+    "synthesis",
+  ];
   const lines = table(
     head.map(style.dim),
     cells,
