@@ -96,7 +96,12 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan completion zsh > ~/.zfunc/_banyan",
     "banyan completion fish > ~/.config/fish/completions/banyan.fish",
   ],
-  serve: ["banyan serve", "banyan serve schedule.json --port 9000", "nvidia-smi topo -m | banyan serve -"],
+  serve: [
+    "banyan serve",
+    "banyan serve dgx-a100:2",
+    "banyan serve schedule.json --port 9000",
+    "nvidia-smi topo -m | banyan serve -",
+  ],
   list: [
     "banyan list presets",
     "banyan list algorithms --topology dgx-a100:2 --collective allreduce",
@@ -163,6 +168,7 @@ to each, in units of a link. bound: proved for each figure by itself. *: the fas
   serve: `The app works in the browser; nothing is sent anywhere. FILE is read again whenever the page is loaded. Requests from other
 machines need --host.\n\n`,
   compare: `% of limit: 100 % is as fast as any algorithm can be. * marks the fastest of its size (simulated time). Every line is a
-schedule that the independent judge found correct. NCCL model: what NCCL's own cost model predicts for the algorithm, protocol and
-channels that it would choose; no measurement, never marked.\n\n${NETWORK}`,
+schedule that the independent judge found correct. chunks: the --chunks with which \`synth\` makes it; compare chooses them where
+--chunks does not say, synth takes 1 unless it is auto. NCCL model: what NCCL's own cost model predicts for the algorithm, protocol
+and channels that it would choose; no measurement, never marked.\n\n${NETWORK}`,
 };

@@ -236,7 +236,10 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
   },
   serve: {
     args: [
-      ["[FILE]", 'network, schedule or program that the app opens, any file it can read; "-" reads standard input'],
+      [
+        "[FILE|TOPO]",
+        'what the app opens: network, schedule or program, any file it can read ("-" reads standard input), or a preset (mesh:4x4, dgx-a100:2)',
+      ],
     ],
     summary: "the app, for a browser on this machine; until Ctrl-C",
     options: ["port", "host"],

@@ -1,9 +1,8 @@
 import { type Rational, toNumber } from "../model/numbers/rational.ts";
-import { formatBandwidth } from "../model/numbers/units.ts";
+import { formatBandwidth, formatShare } from "../model/numbers/units.ts";
 import { linkNames, type Topology } from "../model/topology/topology.ts";
 
 const SHOWN = 4;
-const percent = (share: number): string => `${Number((100 * share).toPrecision(4))} %`;
 
 /** Returns the busiest links in a sentence: how many are as full as the fullest, which, and how full the others are. */
 export function busiestLinks(topology: Topology, use: ArrayLike<number>, what = "busy"): string {
@@ -23,8 +22,8 @@ export function busiestLinks(topology: Topology, use: ArrayLike<number>, what = 
   const rest = tight.length > SHOWN ? ` and ${tight.length - SHOWN} more` : "";
   const all = tight.length === use.length;
   const which = all ? `all ${use.length} links` : `${shown.join(", ")}${rest}`;
-  const others = all ? "" : `; links are ${percent(sum / use.length)} ${what} on average`;
-  return `${which} ${tight.length === 1 ? "is" : "are"} ${percent(most)} ${what}${others}`;
+  const others = all ? "" : `; links are ${formatShare(sum / use.length)} ${what} on average`;
+  return `${which} ${tight.length === 1 ? "is" : "are"} ${formatShare(most)} ${what}${others}`;
 }
 
 /** Returns the part of each link's bandwidth that `bytesPerSecond` times its loads takes, [links]. */

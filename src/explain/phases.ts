@@ -1,6 +1,6 @@
 import type { NetworkDimension } from "../model/dimensions/dimensions.ts";
 import { add, divide, multiply, type Rational, rational, toNumber } from "../model/numbers/rational.ts";
-import { formatBandwidth, formatSize, formatTime } from "../model/numbers/units.ts";
+import { formatBandwidth, formatShare, formatSize, formatTime } from "../model/numbers/units.ts";
 import { PHASE_REDUCE_SCATTER, type PhaseSchedule } from "../model/phases/phase-schedule.ts";
 import { phaseLane, phaseTimes } from "../model/phases/phase-times.ts";
 
@@ -10,7 +10,6 @@ const ORDERS = 6;
 const OPS = ["reduce-scatter", "all-gather"] as const;
 /** What lanes are called, of one and of two. */
 const LANES = [[""], [" up", " down"]] as const;
-const percent = (share: number): string => `${Number((100 * share).toPrecision(4))} %`;
 export const counted = (many: number, one: string): string => `${many} ${one}${many === 1 ? "" : "s"}`;
 
 /** What a dimension does. */
@@ -49,7 +48,7 @@ export function explainPhases(schedule: PhaseSchedule): string[] {
     const share = ([up, down]: readonly number[]): string => {
       const shares = algorithms[d] === "offload" ? [up, down] : [up];
       return shares
-        .map((ps, lane) => `${percent(ps / Math.max(1, total))}${LANES[shares.length - 1][lane]}`)
+        .map((ps, lane) => `${formatShare(ps / Math.max(1, total))}${LANES[shares.length - 1][lane]}`)
         .join(", ");
     };
     lines.push(

@@ -1,5 +1,7 @@
 import { formatTime, PS_PER_US } from "../model/numbers/units.ts";
 
+export { formatShare as percent } from "../model/numbers/units.ts";
+
 /** Numbers with their units, as reports and notes write them. */
 
 /** Returns a number with `digits` significant digits at most, never in exponential form. */
@@ -16,12 +18,6 @@ export const gbpsText = (gbps: number | null): string => (gbps === null ? "-" : 
 export function roundedSize(bytes: number): string {
   const power = Math.min(4, Math.max(0, Math.floor(Math.log2(bytes) / 10)));
   return `${significant(bytes / 1024 ** power)} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
-}
-
-/** Returns "98.98 %": rounded down, so that 100 % means all of it. */
-export function percent(share: number): string {
-  const floored = Math.floor(share * 10_000 + 1e-9) / 100;
-  return `${floored} %`;
 }
 
 /** Returns "12,345" for a whole number, without what a first `toLocaleString` loads: 25 ms of a slow start. */

@@ -18,6 +18,8 @@ export interface ComparisonRow {
   readonly best: boolean;
   /** Where asked for: its fastest MSCCL program, simulated as a program on the same network; null where there is none. */
   readonly programUs?: number | null;
+  /** What reads it: Azure's executor (MSCCL XML), or MSCCL++ (a plan) where switches sum or duplicate. */
+  readonly programFor?: "azure" | "mscclpp";
   /** Why there is no program. */
   readonly noProgram?: string;
   /** No algorithm of ours: a schedule or a program that was given beside them; the algorithm is then the name of its file. */

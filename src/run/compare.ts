@@ -46,20 +46,19 @@ export interface CompareOptions extends Omit<SynthesizeOptions, "algorithm" | "s
 
 type SizedOptions = Omit<SynthesizeOptions, "algorithm"> & { readonly sizeBytes: number };
 
+type ProgramOfLine = Pick<ComparisonRow, "programUs" | "programFor" | "noProgram">;
+
 /** A line: its report and, where asked for, its program. */
-interface Line extends Pick<ComparisonRow, "programUs" | "noProgram"> {
+interface Line extends ProgramOfLine {
   readonly report: Report;
 }
 
 /** Returns what the program of a schedule takes, or why it has none. */
-async function programLine(
-  engine: Engine,
-  schedule: AnySchedule,
-): Promise<Pick<ComparisonRow, "programUs" | "noProgram">> {
+async function programLine(engine: Engine, schedule: AnySchedule): Promise<ProgramOfLine> {
   try {
     const runtime = isTreeFlow(schedule) && goesThroughSwitch(schedule) ? "mscclpp" : "azure";
     const { us } = await fastestProgram(schedule, { runtime }, besideEngine(engine));
-    return { programUs: us };
+    return { programUs: us, programFor: runtime };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     return { programUs: null, noProgram: error.message };

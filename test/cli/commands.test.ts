@@ -299,8 +299,8 @@ describe("banyan compare", () => {
     );
     expect(csv[4]).toMatch(/^6000000,tacos,[\d.]+,[\d.]+,[\d.]+,1,[\d.]+,true,\d+,true,,,(tie|[\d.]+ x)$/);
     const table = await run(line);
-    expect(table).toMatch(/6 MB +ring +[\d.]+ \w+ .*%/);
-    expect(table).toMatch(/\* tacos +[\d.]+ \w+ .*%/);
+    expect(table).toMatch(/6 MB +ring +\d+ +[\d.]+ \w+ .*%/);
+    expect(table).toMatch(/\* tacos +\d+ +[\d.]+ \w+ .*%/);
     expect(table).toMatch(/limit +6 KB: .*NPU 0/);
   });
 });

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { encodingFor, isLocalName, segmentsOf, siteListener } from "../../src/cli/serve/site.ts";
+import { readAddress } from "../../src/web/state/address.ts";
 import { banyan, cliFolder, MAIN } from "../support/cli.ts";
 
 const folder = cliFolder();
@@ -209,6 +210,15 @@ describe("banyan serve", () => {
     expect((await ask(port, "/inside/outside.txt")).status).toBe(404);
   });
 
+  it("opens the app with the network of a preset, unless a file has its name", async () => {
+    const { address, port, file } = await serve(["torus:4x4@25GB/s", "--port", "0"]);
+    const [site, fragment = ""] = address.split("#");
+    expect([site, file]).toEqual([`http://127.0.0.1:${port}/`, null]);
+    expect(readAddress(fragment)).toMatchObject({ topology: "torus:4x4@25GB/s", open: null, complaints: [] });
+    writeFileSync(folder.at("dgx1"), "{}");
+    expect((await serve(["dgx1", "--port", "0"])).address).toMatch(/#open=dgx1$/);
+  });
+
   it("offers what comes on standard input", async () => {
     const { address, port } = await serve(["-", "--port", "0"], "GPU0 GPU1");
     expect(address).toBe(`http://127.0.0.1:${port}/#open=input`);
@@ -235,6 +245,7 @@ describe("banyan serve", () => {
       /^banyan: --host is 192\.0\.2\.7; it must be an address of this machine \(.+\)\n$/,
     ],
     [["no-such-file.json"], /^banyan: there is no file "no-such-file.json" \(FILE\)\n$/],
+    [["mesh:4x"], /^banyan: mesh:4x lacks a size behind its last x\n$/],
     [["."], /^banyan: FILE is "\."; it must be a file, not a folder\n$/],
   ] as const)("refuses %j in one sentence", async (args, sentence) => {
     const { code, out, err } = await banyan(["serve", ...args], { env: env(), cwd: folder.at() });

@@ -45,10 +45,12 @@ describe("words and numbers", () => {
     expect(numbers.map(grouped)).toEqual(numbers.map((number) => number.toLocaleString("en")));
   });
   it("rounds shares down, so that 100 % means all of it", () => {
-    expect([percent(1), percent(0.99999), percent(0.123456), percent(0)]).toEqual([
+    expect([1, 0.99999, 0.123456, 0.57, 0.00005, 0].map(percent)).toEqual([
       "100 %",
       "99.99 %",
       "12.34 %",
+      "57 %",
+      "<0.01 %",
       "0 %",
     ]);
   });

@@ -22,7 +22,7 @@ describe("phases in words", () => {
       "chunks begin: 1 in dimension 0, 0 in dimension 1",
       "",
       "dimension 0: each NPU sends 18 MB in 2 phases, busy 80 % of the time, serialises until 223.5 us",
-      "dimension 1: each NPU sends 4 MB in 2 phases, busy 17.78 % of the time, serialises until 132.5 us",
+      "dimension 1: each NPU sends 4 MB in 2 phases, busy 17.77 % of the time, serialises until 132.5 us",
       "limit: dimension 0 (100 GB/s an NPU) is the busiest; it waits for chunks or their latency 45 us of 225 us",
     ]);
   });

@@ -240,7 +240,7 @@ describe("a picture of a schedule over time", () => {
       }),
     );
     checked(svg);
-    expect(svg).toContain("33.3 % on average");
+    expect(svg).toContain("33.33 % on average");
     expect(() => timelineSvg(schedule.topology, { ...timeline, link: Int32Array.of(3) })).toThrow(
       unexpected("timeline.link", 3, 2),
     );

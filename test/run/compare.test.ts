@@ -99,9 +99,10 @@ describe("compare", () => {
       programs: true,
     });
     const limit = limits[0]?.limit.us ?? 0;
-    for (const { algorithm, programUs, noProgram } of rows) {
+    for (const { algorithm, programUs, programFor, noProgram } of rows) {
       expect(noProgram, algorithm).toBeUndefined();
       expect(programUs, algorithm).toBeGreaterThanOrEqual(limit);
+      expect(programFor, algorithm).toBe(algorithm === "nvls" ? "mscclpp" : "azure");
     }
     const plain = await compare(engine, presetTopology("dgx-h100:2"), options);
     expect(plain.rows.every(({ programUs }) => programUs === undefined)).toBe(true);

@@ -60,8 +60,19 @@ describe("chunks by trial", () => {
     expect(auto?.report.synthesis.policy).toMatch(/ of 1, 2, 4, 8.* chunks per NPU$/);
   });
 
-  it("keeps one chunk where more only pay latency, and refuses to choose for a custom collective", async () => {
-    const { report } = await run("ring:8", { collective: "allgather", sizeBytes: 800, chunks: "auto" });
+  it("chooses by the simulated time, not by the planned one", async () => {
+    const options: SynthesizeOptions = { collective: "allreduce", sizeBytes: 2 ** 20 };
+    const [auto, one, two] = await Promise.all(
+      (["auto", 1, 2] as const).map((chunks) => run("dgx-a100:1", { ...options, chunks })),
+    );
+    expect(two?.report.time.us).toBeLessThan(one?.report.time.us ?? 0);
+    const plannedUs = [one, two].map((made) => made?.report.details.planned?.us ?? 0);
+    expect(plannedUs[1]).toBeGreaterThan(plannedUs[0] as number);
+    expect(auto?.report.time.us).toBe(two?.report.time.us);
+  });
+
+  it("keeps one chunk where more are no faster, and refuses to choose for a custom collective", async () => {
+    const { report } = await run("fc:4", { collective: "allgather", sizeBytes: 800, chunks: "auto" });
     expect(report.collective.chunksPerNpu).toBe(1);
     const topology = presetTopology("mesh:2x2");
     const custom = wholeCollective(topology, "allgather", 64);

@@ -253,6 +253,7 @@ function cellsOf(row: ComparisonRow, isFirst: boolean, { bold }: Style): string[
   const line = [
     isFirst ? formatSize(row.sizeBytes) : "",
     `${row.best ? "*" : " "} ${row.algorithm}`,
+    String(row.chunks),
     timeText(row.us),
     ...(programUs === undefined ? [] : [programUs === null ? "-" : timeText(programUs)]),
     gbps(row.algbwGBps),
@@ -270,18 +271,25 @@ function referenceCells(
   { dim }: Style,
 ): string[] {
   const program = hasPrograms ? [""] : [];
-  return ["", `  ${name}`, timeText(us), ...program, gbps(algbwGBps), gbps(busbwGBps), "", ""].map((cell) =>
+  return ["", `  ${name}`, "", timeText(us), ...program, gbps(algbwGBps), gbps(busbwGBps), "", ""].map((cell) =>
     cell === "" ? cell : dim(cell),
   );
 }
 
-/** Returns why some programs are faster than their schedules, and why some lines have none; equal reasons once. */
+const PROGRAM_NAMES = { azure: "MSCCL XML for Azure's executor", mscclpp: "an MSCCL++ plan" } as const;
+
+/** Returns what reads the programs, why some are faster than their schedules, and why some lines have none; equal reasons once. */
 function programLines(rows: readonly ComparisonRow[]): string[] {
+  const readers = (["azure", "mscclpp"] as const).flatMap((reader) => {
+    const algorithms = new Set(rows.filter(({ programFor }) => programFor === reader).map((row) => row.algorithm));
+    return algorithms.size === 0 ? [] : [`${[...algorithms].join(", ")}: ${PROGRAM_NAMES[reader]}`];
+  });
   const faster = new Set(rows.filter((row) => (row.programUs ?? row.us) < row.us).map(({ algorithm }) => algorithm));
   const none = new Map<string, Set<string>>();
   for (const { algorithm, noProgram } of rows)
     if (noProgram !== undefined) none.set(noProgram, (none.get(noProgram) ?? new Set()).add(algorithm));
   return [
+    ...readers,
     ...(faster.size === 0
       ? []
       : [
@@ -364,7 +372,17 @@ function report(
     return reference === undefined ? [line] : [line, referenceCells(reference, hasPrograms, style)];
   });
   const program = hasPrograms ? ["program"] : [];
-  const head = ["size", "  algorithm", "time", ...program, "algbw GB/s", "busbw GB/s", "of limit", "synthesis"];
+  const head = [
+    "size",
+    "  algorithm",
+    "chunks",
+    "time",
+    ...program,
+    "algbw GB/s",
+    "busbw GB/s",
+    "of limit",
+    "synthesis",
+  ];
   const lines = table(
     head.map(style.dim),
     cells,

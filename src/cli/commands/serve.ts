@@ -6,6 +6,7 @@ import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { looksLikePreset, presetTopology } from "../../model/presets/preset.ts";
 import { type Options, optionValue, textOf } from "../../request/option-table.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { openSource, STANDARD_INPUT, statOf } from "../files/input-file.ts";
@@ -53,16 +54,24 @@ function offeredFile(path: string): OfferedFile {
   return { name, size, open: () => (canReopen ? reopened() : Readable.from([source.read(0, source.size)])) };
 }
 
+/** Returns whether a text names a preset and no file. Throws InputError for one that makes no network. */
+function isPreset(text: string | undefined): text is string {
+  if (text === undefined || !looksLikePreset(text) || statOf(text, "FILE") !== undefined) return false;
+  presetTopology(text);
+  return true;
+}
+
 const isLoopback = (host: string): boolean => /^(?:127\.|::1$|localhost$)/.test(host);
 const isEverywhere = (host: string): boolean => host === "0.0.0.0" || host === "::";
 
-/** `banyan serve [FILE]`: the app in a browser on this machine, until Ctrl-C. */
+/** `banyan serve [FILE|TOPO]`: the app in a browser on this machine, until Ctrl-C. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, signal, json } = context;
   const folder = appFolder(process.env);
   const place = placeOf(options);
   const [path] = args;
-  const offered = path === undefined ? null : offeredFile(path);
+  const preset = isPreset(path) ? path : null;
+  const offered = path === undefined || preset !== null ? null : offeredFile(path);
   const docs = docsFolder();
   const server = createServer(siteListener({ folder, docs, offered, localOnly: isLoopback(place.host) }));
   const port = await listen(server, place);
@@ -71,7 +80,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const host = isEverywhere(place.host) ? "localhost" : isIPv6(place.host) ? `[${place.host}]` : place.host;
   const site = `http://${host}:${port}/`;
   const name = offered === null ? null : encodeURIComponent(offered.name);
-  const address = name === null ? site : `${site}#open=${name}`;
+  const shown = preset === null ? "" : `#topology=${encodeURIComponent(preset)}`;
+  const address = name === null ? `${site}${shown}` : `${site}#open=${name}`;
   if (json)
     outJson(context, {
       schema: "banyan/serve@1",

@@ -224,11 +224,10 @@ export function formatTime(ps: number): string {
 export const formatBandwidth = (bytesPerSecond: number): string =>
   `${Number(toGBps(bytesPerSecond).toPrecision(5))} GB/s`;
 
-/** Returns a share as a percentage for people: "97.3 %", "100 %", "<0.1 %"; never 100 % for less than all. */
+/** Returns a share as a percentage for people: "97.32 %", "<0.01 %"; rounded down, so that 100 % means all of it. */
 export function formatShare(share: number): string {
-  if (share > 0 && share < 0.0005) return "<0.1 %";
-  if (share < 1 && share >= 0.9995) return "99.9 %";
-  return `${Math.round(share * 1000) / 10} %`;
+  const hundredths = Math.floor(share * 10_000 + 1e-9);
+  return hundredths === 0 && share > 0 ? "<0.01 %" : `${hundredths / 100} %`;
 }
 
 /** Throws InputError where a time, named by `what`, has left the picoseconds that doubles hold exactly. */

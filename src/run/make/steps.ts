@@ -2,11 +2,12 @@ import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { openHighs } from "../../engine/milp/highs.ts";
 import type { Engine } from "../../engine/types.ts";
+import type { Simulated } from "../../kinds/kind.ts";
+import { kindOf } from "../../kinds/kinds.ts";
 import { toNumber } from "../../model/numbers/rational.ts";
 import { NO_ROUTES } from "../../model/routes/routes.ts";
 import { isSlotSchedule, type Schedule } from "../../model/slots/slot-schedule.ts";
 import { canBeSlots, estimateOf, leastTransfers, refuseWithoutMemory } from "../../model/steps/estimate.ts";
-import { makespanOf } from "../../model/steps/schedule.ts";
 import { inRowOrder, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { sketchNotes } from "../../request/maker-options.ts";
@@ -51,7 +52,7 @@ export async function makeSteps(
   if (toNumber(firstLimit.ps) > Number.MAX_SAFE_INTEGER) throw tooLong(first.collective);
   begin("synthesize");
   const ownChunks = maker.ownChunks !== undefined && (chunks === "auto" || chunks === undefined);
-  const { problem, found, ms, threads } = ownChunks
+  const { problem, found, ms, threads, simulated } = ownChunks
     ? await makeWithOwnChunks(engine, maker, first, options)
     : chunks === "auto"
       ? await makeWithBestChunks(engine, maker, topology, options)
@@ -67,6 +68,7 @@ export async function makeSteps(
     limit:
       found.limit === undefined ? cutLimit : greaterLimit(problem.topology, problem.collective, cutLimit, found.limit),
     ...(found.bound === undefined ? {} : { bound: found.bound }),
+    ...(simulated === undefined ? {} : { simulated }),
     making: {
       algorithm: maker.name,
       ...(found.direct === undefined ? {} : { direct: found.direct }),
@@ -107,6 +109,8 @@ interface Found {
   readonly found: Synthesis;
   readonly ms: number;
   readonly threads: number;
+  /** Where it was simulated to choose it. */
+  readonly simulated?: Simulated;
 }
 
 /** Throws InputError for a problem whose schedule cannot be held. */
@@ -201,7 +205,7 @@ async function makeWithOwnChunks(
   return { ...made, ms: made.ms + ms };
 }
 
-/** Returns the shortest of the schedules with 1, 2, 4, ... chunks per NPU, the fewest chunks among equals. */
+/** Returns the fastest, as simulated, of the schedules with 1, 2, 4, ... chunks per NPU, the fewest chunks among equals. */
 async function makeWithBestChunks(
   engine: Engine,
   synthesizer: Synthesizer,
@@ -217,16 +221,21 @@ async function makeWithBestChunks(
   for (let worse = 0; worse < 2 && tried.length < CHUNKS_TRIED.length; ) {
     const chunks = CHUNKS_TRIED[tried.length] as number;
     const problem = problemOf(topology, { ...options, chunks });
-    if (best !== null && leastTransfers(problem.collective) > MOST_TRIED_TRANSFERS) break;
-    if (best !== null && toNumber(problem.collective.chunkBytes) < 1) break;
+    const isLarge = leastTransfers(problem.collective) > MOST_TRIED_TRANSFERS;
+    if (best !== null && (isLarge || toNumber(problem.collective.chunkBytes) < 1)) break;
     const made = await make(engine, synthesizer, problem, options);
     tried.push(chunks);
     ms += made.ms;
-    const ps = makespanOf(made.found.schedule);
-    worse = ps < bestPs ? 0 : worse + 1;
-    if (ps < bestPs) [best, bestPs] = [made, ps];
+    if (isLarge) {
+      best = made;
+      break;
+    }
+    const how = { switching: options.switching, replay: engine.kernels.replay };
+    const simulated = kindOf(made.found.schedule).simulate(how) as Simulated;
+    worse = simulated.ps < bestPs ? 0 : worse + 1;
+    if (simulated.ps < bestPs) [best, bestPs] = [{ ...made, simulated }, simulated.ps];
   }
-  const { problem, found, threads } = best as Found;
+  const { problem, found, threads, simulated } = best as Found;
   const policy = `${found.policy}, ${problem.collective.chunksPerNpu} of ${tried.join(", ")} chunks per NPU`;
-  return { problem, found: { ...found, policy }, ms, threads };
+  return { problem, found: { ...found, policy }, ms, threads, ...(simulated === undefined ? {} : { simulated }) };
 }

@@ -67,7 +67,7 @@ describe("the report of a result", () => {
       "3 NPUs, 3 links.",
       "3 NPUs, 3 links. Marked: the cut, with the links that cross it.",
       "A row for each link, a bar for each transfer with the number of its chunk; 2 ms in all.",
-      "Links are busy 83.3 % of 2 ms on average, the busiest 100 %.",
+      "Links are busy 83.33 % of 2 ms on average, the busiest 100 %.",
     ]);
   });
 
