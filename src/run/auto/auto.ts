@@ -8,26 +8,10 @@ import type { LeftOut, Report } from "../../report/result.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
 import { problemOf, refuseTinyChunks } from "../../request/problem.ts";
 import { catalogueIndex, isBetter, lessSent, usOf } from "./best.ts";
-import { type Algorithm, candidatesFor, isOwnFailure } from "./candidates.ts";
+import { type Algorithm, candidatesFor, isOwnFailure, trialOrder } from "./candidates.ts";
 import { contender } from "./chunk-trials.ts";
 
 const DEFAULT_BUDGET_MS = 10_000;
-
-/** From this many transfers on baselines that list them take longer than searches do. */
-const MANY_TRANSFERS = 1e5;
-
-/** Baselines that know nothing of the network win least often. */
-const AFTER_ALL_OTHERS = 1e3;
-
-/** Returns the order of trial: cheap and promising first, what goes by ranks alone last. */
-function trialOrder(candidates: readonly Algorithm[], transfers: number): Algorithm[] {
-  const rank = ({ traits: { promising, searches = 0, library } = {} }: Algorithm): number => {
-    if (promising !== undefined) return promising - Number.MAX_SAFE_INTEGER;
-    if (library === "in rank order") return AFTER_ALL_OTHERS;
-    return transfers < MANY_TRANSFERS ? searches : Number(searches === 0);
-  };
-  return [...candidates].sort((a, b) => rank(a) - rank(b));
-}
 
 /** Throws InputError for a policy, which only one algorithm has. */
 function refusePolicy({ policy }: SynthesizeOptions): void {

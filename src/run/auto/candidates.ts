@@ -71,6 +71,22 @@ export function candidatesFor(
   return { candidates, leftOut };
 }
 
+/** From this many transfers on baselines that list them take longer than searches do. */
+const MANY_TRANSFERS = 1e5;
+
+/** Baselines that know nothing of the network win least often. */
+const AFTER_ALL_OTHERS = 1e3;
+
+/** Returns the order of trial: cheap and promising first, what goes by ranks alone last. */
+export function trialOrder(candidates: readonly Algorithm[], transfers: number): Algorithm[] {
+  const rank = ({ traits: { promising, searches = 0, library } = {} }: Algorithm): number => {
+    if (promising !== undefined) return promising - Number.MAX_SAFE_INTEGER;
+    if (library === "in rank order") return AFTER_ALL_OTHERS;
+    return transfers < MANY_TRANSFERS ? searches : Number(searches === 0);
+  };
+  return [...candidates].sort((a, b) => rank(a) - rank(b));
+}
+
 /** Throws InputError for an algorithm that cannot be used: what it needs, and which algorithms can be. */
 export function refuseInapplicable(
   algorithm: Algorithm,

@@ -6,12 +6,14 @@ import { formatSize } from "../../model/numbers/units.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
+import { timeText } from "../../report/amounts.ts";
 import type { ProgramOptions } from "../../request/from-texts.ts";
 import { askedOf } from "../../request/maker-options.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
 import { DEFAULT_SIZE_BYTES, problemOf } from "../../request/problem.ts";
 import { AUTO } from "../../synthesize/catalog.ts";
-import { type Algorithm, candidatesFor } from "../auto/candidates.ts";
+import { catalogueIndex } from "../auto/best.ts";
+import { type Algorithm, candidatesFor, trialOrder, wholeProblem } from "../auto/candidates.ts";
 import type { CompareOptions } from "../compare.ts";
 import { boundedResult, type SynthesizeResult, synthesize } from "../synthesize.ts";
 import { besideEngine } from "./beside.ts";
@@ -29,7 +31,7 @@ export interface SizeRange {
   /** Of the program, simulated at the first of these sizes. */
   readonly us: number;
   readonly made: MadeProgram;
-  /** Algorithms that cannot be used, and why not. */
+  /** Algorithms of which no program was made, and why not. */
   readonly passedOver: readonly { readonly algorithm: string; readonly reason: string }[];
 }
 
@@ -57,6 +59,9 @@ const COPIES_TRIED = [1, 2, 8];
 
 /** Chunks of phases that are tried beside those of the fastest schedule: fewer make fewer messages. */
 const CHUNKS_TRIED = [1, 4, 32];
+
+/** A schedule that takes this many times the fastest program so far becomes no faster one: programs took at least 0.54 of theirs. */
+const HOPELESS = 2;
 
 const isRefusal = (error: unknown): error is Error => error instanceof InputError || error instanceof InfeasibleError;
 
@@ -110,12 +115,22 @@ async function choiceFor(
   const found: (Omit<Choice, "passedOver"> & { readonly divides: boolean })[] = [];
   const unitBytes = target.runtime === "mscclpp" ? MSCCLPP_RUNTIME.alignmentBytes : ELEMENT_BYTES;
   const refused = new Map(leftOut.map(({ algorithm, reason }) => [algorithm, reason]));
-  for (const [done, algorithm] of candidates.entries()) {
+  const transfers = leastTransfers(wholeProblem(topology, { ...rest, sizeBytes }).collective);
+  let leastUs = Number.POSITIVE_INFINITY;
+  for (const [done, algorithm] of trialOrder(candidates, transfers).entries()) {
     onProgress?.({ phase: `try ${algorithm.name}`, done, total: candidates.length });
     for (const request of requestsFor(algorithm, topology, { ...rest, sizeBytes })) {
       try {
         if (algorithm.makes === "steps") refuseManyChunks(topology, request);
         const result = await synthesize(engine, topology, request, false);
+        const scheduleUs = result.report.time.us;
+        if (scheduleUs > HOPELESS * leastUs) {
+          refused.set(
+            algorithm.name,
+            `its schedule takes ${timeText(scheduleUs)}, the fastest program ${timeText(leastUs)}`,
+          );
+          continue;
+        }
         const {
           made,
           options: lowered,
@@ -123,6 +138,8 @@ async function choiceFor(
         } = await fastestProgram(result.schedule, target, besideEngine(engine), (step) =>
           onProgress?.({ ...step, phase: `${algorithm.name}: ${step.phase}` }),
         );
+        const divides = sizeBytes % (made.program.loopChunks * unitBytes) === 0;
+        if (divides) leastUs = Math.min(leastUs, us);
         found.push({
           sizeBytes,
           algorithm: algorithm.name,
@@ -130,7 +147,7 @@ async function choiceFor(
           result,
           target: lowered,
           made,
-          divides: sizeBytes % (made.program.loopChunks * unitBytes) === 0,
+          divides,
         });
       } catch (error) {
         if (!isRefusal(error)) throw error;
@@ -139,7 +156,10 @@ async function choiceFor(
     }
   }
   // runtimes pass over a program whose chunks the elements do not fill
-  found.sort((a, b) => Number(b.divides) - Number(a.divides));
+  found.sort(
+    (a, b) =>
+      Number(b.divides) - Number(a.divides) || catalogueIndex(a.result.report) - catalogueIndex(b.result.report),
+  );
   const first = found.filter(({ divides }) => divides === found[0]?.divides);
   const least = first.reduce((us, one) => Math.min(us, one.us), Number.POSITIVE_INFINITY);
   for (const { algorithm } of found) refused.delete(algorithm);

@@ -14,6 +14,7 @@ import {
 import { programsBySize, type SizeRange, synthesizeForRuntime } from "../../../src/run/programs/programs-by-size.ts";
 import { synthesize } from "../../../src/run/synthesize.ts";
 import { simulateProgram } from "../../../src/simulate/program/program.ts";
+import { ALGORITHMS } from "../../../src/synthesize/catalog.ts";
 import { verifyProgram } from "../../../src/verify/program/program.ts";
 import { plainEngine } from "../../support/lowering-cases.ts";
 import { lowered, loweringCases, scheduleFor, TARGETS } from "../../support/lowering-matrix.ts";
@@ -121,6 +122,32 @@ describe("programsBySize", () => {
     });
     expect(ranges.flatMap((range) => range.sizesBytes)).toEqual([...sizesBytes].sort((a, b) => a - b));
     for (const { made } of ranges) expect(verifyProgram(made.program).violationCount).toBe(0);
+  });
+
+  it("is as fast as the fastest of all algorithms, though of those with hopeless schedules nothing is made", async () => {
+    const topology = presetTopology("mesh:3x3");
+    const target = { runtime: "azure" } as const;
+    for (const sizeBytes of [2 ** 12, 9 * 2 ** 20]) {
+      const [range] = await programsBySize(
+        engine,
+        topology,
+        { collective: "allgather", sizesBytes: [sizeBytes] },
+        target,
+      );
+      const each: number[] = [];
+      for (const { name, collectives, traits } of ALGORITHMS) {
+        if (traits?.solves === true || !collectives.includes("allgather")) continue;
+        const request = { collective: "allgather", algorithm: name, sizeBytes } as const;
+        const us = await synthesizeForRuntime(engine, topology, request, target).then(
+          (one) => one.us,
+          (error: unknown) => (error instanceof InputError ? Number.POSITIVE_INFINITY : Promise.reject(error)),
+        );
+        each.push(us);
+      }
+      expect(range?.us).toBeLessThanOrEqual(1.001 * Math.min(...each));
+      if (sizeBytes > 2 ** 20)
+        expect(range?.passedOver.map(({ reason }) => reason).join()).toContain("its schedule takes");
+    }
   });
 
   it("changes at the first power of two at which the next program is no slower", async () => {
