@@ -253,7 +253,10 @@ export function calibrate(
     used,
     regimes: ranges.map((regime) => regimeRow(regime, setups)),
     regimeErrors: regimes > 1 ? regimeErrorsOf(ranges, setups) : null,
-    notes: regimes === 1 && sizes <= MOST_REGIME_SIZES ? worthRegimes(setups, classes, fit) : [],
+    notes: [
+      ...(sizeBytes === undefined || range === undefined ? [] : outsideNotes(sizeBytes, range, ranges)),
+      ...(regimes === 1 && sizes <= MOST_REGIME_SIZES ? worthRegimes(setups, classes, fit) : []),
+    ],
   });
 }
 
@@ -264,6 +267,16 @@ function regimeErrorsOf(ranges: readonly Regime[], setups: readonly FitSetup[]):
     together.map(([time]) => time),
     together.map(([, time]) => time),
   );
+}
+
+/** Returns a note where no measured size is as small, or as large, as the one that the figures are for. */
+function outsideNotes(sizeBytes: number, { fromBytes, toBytes }: Regime, ranges: readonly Regime[]): string[] {
+  const least = Math.min(...ranges.map((one) => one.fromBytes));
+  const most = Math.max(...ranges.map((one) => one.toBytes));
+  if (sizeBytes >= least && sizeBytes <= most) return [];
+  return [
+    `the logs measured ${formatSize(least)} to ${formatSize(most)}: for ${formatSize(sizeBytes)} the line of ${formatSize(fromBytes)} to ${formatSize(toBytes)} is carried on, which nothing measured confirms`,
+  ];
 }
 
 /** One line that is off by more than this on average is worth splitting, where two halve that. */

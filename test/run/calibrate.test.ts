@@ -501,6 +501,16 @@ describe("calibrate", () => {
     expect(run(presetTopology("dgx-a100:2"), [log]).report.notes).toEqual([]);
   });
 
+  it("notes a size that no log measured", () => {
+    const notesFor = (sizeBytes: number): readonly string[] => run(box, [log], { regimes: 2, sizeBytes }).report.notes;
+    expect(notesFor(2 ** 12)).toEqual([]);
+    expect(notesFor(2 ** 30)).toEqual([]);
+    expect(notesFor(1024)).toEqual([
+      expect.stringMatching(/^the logs measured 4 KiB to 1 GiB: for 1 KiB the line of 4 KiB to .+ is carried on, /),
+    ]);
+    expect(notesFor(2 ** 34)).toEqual([expect.stringMatching(/: for 16 GiB the line of .+ to 1 GiB is carried on, /)]);
+  });
+
   it("notes figures above what the network says, beyond 5 %", () => {
     const measuredAt = (gbps: number): readonly string[] =>
       run(box, [logOf(withTruth(box, [[gbps, 1.7]]), { ranks: 8 })]).report.notes;
