@@ -44,7 +44,7 @@ import { didYouMean } from "../model/topology/closest.ts";
 import { gpuModelNamedIn } from "../model/topology/gpu-models.ts";
 import { CALIBRATED, type LinkClasses, linkClasses, withFigures } from "../model/topology/link-classes.ts";
 import type { Topology } from "../model/topology/topology.ts";
-import { count } from "../report/amounts.ts";
+import { count, significant } from "../report/amounts.ts";
 import type { SynthesizeOptions } from "../request/options.ts";
 import { type SynthesizeResult, synthesize } from "./synthesize.ts";
 
@@ -253,7 +253,10 @@ export function calibrate(
     used,
     regimes: ranges.map((regime) => regimeRow(regime, setups)),
     regimeErrors: regimes > 1 ? regimeErrorsOf(ranges, setups) : null,
-    notes: regimes === 1 && sizes <= MOST_REGIME_SIZES ? worthRegimes(setups, classes, fit) : [],
+    notes: [
+      ...(sizeBytes === undefined || range === undefined ? [] : outsideNotes(sizeBytes, range, ranges)),
+      ...(regimes === 1 && sizes <= MOST_REGIME_SIZES ? worthRegimes(setups, classes, fit) : []),
+    ],
   });
 }
 
@@ -264,6 +267,16 @@ function regimeErrorsOf(ranges: readonly Regime[], setups: readonly FitSetup[]):
     together.map(([time]) => time),
     together.map(([, time]) => time),
   );
+}
+
+/** Returns a note where no measured size is as small, or as large, as the one that the figures are for. */
+function outsideNotes(sizeBytes: number, { fromBytes, toBytes }: Regime, ranges: readonly Regime[]): string[] {
+  const least = Math.min(...ranges.map((one) => one.fromBytes));
+  const most = Math.max(...ranges.map((one) => one.toBytes));
+  if (sizeBytes >= least && sizeBytes <= most) return [];
+  return [
+    `the logs measured ${formatSize(least)} to ${formatSize(most)}: for ${formatSize(sizeBytes)} the line of ${formatSize(fromBytes)} to ${formatSize(toBytes)} is carried on, which nothing measured confirms`,
+  ];
 }
 
 /** One line that is off by more than this on average is worth splitting, where two halve that. */
@@ -431,10 +444,34 @@ function calibrationOf(
     })),
     ...ranges,
     leftOut,
-    notes: [...notes, ...notesOf(topology, tables)],
+    notes: [...fewRanksNotes(topology, used), ...fasterNotes(figures), ...notes, ...notesOf(topology, tables)],
   };
   return { report, topology: calibrated(topology, classes, figures, said) };
 }
+
+/** Returns which GPUs of a network without boxes were taken to have run, where no log is of all of them. */
+function fewRanksNotes({ name, nodeNames, nodeTraits, npuCount }: Topology, used: readonly Measured[]): string[] {
+  const npus = nodeTraits.slice(0, npuCount);
+  if (npus.some(({ group }) => group !== undefined) || used.some(({ ranks }) => ranks === npuCount)) return [];
+  const notes = used.map(
+    ({ table, ranks }) =>
+      `${table.source} is of ${ranks} GPUs and ${name} has ${npuCount}: the first ${ranks} (${nodeNames[0]} to ${nodeNames[ranks - 1]}) are taken to have run; where it is of a whole network, name that one`,
+  );
+  return [...new Set(notes)];
+}
+
+/** Figures of networks are nominal: what is measured may exceed them by this much. */
+const ABOVE_NOMINAL = 1.05;
+
+/** Returns which links were measured faster than the network says that they are. */
+const fasterNotes = (figures: readonly CalibratedClass[]): string[] =>
+  figures.flatMap(({ name, before, gbps }) =>
+    gbps.certainty !== "kept" && gbps.value > ABOVE_NOMINAL * before.gbps
+      ? [
+          `${name} is fitted with ${significant(gbps.value)} GB/s, ${significant(gbps.value / before.gbps, 3)} times what the network says it has: is the log of this network, and of this algorithm (${optionName("algorithm")})?`,
+        ]
+      : [],
+  );
 
 /** Returns what was concluded of the logs, and which were measured on other GPUs than the network's name tells. */
 function notesOf(topology: Topology, tables: readonly Measurements[]): string[] {

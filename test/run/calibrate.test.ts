@@ -313,7 +313,7 @@ describe("calibrateSchedules finds what made the times", () => {
       expect(ours.report).toMatchObject({
         algorithm: "direct",
         regimes: [],
-        notes: [expect.stringContaining("direct")],
+        notes: expect.arrayContaining([expect.stringContaining("schedules of direct")]),
       });
       expect(isCalibrated(ours.topology)).toBe(true);
     }
@@ -489,6 +489,37 @@ describe("calibrate", () => {
       "log0 was measured on H100, but dgx-a100:1 has A100",
     ]);
     expect(run(box, [log]).report.notes).toEqual([]);
+  });
+
+  it("notes a log of fewer GPUs than a network without boxes has, unless another is of all", () => {
+    const network = presetTopology("switch:16");
+    const [few, all] = [8, 16].map((ranks) => logOf(withTruth(network, [[40, 1.7]]), { ranks })) as [string, string];
+    const note =
+      "log0 is of 8 GPUs and switch:16 has 16: the first 8 (0 to 7) are taken to have run; where it is of a whole network, name that one";
+    expect(run(network, [few]).report.notes).toEqual([note]);
+    expect(run(network, [few, all]).report.notes).toEqual([]);
+    expect(run(presetTopology("dgx-a100:2"), [log]).report.notes).toEqual([]);
+  });
+
+  it("notes a size that no log measured", () => {
+    const notesFor = (sizeBytes: number): readonly string[] => run(box, [log], { regimes: 2, sizeBytes }).report.notes;
+    expect(notesFor(2 ** 12)).toEqual([]);
+    expect(notesFor(2 ** 30)).toEqual([]);
+    expect(notesFor(1024)).toEqual([
+      expect.stringMatching(/^the logs measured 4 KiB to 1 GiB: for 1 KiB the line of 4 KiB to .+ is carried on, /),
+    ]);
+    expect(notesFor(2 ** 34)).toEqual([expect.stringMatching(/: for 16 GiB the line of .+ to 1 GiB is carried on, /)]);
+  });
+
+  it("notes figures above what the network says, beyond 5 %", () => {
+    const measuredAt = (gbps: number): readonly string[] =>
+      run(box, [logOf(withTruth(box, [[gbps, 1.7]]), { ranks: 8 })]).report.notes;
+    expect(measuredAt(310)).toEqual([]);
+    expect(measuredAt(450)).toEqual([
+      expect.stringMatching(
+        /^GPU-NVSwitch 300 GB\/s is fitted with 450 GB\/s, 1\.5 times what the network says it has: /,
+      ),
+    ]);
   });
 
   it.each<[string, () => unknown, Refusal]>([

@@ -87,7 +87,7 @@ export interface SearchRow {
   readonly efficient: boolean;
   /** T_L / alpha of an all-gather. */
   readonly steps: number;
-  /** T_B in M / B: "1045/1024". */
+  /** T_B in M / B, buffer over the bandwidth of a node: "1045/1024". */
   readonly bandwidth: string;
   readonly bandwidthValue: number;
   readonly diameter: number;
@@ -117,6 +117,7 @@ export interface SearchReport {
   readonly degree: number;
   readonly bidirectional: boolean;
   readonly alphaUs: number;
+  /** B: of all links that leave a node together. */
   readonly bytesPerSecond: number;
   readonly sizes: Asked["sizes"];
   readonly collective: Searched;
