@@ -1,6 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import type { NamedCollective } from "../../model/collective/collective.ts";
 import { disjointSets } from "../../model/graph/graph.ts";
+import { orderByColumns } from "../../model/numbers/ordering.ts";
 import { INPUT, OUTPUT } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import type { Moves } from "../moves.ts";
@@ -201,7 +202,7 @@ function numbered({ chunk }: Moves, least: (move: number) => number): Units {
   });
   const inOrder = [...firstChunk].sort(([a, c], [b, d]) => c - d || a - b);
   const number = new Map(inOrder.map(([set], index) => [set, index]));
-  return { count: inOrder.length, of: Int32Array.from(chunk, (_, move) => number.get(least(move)) as number) };
+  return { count: inOrder.length, of: chunk.map((_, move) => number.get(least(move)) as number) };
 }
 
 /** Returns the slice of each move where units are dealt to this many: in turns, or in runs of units that follow each other. */
@@ -209,13 +210,43 @@ export function dealt({ count, of }: Units, slices: number, inTurns: boolean): I
   return inTurns ? of.map((unit) => unit % slices) : of.map((unit) => Math.floor((unit * slices) / count));
 }
 
-/** Returns the moves of each slice, in the order of the moves. O(moves). */
-export function movesOfSlices(sliceOfMove: Int32Array, slices: number): number[][] {
-  const lists = Array.from({ length: slices }, () => [] as number[]);
-  sliceOfMove.forEach((slice, move) => {
-    lists[slice].push(move);
-  });
-  return lists;
+/** Moves in the order in which they are sent, and in that in which they are received. */
+export interface Orders {
+  readonly sent: Int32Array;
+  readonly received: Int32Array;
+}
+
+const ordersOfLevels = new WeakMap<Levels, Orders>();
+
+/** Returns moves by their levels, those that are sent then by the turns of their targets, all then by targets and chunks. O(moves). */
+export function ordersOf({ moves: { source, target, chunk }, levels, turn }: Problem): Orders {
+  const known = ordersOfLevels.get(levels);
+  if (known !== undefined) return known;
+  const turns = source.map((from, move) => turn(from, target[move]));
+  const orders = {
+    sent: orderByColumns([chunk, target, turns, levels.sent]),
+    received: orderByColumns([chunk, target, levels.received]),
+  };
+  ordersOfLevels.set(levels, orders);
+  return orders;
+}
+
+/** Returns the moves of each slice in both orders. O(moves). */
+export function ordersOfSlices(problem: Problem, sliceOfMove: Int32Array, slices: number): Orders[] {
+  const count = new Int32Array(slices);
+  for (let move = 0; move < sliceOfMove.length; move++) count[sliceOfMove[move]]++;
+  const deal = (order: Int32Array): Int32Array[] => {
+    const lists = Array.from(count, (many) => new Int32Array(many));
+    const next = new Int32Array(slices);
+    for (let k = 0; k < order.length; k++) {
+      const slice = sliceOfMove[order[k]];
+      lists[slice][next[slice]++] = order[k];
+    }
+    return lists;
+  };
+  const { sent, received } = ordersOf(problem);
+  const arrivals = deal(received);
+  return deal(sent).map((departures, slice) => ({ sent: departures, received: arrivals[slice] }));
 }
 
 /**
@@ -279,6 +310,7 @@ export function planState(problem: Problem): PlanState {
     const first = target[move] * chunkCount + chunk[move];
     for (let k = first; k < first + chunks[move]; k++) last[k] = Math.max(last[k], arrivesAt[move]);
   }
-  const given = Uint8Array.from(at, (place) => (place === NOWHERE || collective.reduces ? 0 : 1));
+  const given = new Uint8Array(at.length);
+  if (!collective.reduces) for (let k = 0; k < at.length; k++) if (at[k] !== NOWHERE) given[k] = 1;
   return { ...problem, at, given, lastSum, lastCopy, scratchChunks: new Int32Array(rankCount) };
 }

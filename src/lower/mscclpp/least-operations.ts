@@ -1,5 +1,6 @@
+import { orderByColumns } from "../../model/numbers/ordering.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
-import { bufferOf, indexOf, NOWHERE, type Problem, place } from "./layout.ts";
+import { bufferOf, indexOf, NOWHERE, ordersOf, type Problem, place } from "./layout.ts";
 
 /** Returns a thread block that has many operations where moves are dealt to so many slices: how many at least, and its rank. */
 export type LeastOperations = (
@@ -20,13 +21,12 @@ const widely = (many: number): number => Math.ceil(many / WIDEST);
 export function leastOperationsOf(problem: Problem): LeastOperations | null {
   const { moves, levels, spread } = problem;
   if (spread || !allBringSomething(problem)) return null;
-  const { source, target, chunk, rankCount } = moves;
-  const turn = Int32Array.from(source, (from, m) => problem.turn(from, target[m]));
-  const isPort = Int32Array.from(source, (from, m) => (problem.via(from, target[m]) === "port" ? 1 : 0));
+  const { source, target, rankCount } = moves;
+  const isPort = source.map((from, m) => (problem.via(from, target[m]) === "port" ? 1 : 0));
   const { isPut, first, past } = putsOf(problem);
   // in the order in which they are walked through
-  const bySent = inOrderOf([chunk, target, turn, levels.sent]);
-  const byReceived = inOrderOf([source, levels.received]);
+  const bySent = ordersOf(problem).sent;
+  const byReceived = orderByColumns([source, levels.received]);
   const inOrder = (order: Int32Array, columns: Readonly<Record<"rank" | "peer" | "level", Int32Array>>): Walked => ({
     order,
     port: order.map((m) => isPort[m]),
@@ -143,7 +143,7 @@ function firstSumsOf({ moves, layout, levels }: Problem) {
     (at) => first[at] >= 0 && layout.start(Math.floor(at / chunkCount), at % chunkCount) !== NOWHERE,
   );
   const chunkOf = places.map((at) => at % chunkCount);
-  const order = inOrderOf([chunkOf, places.map((at) => levels.received[first[at]])]);
+  const order = orderByColumns([chunkOf, places.map((at) => levels.received[first[at]])]);
   return {
     move: order.map((k) => first[places[k]]),
     rank: order.map((k) => Math.floor(places[k] / chunkCount)),
@@ -155,28 +155,12 @@ function firstSumsOf({ moves, layout, levels }: Problem) {
 /** Returns which moves are certainly written, from which place at the end and up to which one; NOWHERE: who knows. */
 function putsOf({ moves, layout, via, reads }: Problem) {
   const { source, target, chunk, chunks, reduces } = moves;
-  const isPut = Int32Array.from(source, (from, m) =>
-    reduces[m] === 0 || !reads || via(from, target[m]) === "port" ? 1 : 0,
-  );
+  const isPut = source.map((from, m) => (reduces[m] === 0 || !reads || via(from, target[m]) === "port" ? 1 : 0));
   const home = (m: number, c: number): number => (layout.free && reduces[m] === 0 ? layout.end(target[m], c) : NOWHERE);
-  const first = Int32Array.from(source, (_, m) => home(m, chunk[m]));
-  const past = Int32Array.from(source, (_, m) => {
+  const first = source.map((_, m) => home(m, chunk[m]));
+  const past = source.map((_, m) => {
     const end = home(m, chunk[m] + chunks[m] - 1);
     return end === NOWHERE ? NOWHERE : place(bufferOf(end), indexOf(end) + 1);
   });
   return { isPut, first, past };
-}
-
-/** Returns indices by the last of some columns, where equal by the one before, and so on. O(columns * (indices + values)). */
-function inOrderOf(columns: readonly Int32Array[]): Int32Array {
-  let order = Int32Array.from(columns[0] ?? [], (_, i) => i);
-  for (const values of columns) {
-    const next = new Int32Array(values.reduce((most, value) => Math.max(most, value), 0) + 2);
-    for (const value of values) next[value + 1]++;
-    for (let value = 1; value < next.length; value++) next[value] += next[value - 1];
-    const sorted = new Int32Array(order.length);
-    for (const i of order) sorted[next[values[i]]++] = i;
-    order = sorted;
-  }
-  return order;
 }

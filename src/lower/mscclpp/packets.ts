@@ -1,7 +1,16 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import { SCRATCH } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
-import { bufferOf, indexOf, movesOfSlices, NOWHERE, type PlanState, type Problem, place, planState } from "./layout.ts";
+import {
+  bufferOf,
+  indexOf,
+  NOWHERE,
+  ordersOfSlices,
+  type PlanState,
+  type Problem,
+  place,
+  planState,
+} from "./layout.ts";
 import { NOP, type PacketPart, type PeerVia, type PlanOp, pieces } from "./operations.ts";
 import type { SliceOps } from "./plan-program.ts";
 import { byLevel, eachOwnCopy } from "./slices.ts";
@@ -31,7 +40,7 @@ export function packetOpsOf(
   const state = planState(problem);
   const { rankCount, chunkCount } = problem.moves;
   const shared = { state, partials: new Int32Array(rankCount), kept: new Int32Array(rankCount * chunkCount).fill(-1) };
-  const written = movesOfSlices(sliceOfMove, slices).map((moves): Slice => {
+  const written = ordersOfSlices(problem, sliceOfMove, slices).map((moves): Slice => {
     const slice: Slice = { ...shared, ranks: new Map(), sums: new Map(), underWay: new Map(), unpacked: [] };
     byLevel(state, moves, {
       send: (level) => send(slice, level),
@@ -155,7 +164,7 @@ function add(slice: Slice, rank: number, op: PlanOp["op"], via: PlanOp["via"], p
   return added;
 }
 
-function send(slice: Slice, level: readonly number[]): void {
+function send(slice: Slice, level: Int32Array): void {
   const { state } = slice;
   const { moves, at, given } = state;
   const runs: Run[] = [];
@@ -273,7 +282,7 @@ interface PacketSum {
   chunks: number;
 }
 
-function receive(slice: Slice, level: readonly number[]): void {
+function receive(slice: Slice, level: Int32Array): void {
   const { state, kept, unpacked } = slice;
   const { moves, at } = state;
   const added = new Map<number, number[]>();

@@ -2,7 +2,16 @@ import { InputError, inWords } from "../../base/errors.ts";
 import { SCRATCH } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import { leaveOutHandshakes, leaveOutReceipts } from "./handshakes.ts";
-import { bufferOf, movesOfSlices, NOWHERE, type PlanState, type Problem, place, planState } from "./layout.ts";
+import {
+  bufferOf,
+  NOWHERE,
+  type Orders,
+  ordersOfSlices,
+  type PlanState,
+  type Problem,
+  place,
+  planState,
+} from "./layout.ts";
 import {
   addCopy,
   addOnce,
@@ -39,7 +48,7 @@ export function sliceOpsOf(
   const opsOf = (slice: Map<number, RankPhases>): SliceOps =>
     new Map([...slice].map(([rank, phases]) => [rank, blocksOf(phases).map(operationsOf)]));
   const ranks: Map<number, RankPhases>[] = [];
-  for (const own of movesOfSlices(sliceOfMove, slices)) {
+  for (const own of ordersOfSlices(problem, sliceOfMove, slices)) {
     ranks.push(phasesOf(state, own));
     if (ranks.length === 1 && tooMuch(opsOf(ranks[0]))) return null;
   }
@@ -65,7 +74,8 @@ export function eachOwnCopy(
 ): void {
   const { source, chunk, chunks, rankCount, chunkCount, target } = moves;
   const arrives = new Uint8Array(rankCount * chunkCount);
-  const slice = Int32Array.from(arrives, (_, k) => (k % chunkCount) % slices);
+  const slice = new Int32Array(arrives.length);
+  for (let k = 0; k < slice.length; k++) slice[k] = (k % chunkCount) % slices;
   for (let move = source.length - 1; move >= 0; move--) {
     const [from, to] = [source[move] * chunkCount, target[move] * chunkCount];
     for (let c = chunk[move]; c < chunk[move] + chunks[move]; c++) {
@@ -146,9 +156,9 @@ interface Slice {
  * will not change before the sum is complete; else they are written into scratch. All of it is safe against what was in the place before: a sum comes back only
  * after what it is made of was read. Places in scratch are used once.
  *
- * Throws InputError where a move has nothing to carry. O(chunks of the moves + moves log moves).
+ * Throws InputError where a move has nothing to carry. O(chunks of the moves).
  */
-function phasesOf(state: PlanState, moves: readonly number[]): Map<number, RankPhases> {
+function phasesOf(state: PlanState, moves: Orders): Map<number, RankPhases> {
   const slice: Slice = { state, ranks: new Map(), open: new Map(), underWay: new Map(), astray: [] };
   byLevel(state, moves, {
     send(level) {
@@ -161,27 +171,20 @@ function phasesOf(state: PlanState, moves: readonly number[]): Map<number, RankP
   return slice.ranks;
 }
 
-/**
- * Calls with the moves that are sent, and then with those that are received, at each level: the former in the turns of their
- * targets, the latter by targets, each then by chunks. O(moves log moves).
- */
+/** Calls with the moves that are sent, and then with those that are received, at each level. O(moves). */
 export function byLevel(
-  { levels: { sent, received }, moves: { source, target, chunk }, turn }: Problem,
-  moves: readonly number[],
-  use: { readonly send: (level: readonly number[]) => void; readonly receive: (level: readonly number[]) => void },
+  { levels: { sent, received } }: Problem,
+  { sent: departures, received: arrivals }: Orders,
+  use: { readonly send: (level: Int32Array) => void; readonly receive: (level: Int32Array) => void },
 ): void {
-  const byTarget = [...moves].sort((a, b) => target[a] - target[b] || chunk[a] - chunk[b] || a - b);
-  const turnOf = (move: number): number => turn(source[move], target[move]);
-  const departures = byTarget.slice().sort((a, b) => sent[a] - sent[b] || turnOf(a) - turnOf(b));
-  const arrivals = byTarget.slice().sort((a, b) => received[a] - received[b]);
   let [d, a] = [0, 0];
   while (a < arrivals.length) {
     const level = d < departures.length ? Math.min(sent[departures[d]], received[arrivals[a]]) : received[arrivals[a]];
     let [nextD, nextA] = [d, a];
     while (nextD < departures.length && sent[departures[nextD]] === level) nextD++;
     while (nextA < arrivals.length && received[arrivals[nextA]] === level) nextA++;
-    use.send(departures.slice(d, nextD));
-    use.receive(arrivals.slice(a, nextA));
+    use.send(departures.subarray(d, nextD));
+    use.receive(arrivals.subarray(a, nextA));
     [d, a] = [nextD, nextA];
   }
 }
@@ -258,7 +261,7 @@ function landingPlace(state: PlanState, rank: number, chunk: number): number {
   return end !== NOWHERE && state.layout.free ? end : scratchPlace(state, rank);
 }
 
-function receive(slice: Slice, arrivals: readonly number[]): void {
+function receive(slice: Slice, arrivals: Int32Array): void {
   const { state, underWay } = slice;
   const { moves, at, layout } = state;
   const sums = new Map<number, { peer: number; delivery: Delivery }[]>();

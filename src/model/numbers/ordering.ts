@@ -11,6 +11,31 @@ export function indicesBelow(count: number): Int32Array {
 }
 
 /**
+ * Returns indices by the last of some columns, where equal by the one before, and so on; then in index order. Values are counted: they are
+ * integers from 0. O(columns * (indices + values)).
+ */
+export function orderByColumns(columns: readonly Int32Array[]): Int32Array {
+  let order = indicesBelow(columns[0]?.length ?? 0);
+  for (const values of columns) {
+    let [most, ascending] = [0, true];
+    for (let k = 0, before = 0; k < order.length; k++) {
+      const value = values[order[k]];
+      ascending &&= before <= value;
+      before = value;
+      most = Math.max(most, value);
+    }
+    if (ascending) continue;
+    const next = new Int32Array(most + 2);
+    for (let i = 0; i < values.length; i++) next[values[i] + 1]++;
+    for (let value = 1; value < next.length; value++) next[value] += next[value - 1];
+    const sorted = new Int32Array(order.length);
+    for (let k = 0; k < order.length; k++) sorted[next[values[order[k]]]++] = order[k];
+    order = sorted;
+  }
+  return order;
+}
+
+/**
  * Returns the indices of `times` (exact integers, 0 .. 2^53 - 1) in ascending order of time, equal times in index order.
  * Counts equal times where there are few different ones, as in schedules; else radix sort, 16 bits at a time. O(n), and no
  * sorting where the times ascend already.

@@ -1,4 +1,13 @@
-import { OPS, type Op, type Program, rankOfBlocks, SCRATCH, VIA, WAIT_EVENT } from "../../model/program/program.ts";
+import {
+  BUFFER_LETTERS,
+  OPS,
+  type Op,
+  type Program,
+  rankOfBlocks,
+  SCRATCH,
+  VIA,
+  WAIT_EVENT,
+} from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import type { ProgramViolation } from "../program/words.ts";
 import { atInstruction, type LimitReport, limitReport, placeOfBlock, whereOfBlock } from "./report.ts";
@@ -236,11 +245,17 @@ function checkBlock(program: Program, rank: number, block: number, report: Limit
   }
 }
 
+/** Notes that a thread block needs an entry of a table. */
+type Naming = (table: string, entry: string | number) => void;
+
+const REMOTE_BUFFERS = { memory: "remote buffers by memory", port: "remote buffers by port" } as const;
+const CHANNELS = { memory: "memory channels", port: "port channels", switch: "switch channels" } as const;
+
 /** Yields how many entries of each of the tables of a thread block it needs. */
 function* namedByBlock(program: Program, rank: number, block: number): Iterable<[string, number]> {
   const { instructionOffset, operandOffset, operandRank, operandBuffer, sourceCount, via } = program;
-  const named = new Map<string, Set<string>>();
-  const name = (table: string, entry: string): void => {
+  const named = new Map<string, Set<string | number>>();
+  const name: Naming = (table, entry) => {
     const entries = named.get(table);
     if (entries === undefined) named.set(table, new Set([entry]));
     else entries.add(entry);
@@ -258,27 +273,28 @@ function* namedByBlock(program: Program, rank: number, block: number): Iterable<
         [middle, end],
       ] as const)
         if (b - a > 1 || OPS[program.op[i]] === "glres")
-          name("switch channels", `${operandBuffer[a]} ${operandRank.subarray(a, b).join()}`);
+          name(CHANNELS.switch, `${operandBuffer[a]} ${operandRank.subarray(a, b).join()}`);
     } else if (by !== "local") {
       for (let k = first; k < end; k++)
-        if (operandRank[k] !== rank) name(`remote buffers by ${by}`, `${operandRank[k]} ${operandBuffer[k]}`);
+        if (operandRank[k] !== rank)
+          name(REMOTE_BUFFERS[by], operandRank[k] * BUFFER_LETTERS.length + operandBuffer[k]);
     }
   }
   for (const [table, entries] of named) yield [table, entries.size];
 }
 
 function nameChannels(
-  { waitOffset, waitOn, waitKind, postOffset, postOn, eventRank, eventPeer, eventId, eventVia }: Program,
+  { waitOffset, waitOn, waitKind, postOffset, postOn, eventRank, eventPeer, eventId, eventVia, rankCount }: Program,
   rank: number,
   from: number,
   to: number,
-  name: (table: string, entry: string) => void,
+  name: Naming,
 ): void {
   const add = (event: number): void => {
     const by = VIA[eventVia[event]];
     if (by === "local") return;
     const peer = eventRank[event] === rank ? eventPeer[event] : eventRank[event];
-    name(`${by} channels`, `${peer} ${eventId[event]}`);
+    name(CHANNELS[by], eventId[event] * rankCount + peer);
   };
   for (let w = waitOffset[from]; w < waitOffset[to]; w++) if (waitKind[w] === WAIT_EVENT) add(waitOn[w]);
   for (let p = postOffset[from]; p < postOffset[to]; p++) add(postOn[p]);
