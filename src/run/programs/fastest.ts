@@ -20,7 +20,6 @@ import {
   MANY_INSTRUCTIONS,
   type MadeProgram,
   type Making,
-  programUs,
   unheard,
 } from "./programs.ts";
 
@@ -143,22 +142,17 @@ const LONG = Number.POSITIVE_INFINITY;
 const MOST_WORK = 8e6;
 /** Of these for shapes: the rest is for what is best of them. */
 const WORK_FOR_SHAPES = 4e6;
-/** Programs are compared at no more bytes, and this many for each rank: enough for pipelines to fill. */
-const ENOUGH_BYTES = 2 ** 26;
-const ENOUGH_BYTES_PER_RANK = 2 ** 22;
 /** A program as simulated. */
 interface Candidate {
   readonly program: Program;
   readonly options: ProgramOptions;
   readonly us: number;
-  /** It was simulated at fewer bytes. */
-  readonly isEstimate: boolean;
   /** Judged already, as one that is too large to be one of many. */
   readonly made?: MadeProgram;
 }
 
 /** The fastest of a schedule's programs. */
-export interface FastestProgram extends Omit<Candidate, "isEstimate" | "made"> {
+export interface FastestProgram extends Omit<Candidate, "made"> {
   readonly made: MadeProgram;
 }
 
@@ -187,18 +181,18 @@ export async function fastestProgram(
       if (instructionCount(program) > MANY_INSTRUCTIONS) {
         const whole = await judgedAndSimulated(program, schedule, options, beside, onProgress);
         work = MOST_WORK;
-        found.push({ ...whole, program, options, isEstimate: false });
+        found.push({ ...whole, program, options });
         return null;
       }
-      const { sizeBytes, rankToNpu, times } = comparedCall(program, schedule);
+      const call = callOf(program, schedule);
       const most = program.maxBytes ?? LONG;
-      if (times * sizeBytes > most) {
+      if (call.sizeBytes > most) {
         const expected = `at most ${formatSize(most)}, as far as 32-bit offsets reach`;
-        throw new InputError(optionName("sizeBytes"), expected, formatSize(times * sizeBytes)).as("out-of-range");
+        throw new InputError(optionName("sizeBytes"), expected, formatSize(call.sizeBytes)).as("out-of-range");
       }
-      const { ps, messages, instructions } = simulateProgram(program, schedule.topology, { sizeBytes, rankToNpu });
+      const { ps, messages, instructions } = simulateProgram(program, schedule.topology, call);
       work += messages + instructions;
-      found.push({ program, options, us: toUs(ps) * times, isEstimate: times > 1 });
+      found.push({ program, options, us: toUs(ps) });
       return program;
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
@@ -251,10 +245,7 @@ export async function fastestProgram(
     found.splice(found.indexOf(best), 1);
     try {
       const { program, options, us } = best;
-      if (best.isEstimate) {
-        onProgress({ phase: "simulate", done: 0, total: 1 });
-        found.push({ ...best, us: programUs(program, schedule), isEstimate: false });
-      } else return { program, options, us, made: best.made ?? judged(program, schedule, options, onProgress) };
+      return { program, options, us, made: best.made ?? judged(program, schedule, options, onProgress) };
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       refused = error;
@@ -278,15 +269,4 @@ function bestOfThese(found: readonly Candidate[], schedule: GivenSchedule): Cand
   const cost = ({ program }: Candidate): number =>
     2 * instructionCount(program) + (program.protocol === "Simple" ? 1 : 0);
   return within(WORTH_BLOCKS).reduce((best, one) => (cost(one) < cost(best) ? one : best));
-}
-
-/**
- * Returns the call at which a program is compared with others: that of its schedule, or one of fewer bytes that says as much, with
- * how many times more the schedule has.
- */
-function comparedCall(program: Program, schedule: GivenSchedule) {
-  const call = callOf(program, schedule);
-  const enough = Math.max(ENOUGH_BYTES, ENOUGH_BYTES_PER_RANK * program.rankCount);
-  const isWhole = program.table !== undefined || call.sizeBytes <= enough;
-  return isWhole ? { ...call, times: 1 } : { ...call, sizeBytes: enough, times: call.sizeBytes / enough };
 }
