@@ -135,6 +135,9 @@ function planCutsOf(given: GivenSchedule, { program, options }: Candidate): Choi
 const HOPELESS = 1.5;
 const isHopeless = (one: Candidate, best: Candidate | undefined): boolean => one.us > HOPELESS * (best?.us ?? LONG);
 
+/** Other orders, cuts and instances make no program of a shape this many times as fast; the most seen is 1.9. */
+const MOST_GAINED = 2.5;
+
 /** Times that differ by no more than this share are alike. */
 const WORTH_IT = 0.99;
 const LONG = Number.POSITIVE_INFINITY;
@@ -156,17 +159,31 @@ export interface FastestProgram extends Omit<Candidate, "made"> {
   readonly made: MadeProgram;
 }
 
+/** What the fastest of a schedule's programs takes where that is longer than would be worth it. */
+export interface SlowerProgram {
+  readonly slowerUs: number;
+}
+
 /**
  * Returns the fastest of a schedule's programs as simulated at the schedule's size, and how it was lowered: first the shapes, in
  * every protocol, then other orders and instances of the best. Of programs of many instructions the first that can be made and is right
  * is taken; a judge and the simulation look at it side by side. Rejects with InputError where none fits the runtime.
  */
-export async function fastestProgram(
+export const fastestProgram = (
   schedule: GivenSchedule,
   target: ProgramOptions,
   beside: Beside,
   onProgress: Making = unheard,
-): Promise<FastestProgram> {
+): Promise<FastestProgram> => fastestWithin(LONG, schedule, target, beside, onProgress) as Promise<FastestProgram>;
+
+/** As `fastestProgram`; a program that takes longer than `worthUs` is not judged, and not looked for to the end where others are hopeless. */
+export async function fastestWithin(
+  worthUs: number,
+  schedule: GivenSchedule,
+  target: ProgramOptions,
+  beside: Beside,
+  onProgress: Making,
+): Promise<FastestProgram | SlowerProgram> {
   const transfers = kindOf(schedule).parts.many;
   const found: Candidate[] = [];
   let refused: unknown = null;
@@ -204,6 +221,7 @@ export async function fastestProgram(
     bestOfThese(found.filter(which), schedule);
   const tryPlan = (options: ProgramOptions): Promise<Program | null> =>
     tryOne(options, () => lowered(schedule, options));
+  const isWorthMore = (): boolean => (bestOf()?.us ?? 0) <= MOST_GAINED * worthUs;
   const { runtime } = target;
   if (runtime === "mscclpp") {
     for (const shape of planShapesOf(schedule, target)) {
@@ -213,7 +231,7 @@ export async function fastestProgram(
     for (const protocol of ["Simple", "LL"] as const) {
       const bestSo = () => bestOf((one) => one.options.protocol === protocol);
       const best = bestSo();
-      if (best === undefined || isHopeless(best, bestOf())) continue;
+      if (best === undefined || !isWorthMore() || isHopeless(best, bestOf())) continue;
       for (const cut of planCutsOf(schedule, best)) await tryPlan({ ...best.options, ...cut });
       const cut = bestSo() ?? best;
       if (target.instances === undefined)
@@ -232,9 +250,9 @@ export async function fastestProgram(
     const shapes = shapesOf(schedule, target);
     for (const shape of shapes) if (work < WORK_FOR_SHAPES) await tryProtocols({ ...target, ...shape });
     const more: Choice[] = shapes.some(({ order }) => order === "simulated") ? [{ order: "planned" }] : [];
-    for (const answer of more) await tryProtocols({ ...(bestOf()?.options ?? target), ...answer });
+    for (const answer of isWorthMore() ? more : []) await tryProtocols({ ...(bestOf()?.options ?? target), ...answer });
     // what fits in no way fits in more instances even less
-    for (const instances of target.instances === undefined ? INSTANCES_TRIED : []) {
+    for (const instances of target.instances === undefined && isWorthMore() ? INSTANCES_TRIED : []) {
       const best = bestOf();
       if (best !== undefined) await tryProtocols({ ...best.options, instances });
     }
@@ -242,6 +260,7 @@ export async function fastestProgram(
   for (;;) {
     const best = bestOf();
     if (best === undefined) throw refused;
+    if (best.us > worthUs) return { slowerUs: best.us };
     found.splice(found.indexOf(best), 1);
     try {
       const { program, options, us } = best;

@@ -17,8 +17,8 @@ import { type Algorithm, candidatesFor, trialOrder, wholeProblem } from "../auto
 import type { CompareOptions } from "../compare.ts";
 import { boundedResult, type SynthesizeResult, synthesize } from "../synthesize.ts";
 import { besideEngine } from "./beside.ts";
-import { fastestProgram } from "./fastest.ts";
-import { judged, type MadeProgram, programUs, unheard } from "./programs.ts";
+import { fastestWithin } from "./fastest.ts";
+import { judged, type MadeProgram, type Making, programUs, unheard } from "./programs.ts";
 
 /** Sizes that one program is for. */
 export interface SizeRange {
@@ -59,6 +59,8 @@ const COPIES_TRIED = [1, 2, 8];
 
 /** Chunks of phases that are tried beside those of the fastest schedule: fewer make fewer messages. */
 const CHUNKS_TRIED = [1, 4, 32];
+/** They make no program this many times as fast. */
+const MOST_GAINED_BY_CHUNKS = 1.5;
 
 /** A schedule that takes this many times the fastest program so far becomes no faster one: programs took at least 0.54 of theirs. */
 const HOPELESS = 2;
@@ -118,40 +120,34 @@ async function choiceFor(
   const transfers = leastTransfers(wholeProblem(topology, { ...rest, sizeBytes }).collective);
   let leastUs = Number.POSITIVE_INFINITY;
   for (const [done, algorithm] of trialOrder(candidates, transfers).entries()) {
-    onProgress?.({ phase: `try ${algorithm.name}`, done, total: candidates.length });
+    const { name } = algorithm;
+    onProgress?.({ phase: `try ${name}`, done, total: candidates.length });
+    const onStep: Making = (step) => onProgress?.({ ...step, phase: `${name}: ${step.phase}` });
+    const slower = (what: string, us: number) =>
+      refused.set(name, `its ${what} takes ${timeText(us)}, the fastest program ${timeText(leastUs)}`);
     for (const request of requestsFor(algorithm, topology, { ...rest, sizeBytes })) {
       try {
         if (algorithm.makes === "steps") refuseManyChunks(topology, request);
         const result = await synthesize(engine, topology, request, false);
         const scheduleUs = result.report.time.us;
         if (scheduleUs > HOPELESS * leastUs) {
-          refused.set(
-            algorithm.name,
-            `its schedule takes ${timeText(scheduleUs)}, the fastest program ${timeText(leastUs)}`,
-          );
+          slower("schedule", scheduleUs);
           continue;
         }
-        const {
-          made,
-          options: lowered,
-          us,
-        } = await fastestProgram(result.schedule, target, besideEngine(engine), (step) =>
-          onProgress?.({ ...step, phase: `${algorithm.name}: ${step.phase}` }),
-        );
+        const worthUs = NO_SLOWER * leastUs;
+        const program = await fastestWithin(worthUs, result.schedule, target, besideEngine(engine), onStep);
+        if ("slowerUs" in program) {
+          slower("program", program.slowerUs);
+          if (algorithm.makes === "phases" && program.slowerUs > MOST_GAINED_BY_CHUNKS * leastUs) break;
+          continue;
+        }
+        const { made, options: lowered, us } = program;
         const divides = sizeBytes % (made.program.loopChunks * unitBytes) === 0;
         if (divides) leastUs = Math.min(leastUs, us);
-        found.push({
-          sizeBytes,
-          algorithm: algorithm.name,
-          us,
-          result,
-          target: lowered,
-          made,
-          divides,
-        });
+        found.push({ sizeBytes, algorithm: name, us, result, target: lowered, made, divides });
       } catch (error) {
         if (!isRefusal(error)) throw error;
-        refused.set(algorithm.name, error.message);
+        refused.set(name, error.message);
       }
     }
   }
