@@ -59,7 +59,8 @@ function shapesOf(given: GivenSchedule, { parts, joining, passing }: ProgramOpti
   );
   if (becomesCustom(schedule))
     return cuts.flatMap((cut) => steps.map((step) => ({ ...step, ...cut, order: "simulated" })));
-  if (isJoint(schedule) || !isTreeFlow(schedule)) return steps.map((step) => ({ ...step, order: "simulated" }));
+  if (isJoint(schedule) || !isTreeFlow(schedule))
+    return (["simulated", "planned"] as const).flatMap((order) => steps.map((step) => ({ ...step, order })));
   if (parts !== undefined) return cuts;
   const [usual, ...others] = cuts;
   const lanes = [
@@ -249,13 +250,13 @@ export async function fastestWithin(
     };
     const shapes = shapesOf(schedule, target);
     for (const shape of shapes) if (work < WORK_FOR_SHAPES) await tryProtocols({ ...target, ...shape });
-    const more: Choice[] = shapes.some(({ order }) => order === "simulated") ? [{ order: "planned" }] : [];
+    const orders = new Set(shapes.map(({ order }) => order));
+    const more: Choice[] = orders.has("simulated") && !orders.has("planned") ? [{ order: "planned" }] : [];
     for (const answer of isWorthMore() ? more : []) await tryProtocols({ ...(bestOf()?.options ?? target), ...answer });
     // what fits in no way fits in more instances even less
-    for (const instances of target.instances === undefined && isWorthMore() ? INSTANCES_TRIED : []) {
-      const best = bestOf();
-      if (best !== undefined) await tryProtocols({ ...best.options, instances });
-    }
+    if (target.instances === undefined && isWorthMore())
+      for (const { options } of bestShapes(found))
+        for (const instances of INSTANCES_TRIED) await tryProtocols({ ...options, instances });
   }
   for (;;) {
     const best = bestOf();
@@ -275,6 +276,19 @@ export async function fastestWithin(
 /** Calls of fewer bytes wait for messages more than for bytes: thread blocks and instructions that win less than this are too many. */
 const LATENCY_BOUND_BYTES = 2 ** 20;
 const WORTH_BLOCKS = 0.95;
+
+/** Shapes that are tried in more instances: what is as fast in one need not be in several. */
+const SHAPES_INSTANCED = 3;
+
+/** Returns the fastest candidates, each in its faster protocol; of equals the first ones. */
+function bestShapes(found: readonly Candidate[]): Candidate[] {
+  const best = new Map<string, Candidate>();
+  for (const one of found) {
+    const shape = JSON.stringify({ ...one.options, protocol: undefined });
+    if (one.us < (best.get(shape)?.us ?? LONG)) best.set(shape, one);
+  }
+  return [...best.values()].sort((a, b) => a.us - b.us).slice(0, SHAPES_INSTANCED);
+}
 
 /**
  * Returns the fastest candidate. Of those that are as good as the fastest the first; of calls that wait for messages the one of
