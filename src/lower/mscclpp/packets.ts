@@ -145,20 +145,33 @@ function writingOf({ ranks }: Slice, rank: number): Writing {
   return known;
 }
 
+const isPlain = (at: number): boolean => at !== NOWHERE && !isPacket(at);
+
+function touches(places: ReadonlySet<number>, at: number, chunks: number): boolean {
+  if (isPlain(at)) for (let k = 0; k < chunks; k++) if (places.has(at + 4 * k)) return true;
+  return false;
+}
+
+function touch(places: Set<number>, at: number, chunks: number): void {
+  if (isPlain(at)) for (let k = 0; k < chunks; k++) places.add(at + 4 * k);
+}
+
 /** Adds an operation; the threads meet before it where it reads what was written since they did, or writes what was touched. */
 function add(slice: Slice, rank: number, op: PlanOp["op"], via: PlanOp["via"], packets: readonly PacketPart[]): OpenOp {
   const { ops, read, written } = writingOf(slice, rank);
-  const cells = (at: number, chunks: number): number[] =>
-    at === NOWHERE || isPacket(at) ? [] : Array.from({ length: chunks }, (_, k) => at + 4 * k);
-  const reads = packets.flatMap(({ own, chunks }) => own.flatMap((at) => cells(at, chunks)));
-  const writes = packets.flatMap(({ to, chunks }) => cells(to, chunks));
-  if (reads.some((at) => written.has(at)) || writes.some((at) => written.has(at) || read.has(at))) {
+  const waits = packets.some(
+    ({ own, to, chunks }) =>
+      own.some((at) => touches(written, at, chunks)) || touches(written, to, chunks) || touches(read, to, chunks),
+  );
+  if (waits) {
     ops.push(NOP);
     read.clear();
     written.clear();
   }
-  for (const at of reads) read.add(at);
-  for (const at of writes) written.add(at);
+  for (const { own, to, chunks } of packets) {
+    for (const at of own) touch(read, at, chunks);
+    touch(written, to, chunks);
+  }
   const added: OpenOp = { op, via, channels: [], parts: [], packets };
   ops.push(added);
   return added;
@@ -365,10 +378,11 @@ function unpack(slice: Slice): void {
 
 /** Returns operations whose plain places in scratch are behind this many places. */
 function settled(ops: readonly PlanOp[], before: number): PlanOp[] {
-  const put = (at: number): number =>
-    at !== NOWHERE && bufferOf(at) === PARTIAL ? place(SCRATCH, before + indexOf(at)) : at;
+  const isPartial = (at: number): boolean => at !== NOWHERE && bufferOf(at) === PARTIAL;
+  const put = (at: number): number => (isPartial(at) ? place(SCRATCH, before + indexOf(at)) : at);
+  const names = ({ own, to }: PacketPart): boolean => isPartial(to) || own.some(isPartial);
   return ops.map((op) =>
-    op.packets === undefined
+    op.packets?.some(names) !== true
       ? op
       : { ...op, packets: op.packets.map((part) => ({ ...part, own: part.own.map(put), to: put(part.to) })) },
   );
