@@ -5,7 +5,7 @@ import { loaded } from "./sources.mjs";
 import { groupedBy, listed, machine, publish, reportHead, table } from "./support.mjs";
 
 const ABOUT_TIMES = [
-  "Time of the program that `export` finds (of trees also with 1 or 2 copies, among many ranks with few peers) divided by the time",
+  "Time of the program that `export` finds (of trees also with few copies, of phases with few chunks, among many ranks with few peers) divided by the time",
   "of the schedule that `synth` makes, both simulated. `azure` is MSCCL XML, `mscclpp` MSCCL++ plans. `!`: more than 1.1, up to 64 KiB 1.25.",
 ];
 /** A program may take so many times what its schedule takes. */
