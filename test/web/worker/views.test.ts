@@ -241,7 +241,7 @@ describe("trees", () => {
     const best = await ask("make", { wish: wishOf("dgx-h100:1", { collective: "allreduce", algorithm: "nvls" }) });
     const fast = shown(await ask("trees", { schedule: best.ref }));
     expect(fast).toMatchObject({ rate: "400 GB/s", boundRate: "450 GB/s" });
-    expect(rateSentences(fast)[1]).toMatch(/all 16 links are 88.89 % full/);
+    expect(rateSentences(fast)[1]).toMatch(/all 16 links are 88.88 % full/);
     const all = await ask("make", { wish: wishOf("dgx-h100:1", { collective: "allgather", algorithm: "nvls" }) });
     const most = shown(await ask("trees", { schedule: all.ref }));
     expect(most.boundRate).toBe(most.rate);
