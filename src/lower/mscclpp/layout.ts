@@ -1,7 +1,6 @@
 import { InputError } from "../../base/errors.ts";
 import type { NamedCollective } from "../../model/collective/collective.ts";
 import { disjointSets } from "../../model/graph/graph.ts";
-import { orderByColumns } from "../../model/numbers/ordering.ts";
 import { INPUT, OUTPUT } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import type { Moves } from "../moves.ts";
@@ -208,45 +207,6 @@ function numbered({ chunk }: Moves, least: (move: number) => number): Units {
 /** Returns the slice of each move where units are dealt to this many: in turns, or in runs of units that follow each other. */
 export function dealt({ count, of }: Units, slices: number, inTurns: boolean): Int32Array {
   return inTurns ? of.map((unit) => unit % slices) : of.map((unit) => Math.floor((unit * slices) / count));
-}
-
-/** Moves in the order in which they are sent, and in that in which they are received. */
-export interface Orders {
-  readonly sent: Int32Array;
-  readonly received: Int32Array;
-}
-
-const ordersOfLevels = new WeakMap<Levels, Orders>();
-
-/** Returns moves by their levels, those that are sent then by the turns of their targets, all then by targets and chunks. O(moves). */
-export function ordersOf({ moves: { source, target, chunk }, levels, turn }: Problem): Orders {
-  const known = ordersOfLevels.get(levels);
-  if (known !== undefined) return known;
-  const turns = source.map((from, move) => turn(from, target[move]));
-  const orders = {
-    sent: orderByColumns([chunk, target, turns, levels.sent]),
-    received: orderByColumns([chunk, target, levels.received]),
-  };
-  ordersOfLevels.set(levels, orders);
-  return orders;
-}
-
-/** Returns the moves of each slice in both orders. O(moves). */
-export function ordersOfSlices(problem: Problem, sliceOfMove: Int32Array, slices: number): Orders[] {
-  const count = new Int32Array(slices);
-  for (let move = 0; move < sliceOfMove.length; move++) count[sliceOfMove[move]]++;
-  const deal = (order: Int32Array): Int32Array[] => {
-    const lists = Array.from(count, (many) => new Int32Array(many));
-    const next = new Int32Array(slices);
-    for (let k = 0; k < order.length; k++) {
-      const slice = sliceOfMove[order[k]];
-      lists[slice][next[slice]++] = order[k];
-    }
-    return lists;
-  };
-  const { sent, received } = ordersOf(problem);
-  const arrivals = deal(received);
-  return deal(sent).map((departures, slice) => ({ sent: departures, received: arrivals[slice] }));
 }
 
 /**

@@ -1,6 +1,7 @@
 import { orderByColumns } from "../../model/numbers/ordering.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
-import { bufferOf, indexOf, NOWHERE, ordersOf, type Problem, place } from "./layout.ts";
+import { bufferOf, indexOf, NOWHERE, type Problem, place } from "./layout.ts";
+import { ordersOf } from "./orders.ts";
 
 /** Returns a thread block that has many operations where moves are dealt to so many slices: how many at least, and its rank. */
 export type LeastOperations = (

@@ -1,19 +1,11 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import { SCRATCH } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
-import {
-  bufferOf,
-  indexOf,
-  NOWHERE,
-  ordersOfSlices,
-  type PlanState,
-  type Problem,
-  place,
-  planState,
-} from "./layout.ts";
+import { bufferOf, indexOf, NOWHERE, type PlanState, type Problem, place, planState } from "./layout.ts";
 import { NOP, type PacketPart, type PeerVia, type PlanOp, pieces } from "./operations.ts";
+import { byLevel, ordersOfSlices } from "./orders.ts";
 import type { SliceOps } from "./plan-program.ts";
-import { byLevel, eachOwnCopy } from "./slices.ts";
+import { eachOwnCopy } from "./slices.ts";
 
 /** A buffer of places that become plain scratch once it is known how many packets lie before them. */
 const PARTIAL = 3;

@@ -2,16 +2,7 @@ import { InputError, inWords } from "../../base/errors.ts";
 import { SCRATCH } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import { leaveOutHandshakes, leaveOutReceipts } from "./handshakes.ts";
-import {
-  bufferOf,
-  NOWHERE,
-  type Orders,
-  ordersOfSlices,
-  type PlanState,
-  type Problem,
-  place,
-  planState,
-} from "./layout.ts";
+import { bufferOf, NOWHERE, type PlanState, type Problem, place, planState } from "./layout.ts";
 import {
   addCopy,
   addOnce,
@@ -24,6 +15,7 @@ import {
   type Phase,
   type RankPhases,
 } from "./operations.ts";
+import { byLevel, type Orders, ordersOfSlices } from "./orders.ts";
 import type { SliceOps } from "./plan-program.ts";
 
 /** What the thread blocks of every slice do, and the scratch of every rank. */
@@ -169,24 +161,6 @@ function phasesOf(state: PlanState, moves: Orders): Map<number, RankPhases> {
   });
   bringHome(slice);
   return slice.ranks;
-}
-
-/** Calls with the moves that are sent, and then with those that are received, at each level. O(moves). */
-export function byLevel(
-  { levels: { sent, received } }: Problem,
-  { sent: departures, received: arrivals }: Orders,
-  use: { readonly send: (level: Int32Array) => void; readonly receive: (level: Int32Array) => void },
-): void {
-  let [d, a] = [0, 0];
-  while (a < arrivals.length) {
-    const level = d < departures.length ? Math.min(sent[departures[d]], received[arrivals[a]]) : received[arrivals[a]];
-    let [nextD, nextA] = [d, a];
-    while (nextD < departures.length && sent[departures[nextD]] === level) nextD++;
-    while (nextA < arrivals.length && received[arrivals[nextA]] === level) nextA++;
-    use.send(departures.subarray(d, nextD));
-    use.receive(arrivals.subarray(a, nextA));
-    [d, a] = [nextD, nextA];
-  }
 }
 
 /** Returns what a rank does in the slice. */

@@ -173,8 +173,8 @@ async function choiceFor(
 
 /**
  * Returns the schedule whose program a runtime would carry out fastest in its simulation: trees are tried also with few copies
- * and phases with few chunks, unless `k` or `chunks` says how many; with "auto" all algorithms that apply. Throws as synthesize does, and InputError where no program
- * fits the runtime.
+ * and phases with few chunks, unless `k` or `chunks` says how many; with "auto" all algorithms that apply. Throws as synthesize
+ * does, and InputError where no program fits the runtime.
  */
 export async function synthesizeForRuntime(
   engine: Engine,
