@@ -97,10 +97,10 @@ export interface Synthesizer extends Maker {
    */
   readonly plans?: true;
   /**
-   * Returns the chunks per NPU with which the synthesizer does best, asked where the user does not say; the request has one.
-   * Throws as `synthesize`.
+   * Returns the chunks per NPU with which the synthesizer does best, asked where the user does not say; the request has one. Null:
+   * it has no numbers of its own for this request. Throws as `synthesize`.
    */
-  ownChunks?(request: SynthesisRequest, context: SynthesisContext): Promise<number>;
+  ownChunks?(request: SynthesisRequest, context: SynthesisContext): Promise<number | null>;
   /** Throws InfeasibleError when there is no schedule, InputError when the request asks for what it cannot do. */
   synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis>;
 }

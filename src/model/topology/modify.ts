@@ -1,7 +1,7 @@
 import { InputError, shown } from "../../base/errors.ts";
 import { optionName, type Place } from "../../base/option-names.ts";
 import { didYouMean } from "./closest.ts";
-import { inLinks, linkCount, linkNames, nodeCount, outLinks, type Topology } from "./topology.ts";
+import { gridOf, inLinks, linkCount, linkNames, nodeCount, outLinks, type Topology } from "./topology.ts";
 
 /** Above this many links an unknown name is not compared with every link's name. */
 const SUGGEST_LINKS = 200_000;
@@ -159,8 +159,15 @@ export function without(topology: Topology, names: readonly string[], place: Pla
     linkTarget: Int32Array.from(keptLinks, (link) => position[linkTarget[link]]),
     linkBytesPerSecond: Float64Array.from(keptLinks, (link) => topology.linkBytesPerSecond[link]),
     linkLatencyPs: Float64Array.from(keptLinks, (link) => topology.linkLatencyPs[link]),
-    shape: keptNodes.length === goneNode.length ? topology.shape : [],
+    ...(keptNodes.length === goneNode.length ? {} : gapped(topology, keptNodes.slice(0, npuCount))),
   };
+}
+
+/** Returns what is left of a network's grid where only these NPUs stand. */
+function gapped(topology: Topology, npus: readonly number[]): Pick<Topology, "shape" | "remnant"> {
+  const grid = gridOf(topology);
+  if (grid === null) return { shape: [] };
+  return { shape: [], remnant: { shape: grid.shape, place: Int32Array.from(npus, (npu) => grid.place[npu]) } };
 }
 
 /**

@@ -13,6 +13,14 @@ export interface NodeTraits {
 /** Returns whether a switch can do more than forward: duplicate messages, or reduce them. */
 export const isActive = ({ multicast, aggregation }: NodeTraits): boolean => multicast === true || aggregation === true;
 
+/** A grid of NPUs, some of whose places may be empty. */
+export interface Grid {
+  /** Sizes of the dimensions. */
+  readonly shape: readonly number[];
+  /** [NPUs] x0 + d0*(x1 + d1*(x2 ...)) */
+  readonly place: Int32Array;
+}
+
 /**
  * A network: NPUs, switches and directed links. Plain columns; nodes 0 .. npuCount - 1 are the NPUs (node index = NPU id),
  * switches follow. Links keep the order in which they were declared; parallel links are allowed, self-loops are not.
@@ -34,6 +42,8 @@ export interface Topology {
   readonly linkLatencyPs: Float64Array;
   /** Sizes of the dimensions where the NPU numbering is x0 + d0*(x1 + d1*(x2 ...)); empty where there is no such grid. */
   readonly shape: readonly number[];
+  /** Where the NPUs stand in a grid from which some were taken; absent where `shape` says it, or there is none. */
+  readonly remnant?: Grid;
   /** Where the figures come from, for people. */
   readonly sources: readonly string[];
 }
@@ -42,6 +52,12 @@ export const nodeCount = (topology: Topology): number => topology.nodeNames.leng
 export const linkCount = (topology: Topology): number => topology.linkSource.length;
 export const switchCount = (topology: Topology): number => topology.nodeNames.length - topology.npuCount;
 export const isNpu = (topology: Topology, node: number): boolean => node < topology.npuCount;
+
+/** Returns where the NPUs stand in a grid, or null where the numbering tells of none. O(NPUs). */
+export function gridOf({ shape, npuCount, remnant }: Topology): Grid | null {
+  if (remnant !== undefined) return remnant;
+  return shape.length === 0 ? null : { shape, place: Int32Array.from({ length: npuCount }, (_, npu) => npu) };
+}
 
 /** For each node the links that leave it (or enter it): `links[offset[v] .. offset[v + 1]]`, in link order. */
 export interface Adjacency {

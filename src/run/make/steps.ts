@@ -51,12 +51,13 @@ export async function makeSteps(
   const firstLimit = limitWithBottleneck(engine.kernels, first.topology, first.collective);
   if (toNumber(firstLimit.ps) > Number.MAX_SAFE_INTEGER) throw tooLong(first.collective);
   begin("synthesize");
-  const ownChunks = maker.ownChunks !== undefined && (chunks === "auto" || chunks === undefined);
-  const { problem, found, ms, threads, simulated } = ownChunks
-    ? await makeWithOwnChunks(engine, maker, first, options)
-    : chunks === "auto"
-      ? await makeWithBestChunks(engine, maker, topology, options)
-      : await make(engine, maker, first, options);
+  const own = chunks === "auto" || chunks === undefined ? await ownChunksOf(engine, maker, first, options) : null;
+  const { problem, found, ms, threads, simulated } =
+    own !== null
+      ? await makeWithOwnChunks(engine, maker, first, options, own)
+      : chunks === "auto"
+        ? await makeWithBestChunks(engine, maker, topology, options)
+        : await make(engine, maker, first, options);
   // its witness counts the chunks that were chosen
   const cutLimit =
     problem.collective.chunksPerNpu === first.collective.chunksPerNpu
@@ -82,7 +83,7 @@ export async function makeSteps(
         seed: options.seed ?? 1,
         trials: found.trials,
         policy: found.policy,
-        ...(ownChunks || chunks === "auto" ? { choseChunks: true as const } : {}),
+        ...(own !== null || chunks === "auto" ? { choseChunks: true as const } : {}),
       },
     },
   };
@@ -187,20 +188,37 @@ async function runOn<T>(
   }
 }
 
-/** Returns the schedule with the number of chunks per NPU that the synthesizer finds best for the problem of one. */
+/** A number of chunks per NPU, and how long a maker looked for it. */
+interface OwnChunks {
+  readonly chunks: number;
+  readonly ms: number;
+}
+
+/** Returns the number of chunks per NPU that the synthesizer finds best for the problem of one, or null where it has none. */
+async function ownChunksOf(
+  engine: Engine,
+  synthesizer: Synthesizer,
+  first: Problem,
+  options: SynthesizeOptions,
+): Promise<OwnChunks | null> {
+  if (synthesizer.ownChunks === undefined) return null;
+  if (hasNothingToSend(first)) return { chunks: 1, ms: 0 };
+  refuseTooLarge(engine, synthesizer, first, options);
+  return runOn(engine, first, options, async (request, context) => {
+    const started = performance.now();
+    const chunks = (await synthesizer.ownChunks?.(request, context)) ?? null;
+    return chunks === null ? null : { chunks, ms: performance.now() - started };
+  });
+}
+
+/** Returns the schedule with so many chunks per NPU. */
 async function makeWithOwnChunks(
   engine: Engine,
   synthesizer: Synthesizer,
   first: Problem,
   options: SynthesizeOptions,
+  { chunks, ms }: OwnChunks,
 ): Promise<Found> {
-  if (hasNothingToSend(first)) return make(engine, synthesizer, first, options);
-  refuseTooLarge(engine, synthesizer, first, options);
-  const { chunks, ms } = await runOn(engine, first, options, async (request, context) => {
-    const started = performance.now();
-    const chunks = (await synthesizer.ownChunks?.(request, context)) ?? 1;
-    return { chunks, ms: performance.now() - started };
-  });
   const made = await make(engine, synthesizer, problemOf(first.topology, { ...options, chunks }), options);
   return { ...made, ms: made.ms + ms };
 }

@@ -1,0 +1,194 @@
+import type { Collective } from "../../../model/collective/collective.ts";
+import { rational } from "../../../model/numbers/rational.ts";
+import { type RouteSet, type RouteTimes, routeTimes } from "../../../model/routes/routes.ts";
+import { emptyRows, inRowOrder, OP_COPY, OP_REDUCE, type StepSchedule } from "../../../model/steps/step-schedule.ts";
+import { gridOf, type Topology } from "../../../model/topology/topology.ts";
+import { combsOf } from "./combs.ts";
+import { type DuplexNetwork, duplexNetwork } from "./duplex.ts";
+import { type Packing, packed, shallowTrees } from "./packing.ts";
+import { type RootedTrees, rooted, type Timetable, timetable } from "./timetable.ts";
+
+/**
+ * All-reduce in periods of spanning trees: chunks go up a tree, summed, and down the same tree. Trees that use all links alike are
+ * packed (combs.ts, packing.ts); one chunk for each gets a timetable that repeats every period (timetable.ts); round follows round
+ * by one period, so T trees, k rounds and a last arrival at `lat` take (k - 1) periods + lat.
+ *
+ * No schedule in which every NPU both sends and hears each sum is shorter than chunks / rate, where the rate is the least over
+ * partitions of the NPUs of (what crosses between the parts) / (parts - 1) both ways; trees / period reaches it on meshes and tori.
+ * The halves of TACOS one after the other take 2 / rate on the larger ones. 8x8 mesh, 16 chunks per NPU: 604 slots, the limit 576.
+ */
+export interface Periods {
+  readonly network: DuplexNetwork;
+  readonly packing: Packing;
+  readonly rooted: RootedTrees;
+  readonly table: Timetable;
+  readonly rounds: number;
+  /** Timetables that were made. */
+  readonly tables: number;
+  /** When it ends where latency does not occupy links. */
+  readonly endPs: number;
+  /** The same if rounds had no beginning and no end. */
+  readonly idealPs: number;
+  /** A reduce-scatter and an all-gather one after the other end no earlier. */
+  readonly halvesPs: number;
+}
+
+/** Trees and NPUs of all trees together, at most. */
+const MOST_TREES = 512;
+const MOST_PLACES = 2e5;
+/** Periods longer by these shares leave free cells, so that a round takes fewer of them; tried until this share is reached. */
+const SLACKS = [0, 0.02, 0.06];
+const FULL = 0.95;
+/** Jobs of all timetables of the best packing together, and timetables. */
+const MOST_JOBS = 4e5;
+const MOST_TABLES = 12;
+
+/** Returns the periods that end first, or null where routes do not go both ways alike. */
+export function periodsOf(
+  topology: Topology,
+  collective: Collective,
+  routes: RouteSet,
+  times: RouteTimes,
+  seed: number,
+): Periods | null {
+  const network = duplexNetwork(topology.npuCount, routes, times);
+  if (network === null) return null;
+  const { chunkCount } = collective;
+  const halvesPs = 2 * (chunkCount - chunkCount / topology.npuCount) * slowestEntryPs(network);
+  let best: Periods | null = null;
+  let tables = 0;
+  const tryTable = (packing: Packing, trees: RootedTrees, turn: number): void => {
+    const table = timetable(network, packing, trees, { shakePs: (turn % 4) * network.serialPs[0], seed, turn });
+    const rounds = Math.ceil(chunkCount / packing.trees.length);
+    const endPs = (rounds - 1) * packing.periodPs + table.endPs;
+    tables++;
+    if (best !== null && endPs >= best.endPs) return;
+    const idealPs = (chunkCount / packing.trees.length) * packing.periodPs;
+    best = { network, packing, rooted: trees, table, rounds, tables, endPs, idealPs, halvesPs };
+  };
+  for (const [index, slacks] of packingsOf(topology, routes, seed).entries()) {
+    if (index > 0 && slacks(0).trees.length > chunkCount) continue;
+    for (const slack of SLACKS) {
+      const packing = inTime(network, slacks(slack));
+      tryTable(packing, rooted(network, packing), 0);
+      const { idealPs, endPs } = best as unknown as Periods;
+      if (idealPs > FULL * endPs) break;
+    }
+  }
+  if (best === null) return null;
+  const { packing, rooted: trees } = best as Periods;
+  const most = Math.min(MOST_TABLES, Math.floor(MOST_JOBS / (2 * trees.entry.length)));
+  for (let turn = 1; turn < most; turn++) tryTable(packing, trees, turn);
+  return { ...(best as Periods), tables };
+}
+
+/** Chunks for which trees are packed, whatever the chunks are: long ones, so that rounding to picoseconds does not tell. */
+const WEIGHED_BYTES = rational(2 ** 30);
+
+type Packings = readonly ((slack: number) => Packing)[];
+const remembered = new WeakMap<Topology, { readonly seed: number; readonly packings: Packings }>();
+
+/** Returns packings of a network, made when they are asked for, once for each topology: first those of fewest trees. */
+function packingsOf(topology: Topology, routes: RouteSet, seed: number): Packings {
+  const known = remembered.get(topology);
+  if (known?.seed === seed) return known.packings;
+  const network = duplexNetwork(
+    topology.npuCount,
+    routes,
+    routeTimes(topology, routes, WEIGHED_BYTES),
+  ) as DuplexNetwork;
+  const packings = forestsOf(topology, network, seed).map((forests) => {
+    const made = new Map<number, Packing>();
+    return (slack: number): Packing => {
+      const packing = made.get(slack) ?? packed(network, forests(), slack);
+      made.set(slack, packing);
+      return packing;
+    };
+  });
+  remembered.set(topology, { seed, packings });
+  return packings;
+}
+
+/** Returns the packing with the period that the chunks of this network's times need, and as much slack. */
+function inTime({ serialPs }: DuplexNetwork, { trees, periodPs, loadPs }: Packing): Packing {
+  let fullPs = 0;
+  for (let e = 0; e < serialPs.length; e++) {
+    let load = 0;
+    for (const used of trees) load += used[e];
+    fullPs = Math.max(fullPs, load * serialPs[e]);
+  }
+  return { trees, periodPs: Math.ceil(fullPs * (periodPs / loadPs)), loadPs: fullPs };
+}
+
+/** Returns how long a chunk takes to enter the NPU with the least bandwidth, over all its edges at once. */
+function slowestEntryPs({ npuCount, incident, serialPs }: DuplexNetwork): number {
+  let slowestPs = 0;
+  for (let npu = 0; npu < npuCount; npu++) {
+    let chunksPerPs = 0;
+    for (let k = incident.offset[npu]; k < incident.offset[npu + 1]; k++)
+      chunksPerPs += 1 / serialPs[incident.items[k]];
+    slowestPs = Math.max(slowestPs, 1 / chunksPerPs);
+  }
+  return slowestPs;
+}
+
+/** Returns what packings begin with: combs of a grid, else shallow trees. */
+function forestsOf(topology: Topology, network: DuplexNetwork, seed: number): (() => Uint8Array[])[] {
+  const { npuCount } = topology;
+  const mostTrees = Math.min(MOST_TREES, Math.floor(MOST_PLACES / npuCount));
+  const grid = gridOf(topology);
+  const combs = grid === null ? null : combsOf(grid, network, mostTrees);
+  if (combs !== null && combs.choices.length > 0) {
+    return combs.choices.map((choice) => () => Array.from({ length: choice.count }, (_, i) => combs.comb(choice, i)));
+  }
+  const counts = [...new Set([16, 32, 64].map((count) => Math.min(count, mostTrees)))].filter((count) => count > 0);
+  return counts.map((count) => () => shallowTrees(network, count, seed));
+}
+
+/**
+ * Returns the rounds as transfers, in the order of the timetable on every route, each as early as route and data allow: chunk c goes
+ * by tree c mod trees in round c / trees. O(transfers log transfers).
+ */
+export function expandedPeriods(
+  topology: Topology,
+  collective: Collective,
+  routes: RouteSet,
+  { slotPs }: RouteTimes,
+  { network, packing, rooted: trees, table }: Periods,
+): StepSchedule {
+  const { npuCount, tail, there, back } = network;
+  const { chunkCount } = collective;
+  const rows = emptyRows(topology, collective, routes, 2 * chunkCount * (npuCount - 1));
+  let row = 0;
+  for (let chunk = 0; chunk < chunkCount; chunk++) {
+    const i = chunk % packing.trees.length;
+    const basePs = Math.floor(chunk / packing.trees.length) * packing.periodPs;
+    for (let npu = 0; npu < npuCount; npu++) {
+      const edge = trees.entry[i * npuCount + npu];
+      if (edge < 0) continue;
+      const [up, down] = tail[edge] === npu ? [there[edge], back[edge]] : [back[edge], there[edge]];
+      for (const [route, op, job] of [
+        [up, OP_REDUCE, 0],
+        [down, OP_COPY, npuCount],
+      ]) {
+        rows.chunk[row] = chunk;
+        rows.route[row] = route;
+        rows.op[row] = op;
+        rows.startPs[row++] = basePs + table.startPs[2 * i * npuCount + job + npu];
+      }
+    }
+  }
+  const ordered = inRowOrder(rows);
+  const { chunk, route, startPs, endPs } = ordered;
+  const freePs = new Float64Array(slotPs.length);
+  const readyPs = new Float64Array(chunkCount * npuCount);
+  for (let i = 0; i < startPs.length; i++) {
+    const r = route[i];
+    const [from, to] = [chunk[i] * npuCount + routes.source[r], chunk[i] * npuCount + routes.target[r]];
+    startPs[i] = Math.max(freePs[r], readyPs[from]);
+    endPs[i] = startPs[i] + slotPs[r];
+    freePs[r] = endPs[i];
+    readyPs[to] = Math.max(readyPs[to], endPs[i]);
+  }
+  return inRowOrder(ordered);
+}
