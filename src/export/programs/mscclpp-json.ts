@@ -134,10 +134,10 @@ function named(tables: BlockTables["channels"]): [PeerVia, number[]][] {
   return PEER_VIAS.filter((via) => tables[via].size > 0).map((via) => [via, [...tables[via].keys()]]);
 }
 
-/** Returns a list with an element to a line. */
+/** Returns a list with an element to a line; all texts in them are of plans, so none needs to be escaped. */
 function list(elements: readonly object[], indent = "      "): string {
   if (elements.length === 0) return "[]";
-  const lines = elements.map((element) => `${indent}  ${jsonText(element)}`);
+  const lines = elements.map((element) => `${indent}  ${JSON.stringify(element)}`);
   return `[\n${lines.join(",\n")}\n${indent}]`;
 }
 

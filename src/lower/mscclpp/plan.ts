@@ -6,12 +6,13 @@ import type { Program } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
-import { anyMovesOf, becomesCustom, type LoweredSchedule } from "../any-moves.ts";
+import { anyMovesOf, type LoweredSchedule } from "../any-moves.ts";
 import { cutBlocks, tableOf } from "../custom.ts";
 import type { Moves } from "../moves.ts";
 import type { RunCut } from "../runs.ts";
 import { layoutFor, partOfChunk } from "./custom-layout.ts";
-import { bufferOf, dealt, type Levels, levelsOf, type Problem, place, turnsOf, unitsOf } from "./layout.ts";
+import { type Deal, givenOf, type KnownPlan, KnownPlans, once, unknownPlan } from "./known-plans.ts";
+import { bufferOf, dealt, type Levels, type Problem, place, unitsOf } from "./layout.ts";
 import { type LeastOperations, leastOperationsOf } from "./least-operations.ts";
 import type { PlanOp } from "./operations.ts";
 import { packetOpsOf } from "./packets.ts";
@@ -26,8 +27,6 @@ const MOST_PARTS = 64;
 export interface PlanOptions {
   /** Whether input and output are the same memory. */
   readonly placement: "in" | "out";
-  /** Returns the box of a rank: ranks of one box reach each other's memory. By default groups of the network's nodes. */
-  readonly nodeOf?: (rank: number) => unknown;
   /** "LL": all data travels as packets, which carry their flags; default "Simple". LL128 is none of MSCCL++. */
   readonly protocol?: Program["protocol"];
   readonly name?: string;
@@ -55,20 +54,16 @@ const USUAL_BLOCKS = 8;
  *
  * Throws InputError for trees of several groups, trees whose switches duplicate and sum where no multicast of one switch
  * does their work (several boxes, reduce-scatter), and where a limit of the executor cannot be kept: with the limit,
- * its value, the need, and what may help. O(chunks of all moves) for each number of slices that is tried.
+ * its value, the need, and what may help. What is `known` of plans on the same network is not made again. O(chunks of all moves)
+ * for each number of slices that is tried.
  */
-export function lowerToPlan(schedule: LoweredSchedule, options: PlanOptions): Program {
+export function lowerToPlan(schedule: LoweredSchedule, options: PlanOptions, known = new KnownPlans()): Program {
   checkOptions(options);
-  if (isJoint(schedule) || becomesCustom(schedule)) {
-    const moves = anyMovesOf(schedule, RUNS);
-    const nodeOf = options.nodeOf ?? boxesOf(schedule.topology, moves.collective.groupMembers);
-    return planOf(moves, { ...options, nodeOf });
-  }
+  if (isJoint(schedule) || !isTreeFlow(schedule)) return planOfMoves(schedule, options, known);
   const { topology, collective } = schedule;
   const { placement, instances, name = collective.kind, throughSwitch = true } = options;
-  const nodeOf = options.nodeOf ?? boxesOf(topology, collective.groupMembers);
-  const work = throughSwitch && isTreeFlow(schedule) ? switchWork(schedule, nodeOf) : null;
-  if (work === null) return planOf(anyMovesOf(schedule, RUNS), { ...options, name, nodeOf });
+  const work = throughSwitch ? switchWork(schedule, boxesOf(topology, collective.groupMembers)) : null;
+  if (work === null) return planOfMoves(schedule, options, known);
   if (options.protocol === "LL")
     throw new InputError(optionName("protocol"), "Simple for what a switch sums or stores to all", "LL");
   return switchPlan(collective, work, {
@@ -76,6 +71,14 @@ export function lowerToPlan(schedule: LoweredSchedule, options: PlanOptions): Pr
     inPlace: placement === "in",
     blocks: instances ?? (work.boxes.length === 1 ? USUAL_BLOCKS : BLOCKS_OVER_BOXES),
   });
+}
+
+function planOfMoves(schedule: LoweredSchedule, options: PlanOptions, known: KnownPlans): Program {
+  const plans = known.of(schedule, () => {
+    const moves = anyMovesOf(schedule, RUNS);
+    return givenOf(moves, boxesOf(schedule.topology, moves.collective.groupMembers));
+  });
+  return once(plans.programs, JSON.stringify(options), () => planOfKnown(plans, options), known.kept);
 }
 
 /** Returns whether switches do the work of trees in an MSCCL++ plan. O(links of all edges of all images). */
@@ -120,59 +123,66 @@ function boxesOf({ nodeTraits }: Topology, members: Int32Array): (rank: number) 
   return (rank) => nodeTraits[members[rank]].group ?? null;
 }
 
-/** Returns the plan of moves between ranks; as `lowerToPlan`. All ranks are of one box where `nodeOf` is left out. */
-export function planOf(moves: Moves, options: PlanOptions): Program {
+/** Returns the plan of moves between ranks; as `lowerToPlan`. Ranks of one box reach each other's memory; by default all do. */
+export function planOf(moves: Moves, options: PlanOptions, boxOf: (rank: number) => unknown = () => null): Program {
   checkOptions(options);
-  const { placement, nodeOf = () => null, name = moves.collective.kind, protocol = "Simple" } = options;
+  return planOfKnown(unknownPlan(givenOf(moves, boxOf)), options);
+}
+
+function planOfKnown({ given, deals }: KnownPlan, options: PlanOptions): Program {
+  const { moves } = given;
+  const {
+    placement,
+    name = moves.collective.kind,
+    protocol = "Simple",
+    reads,
+    parts = 1,
+    slices: fewest = 1,
+  } = options;
   const inPlace = placement === "in";
   const packets = protocol === "LL";
   if (packets) checkPackets(moves);
-  const via: Problem["via"] = (rank, peer) => (nodeOf(rank) === nodeOf(peer) ? "memory" : "port");
-  const base = {
-    moves,
-    layout: layoutFor(moves, inPlace),
-    levels: levelsOf(moves),
-    via,
-    turn: turnsOf(moves.rankCount, nodeOf),
+  const base = { ...given, layout: layoutFor(moves, inPlace) };
+  const problemsInParts = new Map<Problem, Problem>();
+  const inParts = (problem: Problem): Problem => {
+    const known = problemsInParts.get(problem) ?? cutProblem(problem, { many: parts, inPlace, levelsEach: 1 });
+    problemsInParts.set(problem, known);
+    return known;
   };
-  const cut = (problem: Problem, sliceOfMove: Int32Array): Cut =>
-    cutChunks(problem, sliceOfMove, { many: options.parts ?? 1, inPlace, slicesEach: 0, levelsEach: 1 });
   const making: Making = {
     opsOf(problem, sliceOfMove, slices, tooMuch) {
-      const parts = cut(problem, sliceOfMove);
-      return (packets ? packetOpsOf : sliceOpsOf)(parts.problem, parts.sliceOfMove, slices, tooMuch);
+      const sliceOfPart = cutSlices(sliceOfMove, parts, 0);
+      return (packets ? packetOpsOf : sliceOpsOf)(inParts(problem), sliceOfPart, slices, tooMuch);
     },
     // parts of chunks take no fewer operations than chunks
     leastOf: packets ? () => null : leastOperationsOf,
   };
   // what is only read is a contribution
-  const asked = options.reads === undefined ? WAYS : WAYS.filter(({ reads }) => reads === options.reads);
+  const asked = reads === undefined ? WAYS : WAYS.filter((way) => way.reads === reads);
   const ways = packets
     ? PACKET_WAYS
     : moves.reduces.includes(1)
       ? asked
-      : WAYS.filter(({ reads, spread }) => reads || spread);
-  const { problem, sliceOfMove, slices, made } = fewestSlices(base, ways, making, options.slices ?? 1);
+      : WAYS.filter((way) => way.reads || way.spread);
+  const { problem, sliceOfMove, slices, made } = once(
+    deals,
+    JSON.stringify({ placement, protocol, reads, parts, fewest }),
+    () => fewestSlices(base, ways, making, fewest),
+    ({ made: _, ...deal }) => deal,
+  );
   const wanted = options.instances ?? Math.max(1, Math.floor(USUAL_BLOCKS / slices));
   for (let instances = wanted; ; instances = Math.floor(instances / 2)) {
-    const whole = cutChunks(problem, sliceOfMove, { many: instances, inPlace, slicesEach: slices, levelsEach: 0 });
+    const whole = cutProblem(problem, { many: instances, inPlace, levelsEach: 0 });
+    const sliceOfInstance = cutSlices(sliceOfMove, instances, slices);
     const { ops, scratchChunks } =
-      instances === 1 ? made : (making.opsOf(whole.problem, whole.sliceOfMove, slices * instances) as SlicedOps);
+      (instances === 1 ? made : undefined) ?? (making.opsOf(whole, sliceOfInstance, slices * instances) as SlicedOps);
     const excess = excessOf(ops, moves.rankCount);
     if (excess !== null && options.instances === undefined && instances > 1) continue;
     if (excess !== null) throw excessError(excess);
-    const { moves: small, layout } = cut(whole.problem, whole.sliceOfMove).problem;
+    const { moves: small, layout } = inParts(whole);
     const header = planHeader(small, layout, { inPlace, name, protocol }, scratchChunks);
     return planProgram(ops, small.blocks === undefined ? header : { ...header, table: tableOf(small, small.blocks) });
   }
-}
-
-/** A deal of moves to slices. */
-interface Deal {
-  readonly problem: Problem;
-  readonly sliceOfMove: Int32Array;
-  readonly slices: number;
-  readonly made: SlicedOps;
 }
 
 interface Way extends Pick<Problem, "reads" | "spread"> {
@@ -263,7 +273,8 @@ function dealIn(
     /** Returns a deal that keeps the limits, or else how many times too much the better one needs (Infinity: far too much). */
     const fitting = (slices: number): Deal | number => {
       let least = Number.POSITIVE_INFINITY;
-      for (const inTurns of [true, false]) {
+      // one slice, or one for each unit, can be dealt in one way only
+      for (const inTurns of slices === 1 || slices === units.count ? [true] : [true, false]) {
         const sliceOfMove = dealt(units, slices, inTurns);
         const bound = leastOperations?.(sliceOfMove, slices) ?? NO_BOUND;
         const certain = certainExcess(bound);
@@ -296,43 +307,43 @@ function dealIn(
   return null;
 }
 
-interface Cut {
-  readonly problem: Problem;
-  readonly sliceOfMove: Int32Array;
-}
-
 interface Cutting {
   readonly many: number;
   readonly inPlace: boolean;
-  /** How many slices, and levels, a part is behind the one before. */
-  readonly slicesEach: number;
+  /** How many levels a part is behind the one before. */
   readonly levelsEach: number;
 }
 
+/** Returns a column part after part. */
+function repeated(column: ArrayLike<number>, parts: number, of: (value: number, part: number) => number): Int32Array {
+  const whole = new Int32Array(column.length * parts);
+  for (let part = 0, at = 0; part < parts; part++)
+    for (let k = 0; k < column.length; k++) whole[at++] = of(column[k], part);
+  return whole;
+}
+
+/** Returns the slices of the moves of parts of chunks, those of a part so many behind those of the one before. */
+const cutSlices = (sliceOfMove: Int32Array, parts: number, slicesEach: number): Int32Array =>
+  parts === 1 ? sliceOfMove : repeated(sliceOfMove, parts, (slice, part) => part * slicesEach + slice);
+
 /**
- * Returns a problem in which every chunk is cut into equal parts that move alike, and the slices of its moves. In every block of
- * chunks the first parts of all come first, then the second. O(parts * moves).
+ * Returns a problem in which every chunk is cut into equal parts that move alike. In every block of chunks the first parts of all
+ * come first, then the second. O(parts * moves).
  */
-function cutChunks(problem: Problem, sliceOfMove: Int32Array, cutting: Cutting): Cut {
-  const { many: instances, inPlace, slicesEach, levelsEach } = cutting;
-  if (instances === 1) return { problem, sliceOfMove };
+function cutProblem(problem: Problem, { many, inPlace, levelsEach }: Cutting): Problem {
+  if (many === 1) return problem;
   const { moves, levels } = problem;
   const { chunksPerBlock, chunkCount, blocks } = moves;
-  const repeat = (column: ArrayLike<number>, of: (value: number, part: number) => number): Int32Array => {
-    const whole = new Int32Array(column.length * instances);
-    for (let k = 0; k < whole.length; k++) {
-      whole[k] = of(column[k % column.length], Math.floor(k / column.length));
-    }
-    return whole;
-  };
+  const repeat = (column: ArrayLike<number>, of: (value: number, part: number) => number): Int32Array =>
+    repeated(column, many, of);
   const same = (value: number): number => value;
-  const partOf = (c: number, part: number): number => partOfChunk(moves, c, part, instances);
-  const inTurns = (at: number, part: number): number => at * instances + part;
+  const partOf = (c: number, part: number): number => partOfChunk(moves, c, part, many);
+  const inTurns = (at: number, part: number): number => at * many + part;
   const whole: Moves = {
     ...moves,
-    chunksPerBlock: chunksPerBlock * instances,
-    ...(blocks === undefined ? {} : { blocks: cutBlocks(blocks, instances) }),
-    chunkCount: chunkCount * instances,
+    chunksPerBlock: chunksPerBlock * many,
+    ...(blocks === undefined ? {} : { blocks: cutBlocks(blocks, many) }),
+    chunkCount: chunkCount * many,
     source: repeat(moves.source, same),
     target: repeat(moves.target, same),
     chunk: repeat(moves.chunk, partOf),
@@ -344,10 +355,7 @@ function cutChunks(problem: Problem, sliceOfMove: Int32Array, cutting: Cutting):
   };
   const later = (level: number, part: number): number => level + part * levelsEach;
   const wholeLevels: Levels = { sent: repeat(levels.sent, later), received: repeat(levels.received, later) };
-  return {
-    problem: { ...problem, moves: whole, layout: layoutFor(whole, inPlace), levels: wholeLevels },
-    sliceOfMove: repeat(sliceOfMove, (slice, part) => part * slicesEach + slice),
-  };
+  return { ...problem, moves: whole, layout: layoutFor(whole, inPlace), levels: wholeLevels };
 }
 
 /** A limit of MSCCL++'s executor that a plan does not keep. */

@@ -65,8 +65,12 @@ export async function writeFastest(
 ): Promise<Written> {
   const { made, us } = await fastestProgram(schedule, options, besideOf(world), making(world));
   const written = writeProgram(world, made, path);
-  const worth = report === null ? adviceFor(schedule, made.program, us) : worthNotes(report, us);
-  return { ...written, notes: [...timeNotes(schedule, made.program, us), ...worth, ...(written.notes ?? [])] };
+  const scheduleUs = report?.time.us ?? (kindOf(schedule).simulate({})?.ps ?? 0) / PS_PER_US;
+  const worth = report === null ? adviceFor(schedule, made.program, us, scheduleUs) : worthNotes(report, us);
+  return {
+    ...written,
+    notes: [...timeNotes(schedule, made.program, us, scheduleUs), ...worth, ...(written.notes ?? [])],
+  };
 }
 
 /** Below this share of the limit of any algorithm, and above this many times its schedule's time, a program is worth another one. */
@@ -110,20 +114,17 @@ function protocolNotes({ machine, protocol }: Program, us: number, scheduleUs: n
   ];
 }
 
-/** Returns what a schedule itself takes, in microseconds. */
-const ownUs = (schedule: GivenSchedule): number => (kindOf(schedule).simulate({})?.ps ?? 0) / PS_PER_US;
-
 /** Returns what a runtime would need for the program beside what the schedule itself takes. */
-function timeNotes(schedule: GivenSchedule, program: Program, us: number): string[] {
+function timeNotes(schedule: GivenSchedule, program: Program, us: number, scheduleUs: number): string[] {
   const { sizeBytes } = callOf(program, schedule);
   const what = program.table === undefined ? formatSize(sizeBytes) : "the schedule's sizes";
-  const times = timesNotes(program, us, what, "the schedule itself takes", ownUs(schedule));
+  const times = timesNotes(program, us, what, "the schedule itself takes", scheduleUs);
   return [...times, ...callNotes(program, sizeBytes)];
 }
 
 /** Returns what may make a faster program, of a schedule without a report. */
-function adviceFor(schedule: GivenSchedule, { table }: Program, us: number): string[] {
-  if (us <= SLOWER * ownUs(schedule)) return [];
+function adviceFor(schedule: GivenSchedule, { table }: Program, us: number, scheduleUs: number): string[] {
+  if (us <= SLOWER * scheduleUs) return [];
   if (table === undefined) return [OTHERS];
   // each chunk of an all-to-all-v has one target: no more transfers than chunks relay nothing
   if (isJoint(schedule) || !("route" in schedule) || schedule.chunk.length <= schedule.collective.chunkCount) return [];

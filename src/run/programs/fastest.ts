@@ -9,8 +9,8 @@ import { formatSize, toUs } from "../../model/numbers/units.ts";
 import { instructionCount, type Program } from "../../model/program/program.ts";
 import { groupOrder, isTreeFlow, listedTrees, type TreeFlow } from "../../model/trees/tree-flow.ts";
 import type { ProgramOptions } from "../../request/from-texts.ts";
-import { simulateProgram } from "../../simulate/program/program.ts";
 import type { Beside } from "./beside.ts";
+import { KnownPrograms } from "./known-programs.ts";
 import {
   callOf,
   judged,
@@ -175,13 +175,15 @@ export const fastestProgram = (
   target: ProgramOptions,
   beside: Beside,
   onProgress: Making = unheard,
-): Promise<FastestProgram> => fastestWithin(LONG, schedule, target, beside, onProgress) as Promise<FastestProgram>;
+): Promise<FastestProgram> =>
+  fastestWithin(LONG, schedule, target, new KnownPrograms(), beside, onProgress) as Promise<FastestProgram>;
 
-/** As `fastestProgram`; a program that takes longer than `worthUs` is not judged, and not looked for to the end where others are hopeless. */
+/** As `fastestProgram`, with what is `known` of other programs on the network; a program that takes longer than `worthUs` is not judged, and not looked for to the end where others are hopeless. */
 export async function fastestWithin(
   worthUs: number,
   schedule: GivenSchedule,
   target: ProgramOptions,
+  known: KnownPrograms,
   beside: Beside,
   onProgress: Making,
 ): Promise<FastestProgram | SlowerProgram> {
@@ -208,7 +210,7 @@ export async function fastestWithin(
         const expected = `at most ${formatSize(most)}, as far as 32-bit offsets reach`;
         throw new InputError(optionName("sizeBytes"), expected, formatSize(call.sizeBytes)).as("out-of-range");
       }
-      const { ps, messages, instructions } = simulateProgram(program, schedule.topology, call);
+      const { ps, messages, instructions } = known.simulated(program, schedule.topology, call);
       work += messages + instructions;
       found.push({ program, options, us: toUs(ps) });
       return program;
@@ -221,7 +223,7 @@ export async function fastestWithin(
   const bestOf = (which: (one: Candidate) => boolean = () => true): Candidate | undefined =>
     bestOfThese(found.filter(which), schedule);
   const tryPlan = (options: ProgramOptions): Promise<Program | null> =>
-    tryOne(options, () => lowered(schedule, options));
+    tryOne(options, () => lowered(schedule, options, known.plans));
   const isWorthMore = (): boolean => (bestOf()?.us ?? 0) <= MOST_GAINED * worthUs;
   const { runtime } = target;
   if (runtime === "mscclpp") {

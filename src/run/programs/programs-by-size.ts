@@ -18,6 +18,7 @@ import type { CompareOptions } from "../compare.ts";
 import { boundedResult, type SynthesizeResult, synthesize } from "../synthesize.ts";
 import { besideEngine } from "./beside.ts";
 import { fastestWithin } from "./fastest.ts";
+import { KnownPrograms } from "./known-programs.ts";
 import { judged, type MadeProgram, type Making, programUs, unheard } from "./programs.ts";
 
 /** Sizes that one program is for. */
@@ -111,6 +112,7 @@ async function choiceFor(
   sizeBytes: number,
   options: CompareOptions,
   target: ProgramOptions,
+  known = new KnownPrograms(),
 ): Promise<Choice> {
   const { algorithms, sizesBytes: _, onProgress, ...rest } = options;
   const { candidates, leftOut } = candidatesFor(topology, { ...rest, sizeBytes }, algorithms);
@@ -135,7 +137,7 @@ async function choiceFor(
           continue;
         }
         const worthUs = NO_SLOWER * leastUs;
-        const program = await fastestWithin(worthUs, result.schedule, target, besideEngine(engine), onStep);
+        const program = await fastestWithin(worthUs, result.schedule, target, known, besideEngine(engine), onStep);
         if ("slowerUs" in program) {
           slower("program", program.slowerUs);
           if (algorithm.makes === "phases" && program.slowerUs > MOST_GAINED_BY_CHUNKS * leastUs) break;
@@ -222,11 +224,12 @@ export async function programsBySize(
 ): Promise<SizeRange[]> {
   const sizes = [...new Set(options.sizesBytes)].sort((a, b) => a - b);
   const choices: Choice[] = [];
+  const known = new KnownPrograms();
   for (const [i, size] of sizes.entries()) {
     const at = `${formatSize(size)} (size ${i + 1} of ${sizes.length})`;
     const onProgress: CompareOptions["onProgress"] = (step) =>
       options.onProgress?.({ ...step, phase: `${at}: ${step.phase}` });
-    choices.push(await choiceFor(engine, topology, size, { ...options, onProgress }, target));
+    choices.push(await choiceFor(engine, topology, size, { ...options, onProgress }, target, known));
   }
   const plain = choices.map(({ made }) => [...made.parts()].join(""));
   const starts = choices.map((_, i) => i).filter((i) => i === 0 || plain[i] !== plain[i - 1]);

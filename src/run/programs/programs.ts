@@ -6,6 +6,7 @@ import { becomesCustom, type LoweredSchedule, ranksOf } from "../../lower/any-mo
 import { lateSums } from "../../lower/late-sums.ts";
 import type { MoveTimes } from "../../lower/messages.ts";
 import { lowerToMsccl } from "../../lower/msccl/lower.ts";
+import { KnownPlans } from "../../lower/mscclpp/known-plans.ts";
 import { lowerToPlan } from "../../lower/mscclpp/plan.ts";
 import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
 import { add, ceil, multiply, rational } from "../../model/numbers/rational.ts";
@@ -70,8 +71,11 @@ function placementFor({ runtime, placement }: ProgramOptions, kind: string): "in
 export const loweredOf = (given: GivenSchedule): LoweredSchedule =>
   isJoint(given) ? given : withoutPhases(given, optionName("to"));
 
-/** Returns the program of a schedule, not judged. Throws InputError where it cannot meet a limit of the runtime, and for phases. */
-export function lowered(given: GivenSchedule, options: ProgramOptions): Program {
+/**
+ * Returns the program of a schedule, not judged; plans that are `known` on its network are not made again. Throws InputError where it
+ * cannot meet a limit of the runtime, and for phases.
+ */
+export function lowered(given: GivenSchedule, options: ProgramOptions, known = new KnownPlans()): Program {
   const { runtime, minBytes: _, maxBytes: __, throughSwitch = true, order, whole = false, ...how } = options;
   const asked = loweredOf(given);
   const schedule = whole && isTree(asked) ? wholeSteps(asked) : asked;
@@ -82,7 +86,7 @@ export function lowered(given: GivenSchedule, options: ProgramOptions): Program 
     return lowerToMsccl(schedule, { ...how, ...times, runtime, placement });
   }
   if (placement === "both") throw new InputError(optionName("placement"), "in or out for an MSCCL++ plan", placement);
-  return lowerToPlan(schedule, { ...how, placement, throughSwitch });
+  return lowerToPlan(schedule, { ...how, placement, throughSwitch }, known);
 }
 
 const isTree = (schedule: LoweredSchedule): schedule is TreeFlow => !isJoint(schedule) && isTreeFlow(schedule);
@@ -240,7 +244,7 @@ export function programOf(schedule: GivenSchedule, options: ProgramOptions, onPr
 }
 
 /** A call of a program. */
-interface ProgramCall {
+export interface ProgramCall {
   /** nccl-tests size; of a custom program what the rank with the largest buffer has in it. */
   readonly sizeBytes: number;
   /** [ranks] */

@@ -78,7 +78,7 @@ describe("planOf", () => {
     const moves = movesOfOne(4, rounds, order);
     for (const placement of ["in", "out"] as const) {
       for (const nodeOf of [() => 0, (rank: number) => rank]) {
-        const plan = planOf(moves, { placement, nodeOf, instances: 2 });
+        const plan = planOf(moves, { placement, instances: 2 }, nodeOf);
         expect(verifyProgram(plan).violations).toEqual([]);
         for (let seed = 0; seed < 20; seed++) expect(runPlan(plan, random(seed, 5))).toBeNull();
       }

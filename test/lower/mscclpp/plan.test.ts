@@ -5,6 +5,7 @@ import { executeProgram } from "../../../src/execute/execute.ts";
 import { mscclppJsonParts } from "../../../src/export/programs/mscclpp-json.ts";
 import { readMscclppJson } from "../../../src/import/programs/mscclpp-json.ts";
 import { movesOf } from "../../../src/lower/moves.ts";
+import { KnownPlans } from "../../../src/lower/mscclpp/known-plans.ts";
 import { lowerToPlan, planOf } from "../../../src/lower/mscclpp/plan.ts";
 import { blockCount, OPS, type Program, VIA } from "../../../src/model/program/program.ts";
 import { opNumber } from "../../../src/model/program/program-builder.ts";
@@ -131,6 +132,26 @@ describe("trees over a switch that duplicates and sums", () => {
     expect(opsOf(lowerToPlan(able, { placement: "in", throughSwitch: false }))).toContain("put");
     expect(opsOf(lowerToPlan(await schedule("dgx-h100:2", "allgather"), { placement: "in" }))).toContain("put");
   });
+
+  it("makes what is known once, whichever schedule moves the same, and else the same as without", async () => {
+    const known = new KnownPlans();
+    const of = async (network: string, collective: "allgather" | "broadcast") => {
+      const made = await scheduleOf(engine, { network, collective, algorithm: "ring" });
+      return [undefined, 1, 2].map((instances) => {
+        const options = { placement: "out", ...(instances === undefined ? {} : { instances }) } as const;
+        const plan = lowerToPlan(made, options, known);
+        expect(plan).toEqual(lowerToPlan(made, options));
+        return plan;
+      });
+    };
+    const first = await of("ring:4", "allgather");
+    const again = await of("ring:4", "allgather");
+    again.forEach((plan, i) => {
+      expect(plan).toBe(first[i]);
+    });
+    await of("ring:4", "broadcast");
+    await of("ring:5", "allgather");
+  });
 });
 
 const ringOf = (network: string, collective: LoweringCase["collective"], chunks = 1) =>
@@ -139,7 +160,7 @@ const ringOf = (network: string, collective: LoweringCase["collective"], chunks 
 describe("planOf", () => {
   it("takes boxes from its caller", async () => {
     const moves = movesOf(await ringOf("ring:3", "allreduce"));
-    const plan = planOf(moves, { placement: "out", nodeOf: (rank) => rank });
+    const plan = planOf(moves, { placement: "out" }, (rank) => rank);
     expectRight(plan);
     expect(plan.eventVia.every((via) => via === 2)).toBe(true);
     expect(Array.from(plan.op, (op) => OPS[op])).toContain("pws");
@@ -187,7 +208,7 @@ describe("planOf", () => {
 
   it("makes threads meet where it matters: without most of their meetings some interleaving goes wrong, and the verifier knows", async () => {
     const moves = movesOf(await ringOf("ring:3", "allreduce"));
-    const plan = planOf(moves, { placement: "in", nodeOf: (rank) => Math.floor(rank / 2), instances: 1 });
+    const plan = planOf(moves, { placement: "in", instances: 1 }, (rank) => Math.floor(rank / 2));
     const nops = Array.from(plan.op.keys()).filter((i) => OPS[plan.op[i]] === "nop");
     const needed = nops.filter((i) => {
       const op = plan.op.slice();
