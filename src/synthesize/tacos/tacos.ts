@@ -77,7 +77,7 @@ function periodicSynthesis(request: SynthesisRequest) {
   const { routes, times, periods } = found;
   return {
     schedule: expandedPeriods(topology, collective, routes, times, periods),
-    policy: `${periods.packing.trees.length} spanning trees, up and down, in ${periods.rounds} rounds`,
+    policy: `${periods.packing.trees.length} spanning trees, up and down, one round each period`,
     trials: periods.tables,
     gainsFromMatching: gainsFromMatching(periods),
   };

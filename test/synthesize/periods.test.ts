@@ -1,0 +1,217 @@
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Kernels } from "../../src/engine/contract/kernels.ts";
+import { toNumber } from "../../src/model/numbers/rational.ts";
+import { presetTopology } from "../../src/model/presets/preset.ts";
+import { routeTimes } from "../../src/model/routes/routes.ts";
+import { routesOf } from "../../src/model/routes/routing.ts";
+import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { without } from "../../src/model/topology/modify.ts";
+import { gridOf, type Topology } from "../../src/model/topology/topology.ts";
+import { limitWithBottleneck } from "../../src/run/bottleneck.ts";
+import { simulate } from "../../src/simulate/simulate.ts";
+import { combsOf } from "../../src/synthesize/tacos/periods/combs.ts";
+import { type DuplexNetwork, duplexNetwork } from "../../src/synthesize/tacos/periods/duplex.ts";
+import { packed, shallowTrees } from "../../src/synthesize/tacos/periods/packing.ts";
+import { expandedPeriods, periodsOf } from "../../src/synthesize/tacos/periods/periods.ts";
+import { rooted, timetable } from "../../src/synthesize/tacos/periods/timetable.ts";
+import { verifySchedule } from "../../src/verify/steps/schedule.ts";
+import { availableKernels } from "../support/backends.ts";
+import { connectedTopology } from "../support/connected-topology.ts";
+import { quick, runs } from "../support/runs.ts";
+import { columnsOf, synthesizeWith, wholeCollective } from "../support/synthesis.ts";
+
+let backends: Kernels[];
+let kernels: Kernels;
+beforeAll(async () => {
+  backends = await availableKernels();
+  kernels = backends[0] as Kernels;
+});
+
+const GIB = 2 ** 30;
+
+/** Returns the network of edges with the times of chunks of 1 MiB. */
+function edgesOf(topology: Topology): DuplexNetwork {
+  const routes = routesOf(topology, 1);
+  const { chunkBytes } = wholeCollective(topology, "allreduce", topology.npuCount * 2 ** 20, 1);
+  return duplexNetwork(topology.npuCount, routes, routeTimes(topology, routes, chunkBytes)) as DuplexNetwork;
+}
+
+/** Says what is wrong with a tree: by walking it, with nothing of what made it. */
+function faultOf({ npuCount, tail, head }: DuplexNetwork, used: Uint8Array): string | null {
+  const edges = [...used.keys()].filter((e) => used[e] === 1);
+  const reached = new Set([0]);
+  for (let grown = true; grown; ) {
+    grown = false;
+    for (const e of edges) {
+      if (reached.has(tail[e]) === reached.has(head[e])) continue;
+      reached.add(tail[e]).add(head[e]);
+      grown = true;
+    }
+  }
+  if (edges.length !== npuCount - 1) return `${edges.length} edges for ${npuCount} NPUs`;
+  return reached.size === npuCount ? null : `${reached.size} of ${npuCount} NPUs reached`;
+}
+
+describe("combs", () => {
+  it.each(["mesh:4x4", "mesh:5x5", "grid:4x4x4", "torus:4x4", "torus:4x4x4", "mesh:9x5"])(
+    "of %s are trees that cross all links alike, for some multiplicities",
+    (expression) => {
+      const topology = presetTopology(expression);
+      const network = edgesOf(topology);
+      const grid = gridOf(topology);
+      const combs = grid === null ? null : combsOf(grid, network, 200);
+      const found = (combs?.choices ?? []).map((choice) => {
+        const trees = Array.from({ length: choice.count }, (_, i) => combs?.comb(choice, i) as Uint8Array);
+        for (const used of trees) expect(faultOf(network, used)).toBeNull();
+        const loads = network.tail.map((_, e) => trees.reduce((sum, used) => sum + used[e], 0));
+        return Math.max(...loads) / choice.count;
+      });
+      expect(Math.min(...found)).toBeCloseTo((network.npuCount - 1) / network.tail.length, 10);
+    },
+  );
+
+  it("have gaps where NPUs are missing, and are none where links are not those of a grid", () => {
+    const damaged = without(presetTopology("mesh:5x5"), ["7"]);
+    const grid = gridOf(damaged);
+    expect(grid?.shape).toEqual([5, 5]);
+    expect([...(grid?.place ?? [])]).toEqual([...Array(25).keys()].filter((place) => place !== 7));
+    expect(combsOf(grid as never, edgesOf(damaged), 100)?.choices.length).toBeGreaterThan(0);
+    const chords = presetTopology("C(12,{2,3})");
+    const shape = { shape: [12], place: Int32Array.from(Array(12).keys()) };
+    expect(combsOf(shape, edgesOf(chords), 100)).toBeNull();
+  });
+});
+
+describe("packed trees", () => {
+  it("span the network and fit their period, on any network with links that go both ways", () => {
+    fc.assert(
+      fc.property(
+        connectedTopology(),
+        fc.integer({ min: 1, max: 9 }),
+        fc.constantFrom(0, 0.1),
+        (topology, count, slack) => {
+          const routes = routesOf(topology, 1);
+          const { chunkBytes } = wholeCollective(topology, "allreduce", topology.npuCount * 2 ** 20, 1);
+          const network = duplexNetwork(topology.npuCount, routes, routeTimes(topology, routes, chunkBytes));
+          if (network === null) return;
+          const { trees, periodPs } = packed(network, shallowTrees(network, count, 1), slack);
+          for (const used of trees) expect(faultOf(network, used)).toBeNull();
+          for (const [e, serialPs] of network.serialPs.entries()) {
+            const load = trees.reduce((sum, used) => sum + used[e], 0);
+            expect(load * serialPs).toBeLessThanOrEqual(periodPs);
+          }
+        },
+      ),
+      { numRuns: runs(200) },
+    );
+  });
+
+  it("reach the least period that any trees can have", () => {
+    // 9 trees of the complete graph of 4 cross 6 links 27 times: 5 each; a path: each as often as there are trees.
+    for (const [expression, trees, most] of [
+      ["fc:4", 9, 5],
+      ["line:5", 3, 3],
+      ["ring:6", 6, 5],
+      ["mesh:3x4", 17, 11],
+    ] as const) {
+      const network = edgesOf(presetTopology(expression));
+      const { periodPs } = packed(network, shallowTrees(network, trees, 1), 0);
+      expect(periodPs / network.serialPs[0], expression).toBe(most);
+    }
+  });
+});
+
+describe("a timetable", () => {
+  it("starts every job once, after what it waits for, and no two in one cell of the period", () => {
+    for (const expression of ["mesh:4x4", "torus:4x3", "C(12,{2,3})"]) {
+      const network = edgesOf(presetTopology(expression));
+      const { npuCount, serialPs, latencyPs } = network;
+      const packing = packed(network, shallowTrees(network, 6, 1), 0);
+      const trees = rooted(network, packing);
+      for (const turn of [0, 1, 2]) {
+        const { startPs } = timetable(network, packing, trees, { shakePs: turn * serialPs[0], seed: 1, turn });
+        const busy = new Set<string>();
+        for (let at = 0; at < trees.entry.length; at++) {
+          const [i, npu] = [Math.floor(at / npuCount), at % npuCount];
+          const edge = trees.entry[at];
+          if (edge < 0) continue;
+          const above = trees.parent[at];
+          const arrival = (job: number): number => startPs[job] + serialPs[edge] + latencyPs[edge];
+          const [up, down] = [2 * i * npuCount + npu, 2 * i * npuCount + npuCount + npu];
+          const upOf = 2 * i * npuCount + above;
+          if (trees.parent[i * npuCount + above] >= 0) {
+            expect(startPs[upOf]).toBeGreaterThanOrEqual(arrival(up));
+            expect(startPs[down]).toBeGreaterThan(startPs[upOf + npuCount]);
+          } else expect(startPs[down]).toBeGreaterThanOrEqual(arrival(up));
+          for (const [job, from] of [
+            [up, npu],
+            [down, above],
+          ]) {
+            const cell = `${edge} ${from} ${Math.floor((startPs[job] % packing.periodPs) / serialPs[edge])}`;
+            expect(busy.has(cell)).toBe(false);
+            busy.add(cell);
+          }
+        }
+      }
+    }
+  });
+});
+
+/** Returns what an all-reduce of 1 GiB in periods reaches of the limit for any algorithm, as simulated. */
+function shareOfLimit(topology: Topology, chunks: number): number {
+  const collective = wholeCollective(topology, "allreduce", GIB, chunks);
+  const routes = routesOf(topology, 1);
+  const times = routeTimes(topology, routes, collective.chunkBytes);
+  const found = periodsOf(topology, collective, routes, times, 1);
+  if (found === null) return 0;
+  const schedule = expandedPeriods(topology, collective, routes, times, found);
+  expect(verifySchedule(schedule).violations).toEqual([]);
+  const { ps } = simulate(schedule, { switching: "cut-through" });
+  expect(ps).toBeLessThanOrEqual(found.endPs);
+  return toNumber(limitWithBottleneck(kernels, topology, collective).ps) / ps;
+}
+
+describe("an all-reduce in periods", () => {
+  it.each(
+    quick(
+      [
+        ["mesh:4x4", [], 32, 0.97],
+        ["mesh:5x5", [], 32, 0.97],
+        ["mesh:8x8", [], 32, 0.97],
+        ["grid:4x4x4", [], 32, 0.97],
+        ["mesh:9x5", [], 32, 0.95],
+        ["mesh:6x6@50,25GB/s", [], 64, 0.95],
+        ["mesh:8x8", ["0-1"], 16, 0.95],
+        ["mesh:8x8", ["27"], 64, 0.95],
+      ] as const,
+      ([expression]) => expression !== "mesh:8x8",
+    ),
+  )("is verified and near the limit on %s without %s", (expression, gone, chunks, share) => {
+    expect(shareOfLimit(without(presetTopology(expression), gone), chunks)).toBeGreaterThan(share);
+  });
+
+  it("is not made where links go one way", () => {
+    const topology = presetTopology("UniRing(1,6)");
+    expect(
+      duplexNetwork(
+        6,
+        routesOf(topology, 1),
+        routeTimes(topology, routesOf(topology, 1), { num: 1n, den: 1n } as never),
+      ),
+    ).toBeNull();
+  });
+
+  it("is taken where it is faster, and matching where that is; the same on every backend", async () => {
+    const made = async (by: Kernels, expression: string, chunks: number) => {
+      const topology = presetTopology(expression);
+      return synthesizeWith(by, { topology, collective: wholeCollective(topology, "allreduce", GIB, chunks) });
+    };
+    const [first, ...others] = await Promise.all(backends.map((by) => made(by, "mesh:4x4", 16)));
+    expect(first?.policy).toContain("spanning trees");
+    for (const other of others) {
+      expect(columnsOf(other.schedule as StepSchedule)).toEqual(columnsOf(first?.schedule as StepSchedule));
+    }
+    expect((await made(kernels, "torus:4x4", 4)).policy).not.toContain("spanning trees");
+  });
+});
