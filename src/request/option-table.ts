@@ -180,7 +180,7 @@ export const TABLE = {
   chunks: {
     part: "collective",
     value: "<n>",
-    help: "chunks per NPU (of the whole buffer for broadcast and reduce), default 1; trees: pieces of what each carries, default auto; synth and compare: auto tries 1, 2, 4, ...",
+    help: "chunks per NPU (of the whole buffer for broadcast and reduce), default 1, or the algorithm's own choice; trees: pieces of what each carries, default auto; synth and compare: auto tries 1, 2, 4, ...",
     parse: wholeOrAuto,
     field: { label: "Chunks", placeholder: "default: 1", hint: 'Per NPU; "auto" tries 1, 2, 4, ...' },
   },
