@@ -12,11 +12,12 @@ import { isTreeFlow } from "../model/trees/tree-flow.ts";
 import type { Comparison, ComparisonRow, ReferenceRow } from "../report/comparison.ts";
 import { type BoundReport, bandwidth, boundReport, type Report } from "../report/result.ts";
 import type { SynthesizeOptions } from "../request/options.ts";
-import { problemOf } from "../request/problem.ts";
-import { algorithmNamed } from "../synthesize/catalog.ts";
+import { type Problem, problemOf } from "../request/problem.ts";
+import { refusalOf } from "../synthesize/applicable.ts";
+import { ALGORITHMS, algorithmNamed } from "../synthesize/catalog.ts";
 import { limitWithFlow } from "./all-to-all.ts";
 import { isBetter, usOf } from "./auto/best.ts";
-import { type Algorithm, candidatesFor, isOwnFailure } from "./auto/candidates.ts";
+import { type Algorithm, candidatesFor, isOwnFailure, wholeProblem } from "./auto/candidates.ts";
 import { contender } from "./auto/chunk-trials.ts";
 import type { OwnLine } from "./own/own-lines.ts";
 import { besideEngine } from "./programs/beside.ts";
@@ -197,11 +198,13 @@ function marked(
 }
 
 /**
- * Returns which algorithms libraries run on a network: what they have within a box not over several of them, where one of the
- * candidates is laid over these.
+ * Returns which algorithms libraries run on a network: what they have within a box not over several of them, where one that they
+ * have applies that is laid over these, compared or not.
  */
-function librariesOf(topology: Topology, candidates: readonly Algorithm[]): (algorithm: string) => boolean {
-  const isOver = candidates.some(({ traits }) => traits?.library === "over boxes");
+function librariesOf({ topology, collective }: Problem): (algorithm: string) => boolean {
+  const isOver = ALGORITHMS.some(
+    (algorithm) => algorithm.traits?.library === "over boxes" && refusalOf(algorithm, topology, collective) === null,
+  );
   const inner = isOver && (boxesOf(topology)?.length ?? 1) > 1;
   return (algorithm) => {
     const { library } = algorithmNamed(algorithm).traits ?? {};
@@ -239,8 +242,9 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
   if (sizesBytes.length > MOST_SIZES)
     throw new InputError(optionName("sizesBytes"), `at most ${MOST_SIZES} sizes`, sizesBytes.length).as("out-of-range");
   const firstSize = sizesBytes[0] as number;
-  const { candidates, leftOut } = candidatesFor(topology, { ...rest, sizeBytes: firstSize }, algorithms);
-  const isLibrary = librariesOf(topology, candidates);
+  const first = { ...rest, sizeBytes: firstSize };
+  const { candidates, leftOut } = candidatesFor(topology, first, algorithms);
+  const isLibrary = librariesOf(wholeProblem(topology, first));
   // what is wrong with them is said before the work
   for (const one of own) one.at(firstSize);
   const rows: ComparisonRow[] = [];

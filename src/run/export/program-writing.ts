@@ -66,7 +66,8 @@ export async function writeFastest(
   const { made, us } = await fastestProgram(schedule, options, besideOf(world), making(world));
   const written = writeProgram(world, made, path);
   const scheduleUs = report?.time.us ?? (kindOf(schedule).simulate({})?.ps ?? 0) / PS_PER_US;
-  const worth = report === null ? adviceFor(schedule, made.program, us, scheduleUs) : worthNotes(report, us);
+  const worth =
+    report === null ? adviceFor(schedule, made.program, us, scheduleUs) : worthNotes(report, made.program, us);
   return {
     ...written,
     notes: [...timeNotes(schedule, made.program, us, scheduleUs), ...worth, ...(written.notes ?? [])],
@@ -80,16 +81,20 @@ const OTHERS =
   "`export TOPO --sizes` looks for the algorithm whose program is fastest, `compare TOPO --programs` sets it beside the libraries'";
 
 /** Returns which algorithm a program is of, how near to the limit it is, and what may be nearer. */
-export function worthNotes({ algorithm, time, limit, classLimit }: Report, us: number): string[] {
+export function worthNotes({ algorithm, time, limit, classLimit }: Report, { machine }: Program, us: number): string[] {
   const share = limit.us / us;
   const by = `by ${algorithm}: ${percent(share)} of the limit of any algorithm (${timeText(limit.us)})`;
   const forwardingUs = classLimit?.of === "forwarding switches" ? classLimit.us : (classLimit?.forwardingUs ?? 0);
   if (share >= NEAR && us <= SLOWER * time.us) return [by];
   const letsSum = us < forwardingUs;
   if (share >= NEAR || letsSum || forwardingUs * NEAR <= limit.us) return [by, OTHERS];
-  const options = `${optionName("to")} mscclpp-json ${optionName("algorithm")} forestcoll`;
+  const plan = machine === "mscclpp" ? "" : `${optionName("to")} mscclpp-json `;
   const sums = `here switches only forward, which costs ${timeText(forwardingUs - limit.us)} at least`;
-  return [by, `${sums}: MSCCL++ plans of trees can let them sum (${options})`, OTHERS];
+  return [
+    by,
+    `${sums}: MSCCL++ plans let them sum, which pays from some MiB on (${plan}${optionName("algorithm")} nvls)`,
+    OTHERS,
+  ];
 }
 
 /** Above this many times its schedule's time a program says what its runtime adds. */

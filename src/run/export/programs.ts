@@ -78,7 +78,7 @@ function foundNotes({ schedule }: ScheduleSubject, { program }: MadeProgram, rep
   const size = formatSize(schedule.collective.sizeBytes);
   const whose = isTreeFlow(schedule) ? "the trees themselves take" : "the schedule itself takes";
   const [first, ...added] = timesNotes(program, us, size, whose, report.time.us);
-  return [`${trees}${first}`, ...added, ...worthNotes(report, us)];
+  return [`${trees}${first}`, ...added, ...worthNotes(report, program, us)];
 }
 
 /** Writes the program that was looked for with its schedule, or the fastest of a schedule that was there before. */
