@@ -284,8 +284,8 @@ function accessOrder(numberInRank: readonly number[]): AccessOrder {
   };
 }
 
-const RECEIVES: ReadonlySet<string> = new Set(["r", "rcs", "rrs", "rrc", "rrcs"]);
-const SENDS: ReadonlySet<string> = new Set(["s", "rcs", "rrs", "rrcs"]);
+export const RECEIVES: ReadonlySet<string> = new Set(["r", "rcs", "rrs", "rrc", "rrcs"]);
+export const SENDS: ReadonlySet<string> = new Set(["s", "rcs", "rrs", "rrcs"]);
 
 /** Instructions of each block in order, and blocks in the order in which a rank numbers them. */
 export interface Numbering {

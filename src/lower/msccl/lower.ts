@@ -4,7 +4,7 @@ import { isJoint } from "../../model/joint/joint-schedule.ts";
 import { PairMap } from "../../model/numbers/pairs.ts";
 import { toNumber } from "../../model/numbers/rational.ts";
 import type { Program } from "../../model/program/program.ts";
-import { MSCCL_RUNTIMES, type MscclRuntime } from "../../model/program/runtimes.ts";
+import { CONNECTIONS, MSCCL_RUNTIMES, type MscclRuntime } from "../../model/program/runtimes.ts";
 import { stepsOf, transfersOf } from "../../model/steps/schedule.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
@@ -18,6 +18,8 @@ import { onAllRanks } from "./all-ranks.ts";
 import { type Blocks, blocksOf, freeChannels, mayFuse, type WireLimits, type Wires } from "./blocks.ts";
 import { type Buffers, buffersOf, type CallPlacement, type Versions, versionsOf } from "./buffers.ts";
 import { type Code, type Excess, excessOf, limitError, type Numbering, numberingOf, programOfCode } from "./code.ts";
+import { ends } from "./ends.ts";
+import { inTurns } from "./in-turns.ts";
 import { type FixedScratch, joinNeighbours } from "./neighbours.ts";
 import { type Pace, type Parts, partsOf } from "./parts.ts";
 import { fusesSums, writeCode } from "./write-code.ts";
@@ -139,7 +141,7 @@ function programOfMoves(moves: Moves, options: MscclLowering, runtime: MscclRunt
   const finest = Math.floor((runtime.chunkIndex + 1) / needed);
   const { layout, code, numbering, channelCount } = whole.parts.laned
     ? codeOfLanes(layouts, { longest, finest, parts, blocks: Math.min(threadBlocks, runtime.blocksPerGpu) }, runtime)
-    : codeOfSteps(whole, runtime, passing);
+    : codeOfSteps(whole, runtime, passing, CONNECTIONS[protocol].messages);
   const { blocks } = layout.parts;
   const loopChunks = loopChunksOf(layout);
   // runtimes want buffers of a custom collective that are used to have the chunks of a call, all of them
@@ -180,14 +182,29 @@ function loopChunksOf({ parts: { moves, blocks, chunksPerBlock, chunkCount }, bu
   return moves.collective.kind === "alltoall" ? chunksPerBlock * moves.rankCount : chunkCount;
 }
 
-/** Returns the first code of steps that meets the runtime's limits; throws InputError if none does. */
-function codeOfSteps(layout: Layout, runtime: MscclRuntime, passing: boolean): Attempt {
+/**
+ * Returns the first code of steps that meets the runtime's limits and ends with `room` messages in a connection; throws InputError if
+ * none does. Parts are dealt by their numbers, and if that does not do such that all connections have as many. Where channels are too
+ * few for what is under way at a time, it is queued; where thread blocks would then wait for room in a circle, hops take turns.
+ */
+function codeOfSteps(layout: Layout, runtime: MscclRuntime, passing: boolean, room: number): Attempt {
   const enough = Math.min(ENOUGH_BLOCKS, runtime.blocksPerGpu) - 1;
   let excess: Excess | null = null;
-  for (const wires of wiresOfSteps(layout.parts, layout.versions, runtime, passing)) {
-    const result = "limit" in wires ? wires : attemptWith(layout, wires, runtime, enough);
-    if (isAttempt(result) && result.excess === null) return result;
-    excess = nearer(excess, isAttempt(result) ? result.excess : result);
+  let turns: Layout | null = null;
+  for (const isEven of [false, true]) {
+    for (const sharing of ["free", "queued", "turns"] as const) {
+      if (sharing === "turns") turns ??= layoutInTurns(layout);
+      const own = sharing === "turns" && turns !== null ? turns : layout;
+      for (const wires of wiresOfSteps(own, runtime, passing, sharing === "queued", isEven)) {
+        const result = "limit" in wires ? wires : attemptWith(own, wires, runtime, enough);
+        if (isAttempt(result) && result.excess === null) {
+          if (sharing !== "queued" || "limit" in wires || ends(own.parts, wires, result.code, result.numbering, room))
+            return result;
+          break;
+        }
+        excess = nearer(excess, isAttempt(result) ? result.excess : result);
+      }
+    }
   }
   throw limitError(
     runtime,
@@ -209,21 +226,10 @@ function nearer(one: Excess | null, other: Excess | null): Excess | null {
 
 /**
  * Yields wires for steps: as few connections from rank to rank as steps allow, then more, each for a share of the parts; or the limit
- * that such a share exceeds. Parts are dealt by their numbers, and if that does not do such that all connections have as many.
+ * that such a share exceeds.
  */
 function* wiresOfSteps(
-  parts: Parts,
-  versions: Versions,
-  runtime: MscclRuntime,
-  passing: boolean,
-): Generator<Wires | Excess> {
-  for (const isEven of [false, true])
-    for (const queued of [false, true]) yield* spreadWires(parts, versions, runtime, passing, queued, isEven);
-}
-
-function* spreadWires(
-  parts: Parts,
-  versions: Versions,
+  { parts, versions }: Layout,
   runtime: MscclRuntime,
   passing: boolean,
   queued: boolean,
@@ -303,8 +309,7 @@ function busiestSteps({ pair, pairSource, reduces }: Parts, runtime: MscclRuntim
 
 /**
  * Returns wires for parts that go their own ways, or null where channels are too few. Hops between two ranks share a
- * connection, unless one departs before the one before it has arrived (but they may where they are `queued`: that room suffices is
- * then for the judge to say); those of other planes, `plane` of each part, have others.
+ * connection, unless one departs before the one before it has arrived (or where they are `queued` would come after it); those of other planes, `plane` of each part, have others.
  *
  * An arrival is passed on at once where its block sends to that peer anyway (of those that the rank passes on to from a peer,
  * that to which it does most often), where the hop is the next to that peer, and where the connection is free at that moment.
@@ -333,9 +338,12 @@ function stepWires(
   const isFree = (c: number, hop: number, at: number): boolean => {
     if (latest[c] === undefined) latest[c] = new Int32Array(pairSource.length).fill(-1);
     const other = latest[c][pair[hop]];
-    return (queued || other < 0 || arrivesAt[other] < at) && channels.hasRoom(c, pair[hop]);
+    return (other < 0 || arrivesAt[other] < (queued ? arrivesAt[hop] : at)) && channels.hasRoom(c, pair[hop]);
   };
-  /** Returns whether what all ranks send each other in a circle may be passed on by all at once: two messages to a connection. */
+  /**
+   * Returns whether what all ranks send each other in a circle may be passed on by all at once: each connection then holds the one
+   * message that is passed on, and takes the next, so room for two does.
+   */
   const isInCircle = (c: number, arrival: number, on: number): boolean =>
     moves.folded !== undefined && latest[c][pair[on]] === arrival;
   const isInWindow = (c: number, hop: number): boolean => window === null || channels.uses(c, pair[hop]) < window;
@@ -578,6 +586,12 @@ function layoutOf(parts: Parts, placement: CallPlacement, joining: Joining, runt
     return { parts, buffers, versions: versionsOf(parts, buffers), scratch: null };
   const { parts: joined, scratch } = joinNeighbours(parts, buffers, fusesSums(runtime), runtime.chunksPerStep);
   return { parts: joined, buffers, versions: versionsOf(joined, buffers), scratch };
+}
+
+/** Returns the layout with hops in turns. */
+function layoutInTurns(layout: Layout): Layout {
+  const parts = inTurns(layout.parts, layout.buffers);
+  return { ...layout, parts, versions: versionsOf(parts, layout.buffers) };
 }
 
 /** Returns the code over these wires; where a rank has more than `enough` blocks, some are joined. */

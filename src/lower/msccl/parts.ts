@@ -122,11 +122,6 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
   });
   const unordered = eventsOf(moves, hopsFrom);
   const events = laned ? inStep(unordered, partOfHop, share, (hop) => sumsLast && reduces[hop] === 0) : unordered;
-  const departsAt = new Int32Array(moveOfHop.length);
-  const arrivesAt = new Int32Array(moveOfHop.length);
-  events.forEach((event, at) => {
-    (event % 2 === 0 ? departsAt : arrivesAt)[event >> 1] = at;
-  });
   const pairs = new PairMap();
   const sendsTo = folded?.sendsTo ?? moves.target;
   const comesFrom = folded?.comesFrom ?? source;
@@ -167,10 +162,18 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
     hopParts: partOfHop,
     comingParts: folded === undefined ? partOfHop : coming.whole(),
     message: message.whole(),
-    events,
-    departsAt,
-    arrivesAt,
+    ...placedIn(events),
   };
+}
+
+/** Returns events with their places. */
+export function placedIn(events: Int32Array): Pick<Parts, "events" | "departsAt" | "arrivesAt"> {
+  const departsAt = new Int32Array(events.length / 2);
+  const arrivesAt = new Int32Array(events.length / 2);
+  events.forEach((event, at) => {
+    (event % 2 === 0 ? departsAt : arrivesAt)[event >> 1] = at;
+  });
+  return { events, departsAt, arrivesAt };
 }
 
 /** Returns the parts of the runs that begin at these chunks; those of run i are partsFrom[i] .. partsFrom[i + 1] - 1. */

@@ -15,6 +15,7 @@ import type { Parts } from "./parts.ts";
  * Waits and the order in a block follow it by construction; the receiver of a message is the first of its connection to come
  * after the sender, because hops that share a connection arrive before the next departs (stepWires sees to it, events of lanes
  * are such). So when it is an instruction's turn, all before it are complete, its message is there and its connection is empty.
+ * Hops that are queued may wait for each other's room in a circle, so code with such is only taken where it `ends`.
  * That is for one chunk to an instruction, as schedules of steps have. Parts of trees may have more, which go one by one through
  * a chain of blocks at once: there parts follow each other, or their ways up and then their ways down, and within one the chains of a
  * tree do, those towards its root first (mayFuse), so the same holds with a chain for an instruction.

@@ -166,7 +166,6 @@ function concluded(draft: Draft, verification: ProgramVerification, given: Given
   // instructions of several chunks may have to travel as one message: they do so up to some size
   const most = program.machine === "msccl" ? greatestWhole(program) : ALL;
   if (wrong?.kind !== "deadlock") throw new InternalError(`a lowered program is wrong: ${wrong?.message}`);
-  // whether connections have room for what is queued in them nobody knew before
   if (most >= (maxBytes ?? ALL))
     throw new InputError(optionName("to"), "a program that never waits for room", wrong.message);
   if (most < Math.max(options.minBytes ?? 0, callOf(program, given).sizeBytes)) {
