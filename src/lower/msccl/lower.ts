@@ -309,7 +309,8 @@ function busiestSteps({ pair, pairSource, reduces }: Parts, runtime: MscclRuntim
 
 /**
  * Returns wires for parts that go their own ways, or null where channels are too few. Hops between two ranks share a
- * connection, unless one departs before the one before it has arrived (or where they are `queued` would come after it); those of other planes, `plane` of each part, have others.
+ * connection, unless one departs before the one before it has arrived (or where they are `queued` would come after it); those of
+ * other planes, `plane` of each part, have others.
  *
  * An arrival is passed on at once where its block sends to that peer anyway (of those that the rank passes on to from a peer,
  * that to which it does most often), where the hop is the next to that peer, and where the connection is free at that moment.
