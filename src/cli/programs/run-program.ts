@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { CancelledError, InputError, InternalError, inWords } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { freeMemory } from "../../engine/memory.ts";
 import { shareColumns } from "../../engine/pool/pool.ts";
 import { type Execution, type ExecutionRequest, ended, executeProgram, planOf } from "../../execute/execute.ts";
@@ -56,8 +57,10 @@ export async function runProgram(program: Program, request: RunRequest, signal: 
 function checkMemory(bytes: number): void {
   const free = freeMemory();
   if (free === null || bytes <= free) return;
-  const expected = `one whose buffers fit in the ${roundedSize(free)} of memory that is free`;
-  throw new InputError("the size", expected, inWords(`buffers of ${roundedSize(bytes)}`));
+  const [wanted, there] = [roundedSize(bytes), roundedSize(free)];
+  throw new InputError(optionName("size"), `one whose buffers fit in ${there}`, inWords(wanted)).saying(
+    `buffers of ${wanted} do not fit in the ${there} of memory that is free; a smaller ${optionName("size")} may`,
+  );
 }
 
 /** The compiled worker: above us in dist/, and the same file when this module runs from src/ (tests). */
