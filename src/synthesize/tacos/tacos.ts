@@ -103,7 +103,8 @@ async function ownChunks(request: SynthesisRequest): Promise<number | null> {
   for (let chunks = 1; ; chunks *= 2) {
     const collective = withChunks(request.collective, chunks);
     const found = findPeriods({ ...request, collective });
-    if (found === null) break;
+    // what trees reach at best, halves one after the other reach as well
+    if (found === null || found.periods.halvesPs <= found.periods.idealPs) break;
     const [, share] = WORTH_TWICE.find(([transfers]) => leastTransfers(collective) <= transfers) ?? [0, 1];
     if (best !== null && found.periods.endPs > (1 - share) * best.periods.endPs) break;
     best = { chunks, periods: found.periods };
