@@ -97,10 +97,12 @@ export interface Synthesizer extends Maker {
    */
   readonly plans?: true;
   /**
-   * Returns the chunks per NPU with which the synthesizer does best, asked where the user does not say; the request has one. Null:
-   * it has no numbers of its own for this request. Throws as `synthesize`.
+   * Returns the chunks per NPU with which the synthesizer does best, asked where the user does not say; the request has one.
+   * Throws as `synthesize`.
    */
-  ownChunks?(request: SynthesisRequest, context: SynthesisContext): Promise<number | null>;
+  ownChunks?(request: SynthesisRequest, context: SynthesisContext): Promise<number>;
+  /** The same, asked where the user wants the best number whatever it is; null: numbers are to be tried. */
+  autoChunks?(request: SynthesisRequest, context: SynthesisContext): Promise<number | null>;
   /** Throws InfeasibleError when there is no schedule, InputError when the request asks for what it cannot do. */
   synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis>;
 }

@@ -51,7 +51,7 @@ export async function makeSteps(
   const firstLimit = limitWithBottleneck(engine.kernels, first.topology, first.collective);
   if (toNumber(firstLimit.ps) > Number.MAX_SAFE_INTEGER) throw tooLong(first.collective);
   begin("synthesize");
-  const own = chunks === "auto" || chunks === undefined ? await ownChunksOf(engine, maker, first, options) : null;
+  const own = typeof chunks === "number" ? null : await ownChunksOf(engine, maker, first, options);
   const { problem, found, ms, threads, simulated } =
     own !== null
       ? await makeWithOwnChunks(engine, maker, first, options, own)
@@ -201,12 +201,13 @@ async function ownChunksOf(
   first: Problem,
   options: SynthesizeOptions,
 ): Promise<OwnChunks | null> {
-  if (synthesizer.ownChunks === undefined) return null;
+  const choose = synthesizer.ownChunks ?? (options.chunks === "auto" ? synthesizer.autoChunks : undefined);
+  if (choose === undefined) return null;
   if (hasNothingToSend(first)) return { chunks: 1, ms: 0 };
   refuseTooLarge(engine, synthesizer, first, options);
   return runOn(engine, first, options, async (request, context) => {
     const started = performance.now();
-    const chunks = (await synthesizer.ownChunks?.(request, context)) ?? null;
+    const chunks = await choose(request, context);
     return chunks === null ? null : { chunks, ms: performance.now() - started };
   });
 }

@@ -97,7 +97,7 @@ const gainsFromMatching = ({ endPs, idealPs, halvesPs }: Periods): boolean =>
   halvesPs < endPs || idealPs < OVERLAPPED_SHARE * endPs;
 
 /** Returns the chunks per NPU with which an all-reduce in periods is fastest, where that is faster than matching; else null. */
-async function ownChunks(request: SynthesisRequest): Promise<number | null> {
+async function autoChunks(request: SynthesisRequest): Promise<number | null> {
   if (request.collective.kind !== "allreduce") return null;
   let best: { readonly chunks: number; readonly periods: Periods } | null = null;
   for (let chunks = 1; ; chunks *= 2) {
@@ -195,7 +195,7 @@ export const tacos: Synthesizer = {
   options: ["trials", "switchDegree"],
   traits: { searches: 2, triesChunks: true },
   plans: true,
-  ownChunks,
+  autoChunks,
   synthesize,
 };
 
