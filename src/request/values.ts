@@ -56,7 +56,8 @@ export function namedCollective(
 ): NamedCollective {
   const found = spelt(text, COLLECTIVE_KINDS);
   if (found !== undefined) return found;
-  if (text.split(",").length > 1 && text.split(",").every((name) => spelt(name.trim(), COLLECTIVE_KINDS) !== undefined))
+  const several = text.split(",");
+  if (several.length > 1 && several.every((name) => spelt(name.trim(), COLLECTIVE_KINDS) !== undefined))
     throw new InputError(place, "one collective at a time", text).as("out-of-range");
   const called = text.toLowerCase().replace(/[\s_-]/g, "");
   const short = SHORT_NAMES[called];

@@ -6,7 +6,15 @@ import { ceil } from "../numbers/rational.ts";
 import { routeCount, routeTimes, serializationPs } from "../routes/routes.ts";
 import type { IndexColumn, StepSchedule } from "../steps/step-schedule.ts";
 import { linkNames } from "../topology/topology.ts";
-import { REPLAY_MODE, type Replayed, type ReplayOutcome, type ReplayProblem, TOO_LATE } from "./problem.ts";
+import {
+  REPLAY_MODE,
+  REPLAY_WANTS,
+  type Replayed,
+  type ReplayOutcome,
+  type ReplayProblem,
+  TOO_LATE,
+} from "./problem.ts";
+import { replayJs } from "./replay.ts";
 
 /** How long chunks hold their ways and take, by collective: the columns of that name of a ReplayProblem. */
 type ReplayTimes = Pick<ReplayProblem, "serial" | "delay">;
@@ -173,6 +181,12 @@ export const rowsOf = ({ collective, ...rows }: StepSchedule): Rows => ({
   collectives: [collective],
   firstChunk: [0, collective.chunkCount],
 });
+
+/** Returns when a schedule ends in a replay of this mode; Infinity where it cannot be replayed. */
+export function replayedPs(schedule: StepSchedule, mode: number): number {
+  const outcome = replayJs(replayProblem(rowsOf(schedule), mode, REPLAY_WANTS.nothing));
+  return outcome.kind === "replayed" ? outcome.last : Number.POSITIVE_INFINITY;
+}
 
 /** Returns the rows of all tenants in planned order. O(n log n). */
 export function rowsOfJoint(joint: JointSchedule): Rows {

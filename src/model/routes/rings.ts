@@ -220,8 +220,9 @@ function directPart(topology: Topology, box: Int32Array): Topology {
   const place = new Map([...box].map((npu, i) => [npu, i]));
   const { linkSource, linkTarget } = topology;
   const inside = [...linkSource.keys()].filter((link) => place.has(linkSource[link]) && place.has(linkTarget[link]));
+  const { remnant: _, ...kept } = topology;
   return {
-    ...topology,
+    ...kept,
     name: `a box of ${topology.name}`,
     npuCount: box.length,
     nodeNames: [...box].map((npu) => topology.nodeNames[npu] as string),

@@ -1,7 +1,7 @@
 import { InputError, shown } from "../../base/errors.ts";
 import { optionName, type Place } from "../../base/option-names.ts";
 import { didYouMean } from "./closest.ts";
-import { gridOf, inLinks, linkCount, linkNames, nodeCount, outLinks, type Topology } from "./topology.ts";
+import { inLinks, linkCount, linkNames, nodeCount, outLinks, placesOf, type Topology } from "./topology.ts";
 
 /** Above this many links an unknown name is not compared with every link's name. */
 const SUGGEST_LINKS = 200_000;
@@ -165,7 +165,7 @@ export function without(topology: Topology, names: readonly string[], place: Pla
 
 /** Returns what is left of a network's grid where only these NPUs stand. */
 function gapped(topology: Topology, npus: readonly number[]): Pick<Topology, "shape" | "remnant"> {
-  const grid = gridOf(topology);
+  const grid = placesOf(topology);
   if (grid === null) return { shape: [] };
   return { shape: [], remnant: { shape: grid.shape, place: Int32Array.from(npus, (npu) => grid.place[npu]) } };
 }

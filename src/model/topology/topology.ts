@@ -54,7 +54,7 @@ export const switchCount = (topology: Topology): number => topology.nodeNames.le
 export const isNpu = (topology: Topology, node: number): boolean => node < topology.npuCount;
 
 /** Returns where the NPUs stand in a grid, or null where the numbering tells of none. O(NPUs). */
-export function gridOf({ shape, npuCount, remnant }: Topology): Grid | null {
+export function placesOf({ shape, npuCount, remnant }: Topology): Grid | null {
   if (remnant !== undefined) return remnant;
   return shape.length === 0 ? null : { shape, place: Int32Array.from({ length: npuCount }, (_, npu) => npu) };
 }

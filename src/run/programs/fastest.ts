@@ -178,7 +178,10 @@ export const fastestProgram = (
 ): Promise<FastestProgram> =>
   fastestWithin(LONG, schedule, target, new KnownPrograms(), beside, onProgress) as Promise<FastestProgram>;
 
-/** As `fastestProgram`, with what is `known` of other programs on the network; a program that takes longer than `worthUs` is not judged, and not looked for to the end where others are hopeless. */
+/**
+ * As `fastestProgram`, with what is `known` of other programs on the network; a program that takes longer than `worthUs` is not
+ * judged, and not looked for to the end where others are hopeless.
+ */
 export async function fastestWithin(
   worthUs: number,
   schedule: GivenSchedule,

@@ -9,9 +9,8 @@ import {
   quickerPs,
 } from "../../model/messages/list-schedule.ts";
 import { type Messages, MOST_ISSUED } from "../../model/messages/messages.ts";
-import { replayProblem, rowsOf } from "../../model/replay/columns.ts";
-import { REPLAY_MODE, REPLAY_WANTS } from "../../model/replay/problem.ts";
-import { replayJs } from "../../model/replay/replay.ts";
+import { replayedPs } from "../../model/replay/columns.ts";
+import { REPLAY_MODE } from "../../model/replay/problem.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Traits } from "../maker.ts";
@@ -130,9 +129,7 @@ function leastOf<Item>(items: readonly Item[], numberOf: (item: Item) => number)
 /** Returns how long messages take as they are simulated where nobody says how. */
 function simulatedPs(topology: Topology, collective: Collective, list: Messages): number {
   const schedule = listSchedule(topology, collective, list);
-  const mode = passesNpus(topology, schedule) ? REPLAY_MODE.storeAndForward : REPLAY_MODE.cutThrough;
-  const outcome = replayJs(replayProblem(rowsOf(schedule), mode, REPLAY_WANTS.nothing));
-  return outcome.kind === "replayed" ? outcome.last : Number.POSITIVE_INFINITY;
+  return replayedPs(schedule, passesNpus(topology, schedule) ? REPLAY_MODE.storeAndForward : REPLAY_MODE.cutThrough);
 }
 
 /** Returns "one group ..." where the collective is not among all NPUs; null where it is. */

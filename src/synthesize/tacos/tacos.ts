@@ -1,15 +1,13 @@
 import { InputError } from "../../base/errors.ts";
 import type { RelayProblem } from "../../engine/contract/kernels.ts";
 import { boundOf } from "../../model/bounds/bounds.ts";
-import { COLLECTIVE_KINDS, type Collective, withChunks } from "../../model/collective/collective.ts";
+import { COLLECTIVE_KINDS, type Collective } from "../../model/collective/collective.ts";
 import { ceil } from "../../model/numbers/rational.ts";
-import { replayProblem, rowsOf } from "../../model/replay/columns.ts";
-import { REPLAY_MODE, REPLAY_WANTS } from "../../model/replay/problem.ts";
-import { replayJs } from "../../model/replay/replay.ts";
+import { replayedPs } from "../../model/replay/columns.ts";
+import { REPLAY_MODE } from "../../model/replay/problem.ts";
 import { type RouteSet, reversedRoutes, routeCount, routeTimes } from "../../model/routes/routes.ts";
 import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routes/routing.ts";
 import { isSlotSchedule, mirrorRoutes } from "../../model/slots/slot-schedule.ts";
-import { leastTransfers } from "../../model/steps/estimate.ts";
 import {
   emptyRows,
   type IndexColumn,
@@ -25,7 +23,7 @@ import { allTimes, serviceOrder } from "./demand.ts";
 import { multicastAttempts } from "./multicast.ts";
 import { type Phase, phasesOf, tenNetwork } from "./network.ts";
 import { overlapped } from "./overlap.ts";
-import { expandedPeriods, type Periods, periodsOf } from "./periods/periods.ts";
+import { autoChunks, periodicAllReduce } from "./periods/all-reduce.ts";
 import { slotSynthesis } from "./slots.ts";
 import {
   type Attempt,
@@ -41,17 +39,6 @@ import {
   unicastTrial,
 } from "./trials.ts";
 
-/** All-reduces of more transfers than this are not made of periods. */
-const MOST_PERIODIC = 1e7;
-/** Twice the chunks are worth it where they save this share of the time; the more, the more transfers they make. */
-const WORTH_TWICE: readonly (readonly [transfers: number, share: number])[] = [
-  [5e5, 0.01],
-  [2e6, 0.02],
-  [MOST_PERIODIC, 0.04],
-];
-/** Overlapped halves come no nearer to what spanning trees reach without beginning and end. */
-const OVERLAPPED_SHARE = 0.85;
-
 /** Above this many routes through switches, ports are not tried unless asked for. */
 const MOST_PORT_ROUTES = 65_536;
 
@@ -62,60 +49,12 @@ function degreesToTry(topology: Topology, wanted: SwitchDegree | null): readonly
 }
 
 async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
-  const inPeriods = periodicSynthesis(request);
-  if (inPeriods !== null && !inPeriods.gainsFromMatching) return inPeriods;
+  const periodic = await periodicAllReduce(request, context);
+  if (periodic !== null && !periodic.gainsFromMatching) return periodic;
   const matched = await refined(await synthesizeByMatching(request, context), request, context);
-  if (inPeriods === null || isSlotSchedule(matched.schedule)) return matched;
-  return cutThroughPs(inPeriods.schedule) < cutThroughPs(matched.schedule) ? inPeriods : matched;
-}
-
-/** Returns an all-reduce in periods, and whether matching may be faster; null where the network or the request is not for it. */
-function periodicSynthesis(request: SynthesisRequest) {
-  const { topology, collective } = request;
-  const found = findPeriods(request);
-  if (found === null) return null;
-  const { routes, times, periods } = found;
-  return {
-    schedule: expandedPeriods(topology, collective, routes, times, periods),
-    policy: `${periods.packing.trees.length} spanning trees, up and down, one round each period`,
-    trials: periods.tables,
-    gainsFromMatching: gainsFromMatching(periods),
-  };
-}
-
-function findPeriods({ topology, collective, seed, policy }: SynthesisRequest) {
-  if (collective.kind !== "allreduce" || collective.groupSize < topology.npuCount || policy !== null) return null;
-  if (switchCount(topology) > 0 || leastTransfers(collective) > MOST_PERIODIC) return null;
-  const routes = routesOf(topology, 1);
-  const times = routeTimes(topology, routes, collective.chunkBytes);
-  const periods = periodsOf(topology, collective, routes, times, seed);
-  return periods === null ? null : { routes, times, periods };
-}
-
-/** Returns whether matching may be faster: halves one after the other, or overlapped ones where few rounds leave much room. */
-const gainsFromMatching = ({ endPs, idealPs, halvesPs }: Periods): boolean =>
-  halvesPs < endPs || idealPs < OVERLAPPED_SHARE * endPs;
-
-/** Returns the chunks per NPU with which an all-reduce in periods is fastest, where that is faster than matching; else null. */
-async function autoChunks(request: SynthesisRequest): Promise<number | null> {
-  if (request.collective.kind !== "allreduce") return null;
-  let best: { readonly chunks: number; readonly periods: Periods } | null = null;
-  for (let chunks = 1; ; chunks *= 2) {
-    const collective = withChunks(request.collective, chunks);
-    const found = findPeriods({ ...request, collective });
-    // what trees reach at best, halves one after the other reach as well
-    if (found === null || found.periods.halvesPs <= found.periods.idealPs) break;
-    const [, share] = WORTH_TWICE.find(([transfers]) => leastTransfers(collective) <= transfers) ?? [0, 1];
-    if (best !== null && found.periods.endPs > (1 - share) * best.periods.endPs) break;
-    best = { chunks, periods: found.periods };
-  }
-  return best === null || gainsFromMatching(best.periods) ? null : best.chunks;
-}
-
-/** Returns when a schedule over direct links ends where latency does not occupy them. */
-function cutThroughPs(schedule: StepSchedule): number {
-  const outcome = replayJs(replayProblem(rowsOf(schedule), REPLAY_MODE.cutThrough, REPLAY_WANTS.nothing));
-  return outcome.kind === "replayed" ? outcome.last : Number.POSITIVE_INFINITY;
+  if (periodic === null || isSlotSchedule(matched.schedule)) return matched;
+  const endPs = (schedule: StepSchedule): number => replayedPs(schedule, REPLAY_MODE.cutThrough);
+  return endPs(periodic.schedule) < endPs(matched.schedule) ? periodic : matched;
 }
 
 /** Returns the schedule of matching alone, phase by phase. */

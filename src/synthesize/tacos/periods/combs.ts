@@ -120,7 +120,7 @@ const positions = (shape: readonly number[], first: number): number =>
  */
 function choicesOf(sides: readonly Side[], mostTrees: number): Combs[] {
   const shape = sides.map(({ size }) => size);
-  const all: { readonly copies: readonly number[]; readonly count: number; readonly busyPs: number }[] = [];
+  const all: (Combs & { readonly busyPs: number })[] = [];
   const copies = shape.map(() => 0);
   const visit = (d: number): void => {
     if (d < shape.length) {
@@ -143,19 +143,18 @@ function choicesOf(sides: readonly Side[], mostTrees: number): Combs[] {
   };
   visit(0);
   all.sort((a, b) => a.count - b.count || a.busyPs - b.busyPs);
-  const front: Combs[] = [];
-  const busyOf = (combs: Combs): number => all.find(({ copies }) => copies === combs.copies)?.busyPs ?? 0;
   let leastPs = Number.POSITIVE_INFINITY;
-  for (const { busyPs, ...combs } of all) {
-    if (busyPs >= leastPs * (1 - WORTH)) continue;
-    leastPs = busyPs;
-    front.push(combs);
-  }
-  const last = front.at(-1);
-  while (front.length > 1 && busyOf(front[0]) > UNLIKE * leastPs) front.shift();
-  for (const factor of last === undefined ? [] : [2, 4]) {
-    const count = (last as Combs).count * factor;
-    if (count <= mostTrees) front.push({ copies: (last as Combs).copies.map((each) => each * factor), count });
-  }
-  return front;
+  const better = all.filter(({ busyPs }) => {
+    const isBetter = busyPs < leastPs * (1 - WORTH);
+    if (isBetter) leastPs = busyPs;
+    return isBetter;
+  });
+  const last = better.slice(-1);
+  const doubled = [2, 4].flatMap((factor) =>
+    last.map(({ copies: each, count }) => ({ copies: each.map((n) => n * factor), count: count * factor })),
+  );
+  return [
+    ...better.filter(({ busyPs }) => busyPs <= UNLIKE * leastPs),
+    ...doubled.filter(({ count }) => count <= mostTrees),
+  ];
 }

@@ -1,4 +1,4 @@
-import { type Grouped, groupedBy } from "../../../model/graph/graph.ts";
+import { disjointSets, type Grouped, groupedBy } from "../../../model/graph/graph.ts";
 import { type RouteSet, type RouteTimes, routeCount } from "../../../model/routes/routes.ts";
 
 /** NPUs joined by edges that are alike one way and the other; at least two NPUs, all of them joined. */
@@ -66,18 +66,9 @@ export function duplexNetwork(
   return npuCount > 1 && isJoined(network) ? network : null;
 }
 
-function isJoined(network: DuplexNetwork): boolean {
-  const { npuCount, incident } = network;
-  const seen = new Uint8Array(npuCount);
-  const reached = [0];
-  seen[0] = 1;
-  for (const npu of reached) {
-    for (let k = incident.offset[npu]; k < incident.offset[npu + 1]; k++) {
-      const next = otherEnd(network, incident.items[k], npu);
-      if (seen[next] === 1) continue;
-      seen[next] = 1;
-      reached.push(next);
-    }
-  }
-  return reached.length === npuCount;
+function isJoined({ npuCount, tail, head }: DuplexNetwork): boolean {
+  const parts = disjointSets(npuCount);
+  for (let e = 0; e < tail.length; e++) parts.join(tail[e], head[e]);
+  for (let npu = 0; npu < npuCount; npu++) if (parts.least(npu) !== 0) return false;
+  return true;
 }

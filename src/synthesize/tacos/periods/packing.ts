@@ -6,10 +6,21 @@ import { type DuplexNetwork, otherEnd } from "./duplex.ts";
 export interface Packing {
   /** [trees][edges] 1: the tree uses the edge. */
   readonly trees: readonly Uint8Array[];
+  /** [edges] how many trees use it. */
+  readonly load: Int32Array;
   readonly periodPs: number;
-  /** How long the busiest edge is busy in a period. */
-  readonly loadPs: number;
 }
+
+/** Returns how long the busiest edge is busy in a period. */
+function busiestPs({ serialPs }: DuplexNetwork, load: Int32Array): number {
+  return load.reduce((most, count, e) => Math.max(most, count * serialPs[e]), 0);
+}
+
+/** Returns a packing of one network for another with the same edges, in its times and with as much slack. */
+export const retimed = (packing: Packing, from: DuplexNetwork, to: DuplexNetwork): Packing => ({
+  ...packing,
+  periodPs: Math.ceil(busiestPs(to, packing.load) * (packing.periodPs / busiestPs(from, packing.load))),
+});
 
 /**
  * Returns trees of least hops from roots all over the network; of the edges that bring an NPU equally near, a tree takes the one
@@ -161,7 +172,7 @@ export function packed(network: DuplexNetwork, trees: readonly Uint8Array[], sla
   for (let e = 0; e < load.length; e++) {
     while (load[e] > Math.floor(periodPs / serialPs[e])) if (!exchange(e, periodPs)) periodPs += step;
   }
-  return { trees, periodPs, loadPs: load.reduce((most, count, e) => Math.max(most, count * serialPs[e]), 0) };
+  return { trees, load, periodPs };
 }
 
 /** Returns a function that takes one transfer off an edge by exchanges, or false where none leads to an edge with room. */

@@ -2,10 +2,10 @@ import type { Collective } from "../../../model/collective/collective.ts";
 import { rational } from "../../../model/numbers/rational.ts";
 import { type RouteSet, type RouteTimes, routeTimes } from "../../../model/routes/routes.ts";
 import { emptyRows, inRowOrder, OP_COPY, OP_REDUCE, type StepSchedule } from "../../../model/steps/step-schedule.ts";
-import { gridOf, type Topology } from "../../../model/topology/topology.ts";
+import { placesOf, type Topology } from "../../../model/topology/topology.ts";
 import { combsOf } from "./combs.ts";
 import { type DuplexNetwork, duplexNetwork } from "./duplex.ts";
-import { type Packing, packed, shallowTrees } from "./packing.ts";
+import { type Packing, packed, retimed, shallowTrees } from "./packing.ts";
 import { type RootedTrees, rooted, type Timetable, timetable } from "./timetable.ts";
 
 /**
@@ -22,7 +22,6 @@ export interface Periods {
   readonly packing: Packing;
   readonly rooted: RootedTrees;
   readonly table: Timetable;
-  readonly rounds: number;
   /** Timetables that were made. */
   readonly tables: number;
   /** When it ends where latency does not occupy links. */
@@ -43,81 +42,77 @@ const FULL = 0.95;
 const MOST_JOBS = 4e5;
 const MOST_TABLES = 12;
 
-/** Returns the periods that end first, or null where routes do not go both ways alike. */
-export function periodsOf(
+/**
+ * Returns the periods that end first, or null where routes do not go both ways alike. `breathe` is called between timetables, and may
+ * reject.
+ */
+export async function periodsOf(
   topology: Topology,
   collective: Collective,
   routes: RouteSet,
   times: RouteTimes,
   seed: number,
-): Periods | null {
+  breathe: () => Promise<void> = async () => {},
+): Promise<Periods | null> {
   const network = duplexNetwork(topology.npuCount, routes, times);
   if (network === null) return null;
   const { chunkCount } = collective;
   const halvesPs = 2 * (chunkCount - chunkCount / topology.npuCount) * slowestEntryPs(network);
-  let best: Periods | null = null;
   let tables = 0;
-  const tryTable = (packing: Packing, trees: RootedTrees, turn: number): void => {
+  const make = (packing: Packing, trees: RootedTrees, turn: number): Periods => {
     const table = timetable(network, packing, trees, { shakePs: (turn % 4) * network.serialPs[0], seed, turn });
+    tables++;
     const rounds = Math.ceil(chunkCount / packing.trees.length);
     const endPs = (rounds - 1) * packing.periodPs + table.endPs;
-    tables++;
-    if (best !== null && endPs >= best.endPs) return;
     const idealPs = (chunkCount / packing.trees.length) * packing.periodPs;
-    best = { network, packing, rooted: trees, table, rounds, tables, endPs, idealPs, halvesPs };
+    return { network, packing, rooted: trees, table, tables, endPs, idealPs, halvesPs };
   };
-  for (const [index, slacks] of packingsOf(topology, routes, seed).entries()) {
-    if (index > 0 && slacks(0).trees.length > chunkCount) continue;
+  const sooner = (one: Periods | null, other: Periods): Periods =>
+    one === null || other.endPs < one.endPs ? other : one;
+  let best: Periods | null = null;
+  for (const packingWith of packingsOf(topology, routes, seed)) {
+    if (best !== null && packingWith(network, 0).trees.length > chunkCount) continue;
     for (const slack of SLACKS) {
-      const packing = inTime(network, slacks(slack));
-      tryTable(packing, rooted(network, packing), 0);
-      const { idealPs, endPs } = best as unknown as Periods;
-      if (idealPs > FULL * endPs) break;
+      await breathe();
+      const packing = packingWith(network, slack);
+      best = sooner(best, make(packing, rooted(network, packing), 0));
+      if (best.idealPs > FULL * best.endPs) break;
     }
   }
   if (best === null) return null;
-  const { packing, rooted: trees } = best as Periods;
+  const { packing, rooted: trees } = best;
   const most = Math.min(MOST_TABLES, Math.floor(MOST_JOBS / (2 * trees.entry.length)));
-  for (let turn = 1; turn < most; turn++) tryTable(packing, trees, turn);
-  return { ...(best as Periods), tables };
+  for (let turn = 1; turn < most; turn++) {
+    await breathe();
+    best = sooner(best, make(packing, trees, turn));
+  }
+  return { ...best, tables };
 }
 
 /** Chunks for which trees are packed, whatever the chunks are: long ones, so that rounding to picoseconds does not tell. */
 const WEIGHED_BYTES = rational(2 ** 30);
 
-type Packings = readonly ((slack: number) => Packing)[];
-const remembered = new WeakMap<Topology, { readonly seed: number; readonly packings: Packings }>();
+/** Returns a packing with this slack, in the times of a network of the same edges. */
+type PackingWith = (network: DuplexNetwork, slack: number) => Packing;
+
+const remembered = new WeakMap<Topology, { readonly seed: number; readonly packings: readonly PackingWith[] }>();
 
 /** Returns packings of a network, made when they are asked for, once for each topology: first those of fewest trees. */
-function packingsOf(topology: Topology, routes: RouteSet, seed: number): Packings {
+function packingsOf(topology: Topology, routes: RouteSet, seed: number): readonly PackingWith[] {
   const known = remembered.get(topology);
   if (known?.seed === seed) return known.packings;
-  const network = duplexNetwork(
-    topology.npuCount,
-    routes,
-    routeTimes(topology, routes, WEIGHED_BYTES),
-  ) as DuplexNetwork;
-  const packings = forestsOf(topology, network, seed).map((forests) => {
+  const times = routeTimes(topology, routes, WEIGHED_BYTES);
+  const weighed = duplexNetwork(topology.npuCount, routes, times) as DuplexNetwork;
+  const packings = forestsOf(topology, weighed, seed).map((forests): PackingWith => {
     const made = new Map<number, Packing>();
-    return (slack: number): Packing => {
-      const packing = made.get(slack) ?? packed(network, forests(), slack);
+    return (network, slack) => {
+      const packing = made.get(slack) ?? packed(weighed, forests(), slack);
       made.set(slack, packing);
-      return packing;
+      return retimed(packing, weighed, network);
     };
   });
   remembered.set(topology, { seed, packings });
   return packings;
-}
-
-/** Returns the packing with the period that the chunks of this network's times need, and as much slack. */
-function inTime({ serialPs }: DuplexNetwork, { trees, periodPs, loadPs }: Packing): Packing {
-  let fullPs = 0;
-  for (let e = 0; e < serialPs.length; e++) {
-    let load = 0;
-    for (const used of trees) load += used[e];
-    fullPs = Math.max(fullPs, load * serialPs[e]);
-  }
-  return { trees, periodPs: Math.ceil(fullPs * (periodPs / loadPs)), loadPs: fullPs };
 }
 
 /** Returns how long a chunk takes to enter the NPU with the least bandwidth, over all its edges at once. */
@@ -136,7 +131,7 @@ function slowestEntryPs({ npuCount, incident, serialPs }: DuplexNetwork): number
 function forestsOf(topology: Topology, network: DuplexNetwork, seed: number): (() => Uint8Array[])[] {
   const { npuCount } = topology;
   const mostTrees = Math.min(MOST_TREES, Math.floor(MOST_PLACES / npuCount));
-  const grid = gridOf(topology);
+  const grid = placesOf(topology);
   const combs = grid === null ? null : combsOf(grid, network, mostTrees);
   if (combs !== null && combs.choices.length > 0) {
     return combs.choices.map((choice) => () => Array.from({ length: choice.count }, (_, i) => combs.comb(choice, i)));

@@ -1,5 +1,5 @@
 import { draw } from "../../../base/random.ts";
-import { heap } from "../../../model/graph/graph.ts";
+import { type Heap, heap } from "../../../model/graph/graph.ts";
 import { type DuplexNetwork, otherEnd } from "./duplex.ts";
 import { hopsFrom, middleOf, type Packing } from "./packing.ts";
 
@@ -15,7 +15,6 @@ export interface Timetable {
 
 /** Trees with their roots in their middles. */
 export interface RootedTrees {
-  readonly npuCount: number;
   /** [trees x NPUs] the edge towards the root; -1 for the root. */
   readonly entry: Int32Array;
   /** [trees x NPUs] the other end of that edge; -1 for the root. */
@@ -56,7 +55,7 @@ export function rooted(network: DuplexNetwork, { trees }: Packing): RootedTrees 
     }
     return walk.order[0];
   });
-  return { npuCount, entry, parent, children, abovePs, belowPs, root };
+  return { entry, parent, children, abovePs, belowPs, root };
 }
 
 /**
@@ -77,7 +76,7 @@ export function timetable(
   const startPs = new Float64Array(jobs).fill(-1);
   const keyPs = new Float64Array(jobs);
   const lineOf = new Int32Array(jobs).fill(-1);
-  const jobOffset = new Int32Array(lines + 1);
+  const shaken = (job: number): number => (shakePs * draw(seed, turn, job)) / 4294967296;
   for (let i = 0; i < trees.length; i++) {
     for (let npu = 0; npu < npuCount; npu++) {
       const at = i * npuCount + npu;
@@ -87,16 +86,13 @@ export function timetable(
       const outward = tail[entry[at]] === npu ? 0 : 1;
       lineOf[up] = 2 * entry[at] + outward;
       lineOf[down] = 2 * entry[at] + 1 - outward;
-      const shaken = (job: number): number => (shakePs * draw(seed, turn, job)) / 4294967296;
       keyPs[up] = abovePs[at] + belowPs[i * npuCount + root[i]] + shaken(up);
       keyPs[down] = serialPs[entry[at]] + latencyPs[entry[at]] + belowPs[at] + shaken(down);
-      jobOffset[lineOf[up] + 1]++;
-      jobOffset[lineOf[down] + 1]++;
     }
   }
-  for (let line = 0; line < lines; line++) jobOffset[line + 1] += jobOffset[line];
   const cells = cellsOf(serialPs, periodPs);
-  const ready = readyJobs(jobOffset, keyPs);
+  /** [lines] jobs that may start, the longest way first, of equal ones the first job. */
+  const ready = Array.from({ length: lines }, (): Heap => heap());
   const waiting = children.slice();
   const events = heap();
   /** [lines] the time at which it is to start a job; -1: none is known. */
@@ -104,7 +100,7 @@ export function timetable(
   let endPs = 0;
   const offer = (job: number, nowPs: number): void => {
     const line = lineOf[job];
-    ready.add(line, job);
+    ready[line].add(-keyPs[job], job);
     const at = cells.nextPs(line, nowPs);
     if (plannedPs[line] >= 0 && plannedPs[line] <= at) return;
     plannedPs[line] = at;
@@ -142,13 +138,13 @@ export function timetable(
     }
     const line = event - jobs;
     if (plannedPs[line] !== nowPs) continue;
-    const job = ready.take(line);
+    const job = ready[line].take();
     startPs[job] = nowPs;
     cells.take(line, nowPs);
     const done = nowPs + serialPs[line >> 1] + latencyPs[line >> 1];
     endPs = Math.max(endPs, done);
     events.add(done, job);
-    plannedPs[line] = ready.size(line) === 0 ? -1 : cells.nextPs(line, nowPs);
+    plannedPs[line] = ready[line].size() === 0 ? -1 : cells.nextPs(line, nowPs);
     if (plannedPs[line] >= 0) events.add(plannedPs[line], event);
   }
   return { startPs, endPs };
@@ -182,42 +178,6 @@ function cellsOf(serialPs: Float64Array, periodPs: number) {
     take(line: number, startPs: number): void {
       const cell = first[line] + Math.round((startPs % periodPs) / serialPs[line >> 1]);
       next[cell] = cell + 1;
-    },
-  };
-}
-
-/** Jobs that may start, a heap for each line: the greatest key first, of equal ones the first job. */
-function readyJobs(offset: Int32Array, keyPs: Float64Array) {
-  const heaps = new Int32Array(offset[offset.length - 1]);
-  const count = new Int32Array(offset.length - 1);
-  const isBefore = (a: number, b: number): boolean => keyPs[a] > keyPs[b] || (keyPs[a] === keyPs[b] && a < b);
-  return {
-    size: (line: number): number => count[line],
-    add(line: number, job: number): void {
-      const base = offset[line];
-      let at = count[line]++;
-      for (; at > 0; ) {
-        const above = (at - 1) >> 1;
-        if (!isBefore(job, heaps[base + above])) break;
-        heaps[base + at] = heaps[base + above];
-        at = above;
-      }
-      heaps[base + at] = job;
-    },
-    take(line: number): number {
-      const base = offset[line];
-      const taken = heaps[base];
-      const moved = heaps[base + --count[line]];
-      const size = count[line];
-      let at = 0;
-      for (let below = 1; below < size; below = 2 * at + 1) {
-        if (below + 1 < size && isBefore(heaps[base + below + 1], heaps[base + below])) below++;
-        if (!isBefore(heaps[base + below], moved)) break;
-        heaps[base + at] = heaps[base + below];
-        at = below;
-      }
-      heaps[base + at] = moved;
-      return taken;
     },
   };
 }
