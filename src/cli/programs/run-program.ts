@@ -57,9 +57,9 @@ export async function runProgram(program: Program, request: RunRequest, signal: 
 function checkMemory(bytes: number): void {
   const free = freeMemory();
   if (free === null || bytes <= free) return;
-  const [wanted, there] = [roundedSize(bytes), roundedSize(free)];
-  throw new InputError(optionName("size"), `one whose buffers fit in ${there}`, inWords(wanted)).saying(
-    `buffers of ${wanted} do not fit in the ${there} of memory that is free; a smaller ${optionName("size")} may`,
+  const [wanted, there] = [`buffers of ${roundedSize(bytes)}`, `the ${roundedSize(free)} of memory that is free`];
+  throw new InputError("the size", `one whose buffers fit in ${there}`, inWords(wanted)).saying(
+    `${wanted} do not fit in ${there}; a smaller ${optionName("size")} may`,
   );
 }
 

@@ -30,7 +30,7 @@ import type { World } from "./world.ts";
 /** A file of the same machine in another dialect, or with another range of sizes. */
 function rewrite(world: World, program: Program, path: string): Written {
   if (program.machine !== "msccl")
-    throw new InputError("the file", "a schedule or MSCCL XML", inWords("an MSCCL++ plan")).saying(
+    throw new InputError(optionName("to", " msccl-xml"), "a schedule or MSCCL XML", inWords("an MSCCL++ plan")).saying(
       `the file is an MSCCL++ plan; ${optionName("to", " msccl-xml")} takes a schedule or MSCCL XML`,
     );
   const dialect = dialectOf(world.options);
