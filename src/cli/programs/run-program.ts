@@ -59,7 +59,7 @@ function checkMemory(bytes: number): void {
   if (free === null || bytes <= free) return;
   const [wanted, there] = [`buffers of ${roundedSize(bytes)}`, `the ${roundedSize(free)} of memory that is free`];
   throw new InputError("the size", `one whose buffers fit in ${there}`, inWords(wanted)).saying(
-    `${wanted} do not fit in ${there}; a smaller ${optionName("size")} may`,
+    `${wanted} do not fit in ${there}; a smaller ${optionName("sizeBytes")} may`,
   );
 }
 
