@@ -1,8 +1,9 @@
 // Programs: every synthesizer, collective, number of GPUs and runtime, each file read again, held against the runtime's limits,
 // judged by the program verifier and executed on real buffers; sizes of trees' programs; and other people's programs beside ours
 // in the simulation of programs. One is missed where a file is wrong, or where ours is slower than another's at 64 MiB or 1 GiB.
+import { availableParallelism } from "node:os";
 import { loaded } from "./sources.mjs";
-import { figure, groupedBy, listed, machine, progress, publish, reportHead, table } from "./support.mjs";
+import { figure, groupedBy, listed, machine, progress, publish, reportHead, table, trialProcess } from "./support.mjs";
 
 const ABOUT = [
   "A program is written only within its runtime's limits; what cannot be is refused with the limit. Every written file is read",
@@ -10,28 +11,47 @@ const ABOUT = [
 ];
 const TITLE = "Programs for MSCCL, RCCL and MSCCL++";
 
-async function matrix(module) {
+/** Returns what became of all programs, in the order of the networks: a process for each processor takes the next network. */
+async function matrixOutcomes({ NETWORKS }) {
+  const outcomes = new Map();
+  const next = NETWORKS.keys();
+  const take = async () => {
+    const trial = trialProcess("program-matrix-trial.mjs", []);
+    for (const i of next) {
+      const { found } = await trial.ask({ network: NETWORKS[i] });
+      outcomes.set(i, found);
+      for (const one of found) if (one.outcome === "wrong") progress(`WRONG: ${placeOf(one)}: ${one.reason}\n`);
+      progress(`${found.length} programs on ${NETWORKS[i]}`);
+    }
+    trial.end();
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, take));
+  return NETWORKS.flatMap((_, i) => outcomes.get(i));
+}
+
+const placeOf = ({ topology, collective, algorithm, runtime, placement }) =>
+  `${algorithm} ${collective} on ${topology} for ${runtime}, placement ${placement}`;
+
+function matrix(outcomes) {
   const tallies = new Map();
   const refusals = new Map();
   const wrong = [];
-  let done = 0;
-  for await (const found of module.outcomes()) {
-    const { topology, collective, algorithm, runtime, placement, outcome, reason, blocks, steps } = found;
+  for (const found of outcomes) {
+    const { collective, algorithm, outcome, reason, blocks, steps } = found;
     const key = `${algorithm}\t${collective}`;
     const tally = tallies.get(key) ?? { exported: 0, refused: 0, wrong: 0, blocks: 0, steps: 0 };
     tally[outcome]++;
     tally.blocks = Math.max(tally.blocks, blocks);
     tally.steps = Math.max(tally.steps, steps);
     tallies.set(key, tally);
-    const where = `${algorithm} ${collective} on ${topology} for ${runtime}, placement ${placement}`;
+    const where = placeOf(found);
     if (outcome === "wrong") wrong.push(`${where}: ${reason}`);
     if (outcome === "refused") {
       const plain = reason.replace(/ but received.*/s, "");
       refusals.set(plain, [...(refusals.get(plain) ?? []), where]);
     }
-    if (++done % 100 === 0) progress(`${done} programs`);
   }
-  return { tallies, refusals, wrong, done };
+  return { tallies, refusals, wrong, done: outcomes.length };
 }
 
 const inGBps = (values) => values.map((value) => (value === null ? "stuck" : figure(value, 3)));
@@ -41,7 +61,7 @@ const isSlower = ({ theirs, ours }) => [1, 2].some((i) => theirs[i] !== null && 
 /** Runs the bench; returns how many rows missed. */
 export async function run() {
   const module = await loaded("bench/lowering-matrix.ts");
-  const { tallies, refusals, wrong, done } = await matrix(module);
+  const { tallies, refusals, wrong, done } = matrix(await matrixOutcomes(module));
   const sizes = await listed(module.treeSizes(), "sizes");
   const others = await listed(module.comparisons(), "programs compared");
   const rows = [...tallies].map(([key, { exported, refused, wrong: bad, blocks, steps }]) => [
