@@ -20,6 +20,7 @@ const problem = {
   heldOffset: Int32Array.from({ length: npus + 1 }, (_, v) => v),
   heldChunk: Int32Array.from({ length: npus }, (_, v) => v),
   wanted: null,
+  choosers: null,
   policy: { seed: 1, choice: 0, window: 1, lateLimit: 0 },
   threads: Number(threads),
   maxSlots: Math.ceil((npus - 1) / 2) + 64,

@@ -182,13 +182,13 @@ bool ValidBalance(const BanyanBalance& problem, const BanyanBalanced& out) {
 }  // namespace
 
 int32_t banyan_match(const BanyanNetwork* network, int32_t chunk_count, int32_t held_count, const int32_t* held_offset,
-                     const int32_t* held_chunk, const uint32_t* wanted, const BanyanMatchPolicy* policy,
-                     int32_t map_count, const int32_t* maps, BanyanCancelled cancelled, const void* context,
-                     BanyanTransfers* out) {
+                     const int32_t* held_chunk, const uint32_t* wanted, const uint8_t* choosers,
+                     const BanyanMatchPolicy* policy, int32_t map_count, const int32_t* maps, BanyanCancelled cancelled,
+                     const void* context, BanyanTransfers* out) {
   banyan::Spans spans;
   if (!banyan::NetworkArrays(spans, network) || !spans.Reads(policy, 1) ||
       !banyan::HoldingArrays(spans, network->npu_count, chunk_count, held_offset, held_chunk, held_count, wanted,
-                             map_count, maps) ||
+                             choosers, map_count, maps) ||
       !banyan::TransferArrays(spans, out)) {
     return kBanyanBadArgument;
   }
@@ -208,7 +208,8 @@ int32_t banyan_match(const BanyanNetwork* network, int32_t chunk_count, int32_t 
   checked = CheckMaps(map_count, maps, network->npu_count, chunk_count, policy->choice, wanted);
   if (checked != kBanyanOk) return checked;
   if (map_count > 0 && network->use_count > 0) return kBanyanBadArgument;
-  const banyan::MatchProblem problem{*network, chunk_count, held_offset, held_chunk, wanted, *policy, map_count, maps};
+  const banyan::MatchProblem problem{*network, chunk_count, held_offset, held_chunk, wanted,
+                                     choosers, *policy,     map_count,   maps};
   return banyan::Match(problem, cancelled, context, out);
 }
 

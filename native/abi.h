@@ -67,6 +67,7 @@ struct BanyanSpread {
   const int32_t* held_offset;   // [npu_count + 1]
   const int32_t* held_chunk;    // [held_count] ascending within an NPU
   const uint32_t* wanted;       // [npu_count * ceil(chunk_count / 32)] or null: everyone wants all
+  const uint8_t* choosers;  // [npu_count] not 0: its routes choose, the others' take the oldest; or null: all choose
   uint32_t seed;
   int32_t choice;       // as in BanyanMatchPolicy
   int32_t window;       // >= 1
@@ -293,13 +294,13 @@ struct BanyanReplayed {
 };
 
 // Multicast matching on the time-expanded network (native/kernels/match.h).
-//   held_offset [npu_count + 1], held_chunk [held_count], wanted [npu_count * ceil(chunk_count / 32)] or null; maps as in
-//   BanyanSpread
+//   held_offset [npu_count + 1], held_chunk [held_count], wanted [npu_count * ceil(chunk_count / 32)] or null; choosers
+//   and maps as in BanyanSpread
 BANYAN_EXPORT(banyan_match)
 int32_t banyan_match(const struct BanyanNetwork* network, int32_t chunk_count, int32_t held_count,
                      const int32_t* held_offset, const int32_t* held_chunk, const uint32_t* wanted,
-                     const struct BanyanMatchPolicy* policy, int32_t map_count, const int32_t* maps,
-                     BanyanCancelled cancelled, const void* context, struct BanyanTransfers* out);
+                     const uint8_t* choosers, const struct BanyanMatchPolicy* policy, int32_t map_count,
+                     const int32_t* maps, BanyanCancelled cancelled, const void* context, struct BanyanTransfers* out);
 
 // Multicast matching in slots (native/kernels/spread.h). kBanyanOutputTooSmall: more slots are needed.
 BANYAN_EXPORT(banyan_spread)

@@ -12,7 +12,7 @@ static_assert(sizeof(BanyanNetwork) == 44 && offsetof(BanyanNetwork, route_sourc
 static_assert(sizeof(BanyanTransfers) == 40 && offsetof(BanyanTransfers, chunk) == 8);
 static_assert(offsetof(BanyanTransfers, count) == 24 && offsetof(BanyanTransfers, detail) == 32);
 static_assert(sizeof(BanyanMatchPolicy) == 24);
-static_assert(sizeof(BanyanSpread) == 68 && offsetof(BanyanSpread, seed) == 36);
+static_assert(sizeof(BanyanSpread) == 72 && offsetof(BanyanSpread, seed) == 40);
 static_assert(sizeof(BanyanLogs) == 36 && offsetof(BanyanLogs, detail) == 28);
 static_assert(sizeof(BanyanRate) == 28 && offsetof(BanyanRate, link_source) == 12);
 static_assert(sizeof(BanyanSweep) == 32 && offsetof(BanyanSweep, link_source) == 12);

@@ -40,9 +40,10 @@ inline bool NetworkArrays(Spans& spans, const BanyanNetwork* network) {
 
 inline bool HoldingArrays(Spans& spans, std::int32_t npus, std::int32_t chunks, const std::int32_t* held_offset,
                           const std::int32_t* held_chunk, std::int32_t held, const std::uint32_t* wanted,
-                          std::int32_t map_count, const std::int32_t* maps) {
+                          const std::uint8_t* choosers, std::int32_t map_count, const std::int32_t* maps) {
   return chunks >= 0 && spans.Reads(held_offset, Behind(npus)) && spans.Reads(held_chunk, held) &&
-         spans.MayRead(wanted, Product(WordsOf(chunks), npus)) && spans.Reads(maps, Product(map_count, npus));
+         spans.MayRead(wanted, Product(WordsOf(chunks), npus)) && spans.MayRead(choosers, npus) &&
+         spans.Reads(maps, Product(map_count, npus));
 }
 
 inline bool TransferArrays(Spans& spans, const BanyanTransfers* out) {
@@ -70,7 +71,7 @@ inline bool SpreadArrays(const BanyanSpread* problem, const BanyanLogs* out) {
          spans.Reads(problem->route_source, problem->route_count) &&
          spans.Reads(problem->route_target, problem->route_count) &&
          HoldingArrays(spans, problem->npu_count, problem->chunk_count, problem->held_offset, problem->held_chunk,
-                       problem->held_count, problem->wanted, problem->map_count, problem->maps) &&
+                       problem->held_count, problem->wanted, problem->choosers, problem->map_count, problem->maps) &&
          spans.MayWrite(problem->progress, 1) && LogArrays(spans, *problem, out);
 }
 

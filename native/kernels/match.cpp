@@ -199,7 +199,7 @@ BanyanStatus MatchOver(const MatchProblem& given, FoldedNetwork* folded, BanyanC
   RouteNumbers numbers(given.network);
   if (!numbers.Build()) return kBanyanOutOfMemory;
   MatchState<Entry> state(MatchProblem{numbers.network, given.chunk_count, given.held_offset, given.held_chunk,
-                                       given.wanted, given.policy, given.map_count, given.maps},
+                                       given.wanted, given.choosers, given.policy, given.map_count, given.maps},
                           numbers, folded);
   if (!BuildMatchState(state)) return kBanyanOutOfMemory;
   if (static_cast<double>(state.expected) > out->room) return kBanyanOutputTooSmall;
@@ -216,8 +216,15 @@ BanyanStatus MatchWith(const MatchProblem& given, BanyanCancelled cancelled, con
   FoldedNetwork folded(given);
   const BanyanStatus built = folded.Build();
   if (built != kBanyanOk) return built;
-  MatchProblem kept{folded.network, given.chunk_count, folded.held_offset.data(), folded.held_chunk.data(),
-                    given.wanted,   given.policy,      given.map_count,           given.maps};
+  MatchProblem kept{folded.network,
+                    given.chunk_count,
+                    folded.held_offset.data(),
+                    folded.held_chunk.data(),
+                    given.wanted,
+                    nullptr,
+                    given.policy,
+                    given.map_count,
+                    given.maps};
   return MatchOver<Entry>(kept, &folded, cancelled, context, out);
 }
 

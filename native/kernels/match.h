@@ -50,7 +50,8 @@ struct MatchProblem {
   std::int32_t chunk_count;
   const std::int32_t* held_offset;  // [npu_count + 1]
   const std::int32_t* held_chunk;
-  const std::uint32_t* wanted;  // [npu_count * ceil(chunk_count / 32)] or null
+  const std::uint32_t* wanted;   // [npu_count * ceil(chunk_count / 32)] or null
+  const std::uint8_t* choosers;  // [npu_count] or null
   BanyanMatchPolicy policy;
   std::int32_t map_count;  // 0: none
   const std::int32_t*

@@ -95,17 +95,25 @@ std::int32_t Rarest(MatchState<Entry>& state, std::int32_t route, std::int32_t l
   return best;
 }
 
+/// Whether routes into the NPU take the oldest of what they may take by now.
+template <typename Entry>
+inline bool TakesOldest(const MatchState<Entry>& state, std::int32_t npu) {
+  const MatchProblem& problem = state.problem;
+  return static_cast<Choice>(problem.policy.choice) == Choice::kOldest ||
+         (problem.choosers != nullptr && problem.choosers[npu] == 0) ||
+         state.missing[At(npu)] > problem.policy.late_limit;
+}
+
 /// The chunk that the route takes at this novelty level, or kNone.
 template <typename Entry>
 inline std::int32_t Choose(MatchState<Entry>& state, std::int32_t route, std::int32_t target, std::int32_t level) {
   const std::int32_t first = FirstCandidate(state, route, target, level);
   if (first == kNone) return kNone;
-  const BanyanMatchPolicy& policy = state.problem.policy;
-  const auto choice = static_cast<Choice>(policy.choice);
-  if (choice == Choice::kOldest || state.missing[At(target)] > policy.late_limit) {
+  if (TakesOldest(state, target)) {
     state.Pointer(route, level) = first + 1;
     return state.logs.Chunk(state.routes[route].source, first);
   }
+  const auto choice = static_cast<Choice>(state.problem.policy.choice);
   return choice == Choice::kNewest ? Newest(state, route, level, first) : Rarest(state, route, level, first);
 }
 

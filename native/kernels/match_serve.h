@@ -72,10 +72,7 @@ inline bool TryDepart(MatchState<Entry>& state, std::int32_t route, const Asking
     }
   }
   if (asking.chunk == kNone) return false;
-  const BanyanMatchPolicy& policy = state.problem.policy;
-  if (static_cast<Choice>(policy.choice) != Choice::kOldest && state.missing[At(target)] <= policy.late_limit) {
-    return DepartChosen(state, route, target, 0, now);
-  }
+  if (!TakesOldest(state, target)) return DepartChosen(state, route, target, 0, now);
   std::int32_t chunk = asking.chunk;
   if ((*asking.word >> (target & 31) & 1U) != 0) {
     of.pointer++;

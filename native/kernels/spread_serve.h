@@ -27,6 +27,7 @@ template <typename Entry>
 bool IsPlain(const SpreadState<Entry>& state, std::int32_t npu) {
   const BanyanSpread& problem = state.problem;
   return static_cast<Choice>(problem.choice) == Choice::kOldest ||
+         (problem.choosers != nullptr && problem.choosers[npu] == 0) ||
          state.missing[At(npu)] - state.PortCount(npu) > problem.late_limit;
 }
 

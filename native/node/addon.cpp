@@ -46,7 +46,7 @@ void WriteSummary(double* summary, const BanyanTransfers& out) {
 }
 
 // match(npuCount, routeSource, routeTarget, slotPs, useOffset, useResource, useUnits, capacity, chunkCount, heldOffset,
-//       heldChunk, wanted | null, seed, choice, window, lateLimit, novelty, overtaking, mapCount, maps | null,
+//       heldChunk, wanted | null, choosers | null, seed, choice, window, lateLimit, novelty, overtaking, mapCount, maps | null,
 //       cancel | null, chunk, route, startPs, summary[3]) -> status
 int32_t Match(Arguments& arguments) {
   const BanyanNetwork network = ReadNetwork(arguments);
@@ -55,6 +55,7 @@ int32_t Match(Arguments& arguments) {
   const int32_t* held_offset = arguments.In<int32_t>("heldOffset", Behind(network.npu_count));
   const int32_t* held_chunk = arguments.In<int32_t>("heldChunk", &held_count);
   const uint32_t* wanted = arguments.InOrNull<uint32_t>("wanted", Product(WordsOf(chunk_count), network.npu_count));
+  const uint8_t* choosers = arguments.InOrNull<uint8_t>("choosers", network.npu_count);
   BanyanMatchPolicy policy{};
   policy.seed = arguments.Unsigned("seed");
   policy.choice = arguments.Integer("choice");
@@ -67,13 +68,13 @@ int32_t Match(Arguments& arguments) {
   const Watch watch = arguments.Cancel();
   BanyanTransfers out = ReadOutputs(arguments);
   double* summary = arguments.Out<double>("summary", 3);
-  const int32_t status = banyan_match(&network, chunk_count, held_count, held_offset, held_chunk, wanted, &policy,
-                                      map_count, maps, Watch::Stops, &watch, &out);
+  const int32_t status = banyan_match(&network, chunk_count, held_count, held_offset, held_chunk, wanted, choosers,
+                                      &policy, map_count, maps, Watch::Stops, &watch, &out);
   WriteSummary(summary, out);
   return status;
 }
 
-// spread(npuCount, chunkCount, routeSource, routeTarget, heldOffset, heldChunk, wanted | null, seed, choice, window,
+// spread(npuCount, chunkCount, routeSource, routeTarget, heldOffset, heldChunk, wanted | null, choosers | null, seed, choice, window,
 //        lateLimit, threads, cancel | null, maxSlots, logOffset, chunk, portOffset, ports, slots, mapCount,
 //        maps | null, summary[3]) -> status
 // A cancel flag of two elements gets the progress in its second.
@@ -86,6 +87,7 @@ int32_t Spread(Arguments& arguments) {
   problem.held_offset = arguments.In<int32_t>("heldOffset", Behind(problem.npu_count));
   problem.held_chunk = arguments.In<int32_t>("heldChunk", &problem.held_count);
   problem.wanted = arguments.InOrNull<uint32_t>("wanted", Product(WordsOf(problem.chunk_count), problem.npu_count));
+  problem.choosers = arguments.InOrNull<uint8_t>("choosers", problem.npu_count);
   problem.seed = arguments.Unsigned("seed");
   problem.choice = arguments.Integer("choice");
   problem.window = arguments.Integer("window");

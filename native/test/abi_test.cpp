@@ -142,8 +142,8 @@ void Statuses() {
   const BanyanNetwork view = pair.View();
   const auto match = [&](BanyanCancelled cancelled, std::size_t room) {
     banyan_test::Transfers out(room);
-    return banyan_match(&view, 1, 1, made.held_offset.data(), made.held_chunk.data(), nullptr, &made.policy, 0, nullptr,
-                        cancelled, nullptr, &out.view);
+    return banyan_match(&view, 1, 1, made.held_offset.data(), made.held_chunk.data(), nullptr, nullptr, &made.policy, 0,
+                        nullptr, cancelled, nullptr, &out.view);
   };
   Expect(match(nullptr, 1) == kBanyanOk, "one delivery", 0);
   Expect(match(nullptr, 0) == kBanyanOutputTooSmall, "no room", 0);

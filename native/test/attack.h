@@ -41,6 +41,7 @@ inline const char* AttackMatch(Source& random) {
   const std::int32_t* held_offset = made.held_offset.data();
   const std::int32_t* held_chunk = made.held_chunk.data();
   const std::uint32_t* wanted = made.wanted.empty() ? nullptr : made.wanted.data();
+  const std::uint8_t* choosers = made.Choosers();
   const std::int32_t* map = maps.data();
   Transfers out(Deliveries(made));
   if (random.Below(8) == 0) out.view.room = random.Below(2) == 0 ? -1 : std::numeric_limits<double>::quiet_NaN();
@@ -56,11 +57,15 @@ inline const char* AttackMatch(Source& random) {
   if (wanted != nullptr)
     call.In(
         &wanted, [&] { return Product(WordsOf(made.chunks), network.npu_count); }, true);
+  if (choosers != nullptr) {
+    call.In(
+        &choosers, [&] { return static_cast<std::int64_t>(network.npu_count); }, true);
+  }
   call.In(&map, [&] { return Product(map_count, network.npu_count); });
   AddTransfers(call, out.view);
   return call.Run([&](BanyanCancelled stops, const void* context) {
-    return banyan_match(&network, made.chunks, held, held_offset, held_chunk, wanted, &made.policy, map_count, map,
-                        stops, context, &out.view);
+    return banyan_match(&network, made.chunks, held, held_offset, held_chunk, wanted, choosers, &made.policy, map_count,
+                        map, stops, context, &out.view);
   });
 }
 
@@ -81,6 +86,7 @@ inline const char* AttackSpread(Source& random) {
   problem.held_offset = made.held_offset.data();
   problem.held_chunk = made.held_chunk.data();
   problem.wanted = made.wanted.empty() ? nullptr : made.wanted.data();
+  problem.choosers = made.Choosers();
   problem.seed = made.policy.seed;
   problem.choice = made.policy.choice;
   problem.window = made.policy.window;
@@ -106,6 +112,10 @@ inline const char* AttackSpread(Source& random) {
   if (problem.wanted != nullptr) {
     call.In(
         &problem.wanted, [&] { return Product(WordsOf(problem.chunk_count), problem.npu_count); }, true);
+  }
+  if (problem.choosers != nullptr) {
+    call.In(
+        &problem.choosers, [&] { return static_cast<std::int64_t>(problem.npu_count); }, true);
   }
   call.In(&problem.maps, [&] { return Product(problem.map_count, problem.npu_count); });
   call.Out(

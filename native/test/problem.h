@@ -138,9 +138,11 @@ struct MatchCase {
   Network network;
   std::int32_t chunks = 0;
   std::vector<std::int32_t> held_offset{0}, held_chunk;
-  std::vector<std::uint32_t> wanted;  // empty: everyone wants all
+  std::vector<std::uint32_t> wanted;   // empty: everyone wants all
+  std::vector<std::uint8_t> choosers;  // empty: all choose
   BanyanMatchPolicy policy{};
 
+  [[nodiscard]] const std::uint8_t* Choosers() const { return choosers.empty() ? nullptr : choosers.data(); }
   [[nodiscard]] bool Wants(std::size_t npu, std::size_t chunk) const {
     const std::size_t words = (static_cast<std::size_t>(chunks) + 31) / 32;
     return wanted.empty() || ((wanted[npu * words + chunk / 32] >> (chunk % 32)) & 1U) != 0;
@@ -180,6 +182,9 @@ inline MatchCase RandomMatch(Source& random, std::int32_t max_npus, std::int32_t
   made.policy.late_limit = random.Below(2) == 0 ? made.chunks : random.Below(4);
   made.policy.novelty = random.Below(2);
   made.policy.overtaking = random.Below(2);
+  for (std::size_t v = 0; v < npus && made.policy.seed % 2 == 0; v++) {
+    made.choosers.push_back(static_cast<std::uint8_t>(random.Below(2)));
+  }
   return made;
 }
 

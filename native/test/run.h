@@ -21,9 +21,9 @@ inline const char* RunMatch(const MatchCase& made, std::int32_t* status, const s
   const BanyanNetwork view = made.network.View();
   Transfers out(Deliveries(made));
   *status = banyan_match(&view, made.chunks, static_cast<std::int32_t>(made.held_chunk.size()), made.held_offset.data(),
-                         made.held_chunk.data(), made.wanted.empty() ? nullptr : made.wanted.data(), &made.policy,
-                         static_cast<std::int32_t>(maps.size()) / made.network.npus, maps.data(), nullptr, nullptr,
-                         &out.view);
+                         made.held_chunk.data(), made.wanted.empty() ? nullptr : made.wanted.data(), made.Choosers(),
+                         &made.policy, static_cast<std::int32_t>(maps.size()) / made.network.npus, maps.data(), nullptr,
+                         nullptr, &out.view);
   if (*status == kBanyanOk) return MatchFault(made, out);
   return *status == kBanyanUnreachable ? nullptr : "unexpected status";
 }
@@ -117,6 +117,7 @@ inline const char* RunSpread(MatchCase made, std::int32_t* status, const std::ve
   problem.held_offset = made.held_offset.data();
   problem.held_chunk = made.held_chunk.data();
   problem.wanted = made.wanted.empty() ? nullptr : made.wanted.data();
+  problem.choosers = made.Choosers();
   problem.seed = made.policy.seed;
   problem.choice = made.policy.choice;
   problem.window = made.policy.window;

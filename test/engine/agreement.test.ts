@@ -34,6 +34,9 @@ const torus = (width: number, height: number) => {
   );
   return networkOf(width * height, routes.flat());
 };
+const RULE = { choice: 1, window: 8, lateLimit: 1000, seed: 3 };
+const NEWEST = { novelty: 1, overtaking: 1, lateLimit: 1000, seed: 7, choice: 3 };
+const thirds = (npus: number) => Uint8Array.from({ length: npus }, (_, npu) => (npu % 3 === 0 ? 1 : 0));
 const MIXED = { novelty: 1, overtaking: 1, lateLimit: 1000, seed: 7 };
 
 /** Returns an all-gather on a mesh 12 wide whose last column does not want every ninth chunk. */
@@ -74,7 +77,12 @@ const CASES = quick<readonly [string, MatchProblem]>(
     ["speeds far apart, the newest", allGather(mesh(13, 9, 3000, 160), 2, { ...MIXED, choice: 3 })],
     ["NPUs that want a part", partly()],
     ["bits that outgrow the caches", sparse()],
-    ["the neighbour rule", allGather(mesh(10, 10), 1, { choice: 1, window: 8, lateLimit: 1000, seed: 3 })],
+    ["the neighbour rule", allGather(mesh(10, 10), 1, RULE)],
+    ["the neighbour rule at every third NPU", { ...allGather(mesh(10, 10), 1, RULE), choosers: thirds(100) }],
+    [
+      "the newest at every third NPU, two speeds",
+      { ...allGather(mesh(9, 13, 3000, 160), 2, NEWEST), choosers: thirds(117) },
+    ],
     ["what is two steps away", allGather(mesh(9, 7), 2, { choice: 4, window: 999, lateLimit: 1000, seed: 3 })],
   ],
   ([title]) => !["speeds far apart, the newest", "bits that outgrow the caches"].includes(title),

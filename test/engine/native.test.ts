@@ -14,7 +14,7 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
   // NPU 0 sends its one chunk to NPU 1.
   const good = (): unknown[] => [
     ...[2, ints(0), ints(1), Float64Array.of(5), ints(0, 0), ints(), ints(), ints()],
-    ...[1, ints(0, 1, 1), ints(0), null],
+    ...[1, ints(0, 1, 1), ints(0), null, null],
     ...[1, 0, 1, 0, 0, 0, 0, null, null],
     ...[ints(9), ints(9), Float64Array.of(9), new Float64Array(3)],
   ];

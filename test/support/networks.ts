@@ -58,6 +58,7 @@ export function allGather(network: TenNetwork, chunksPerNpu = 1, policy = {}): M
     heldOffset: Int32Array.from({ length: npuCount + 1 }, (_, v) => v * chunksPerNpu),
     heldChunk: Int32Array.from({ length: npuCount * chunksPerNpu }, (_, c) => c),
     wanted: null,
+    choosers: null,
     policy: { seed: 1, choice: 0, window: 1, lateLimit: 0, novelty: 0, overtaking: 0, ...policy },
     maps: null,
   };
@@ -179,7 +180,9 @@ export function matchProblems(sharings: readonly Sharing[], everyoneWantsAll = f
       const heldOffset = new Int32Array(npus + 1);
       for (let v = 0; v < npus; v++) heldOffset[v + 1] = heldOffset[v] + held[v].length;
       const heldChunk = Int32Array.from(held.flat());
-      return { network, chunkCount: chunks, heldOffset, heldChunk, wanted, policy: { seed, ...policy }, maps: null };
+      const choosers = seed % 2 === 0 ? null : Uint8Array.from({ length: npus }, () => generator.below(2));
+      const demand = { chunkCount: chunks, heldOffset, heldChunk, wanted, choosers };
+      return { network, ...demand, policy: { seed, ...policy }, maps: null };
     });
 }
 

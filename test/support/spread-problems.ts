@@ -3,7 +3,7 @@ import { brokenMatchLaws } from "./transfer-laws.ts";
 
 /** Returns a match problem over routes without resources as one in slots. */
 export function spreadOf(problem: MatchProblem, maxSlots = 500, threads = 1): SpreadProblem {
-  const { network, chunkCount, heldOffset, heldChunk, wanted, policy } = problem;
+  const { network, chunkCount, heldOffset, heldChunk, wanted, choosers, policy } = problem;
   const { npuCount, routeSource, routeTarget } = network;
   const { seed, choice, window, lateLimit } = policy;
   return {
@@ -14,6 +14,7 @@ export function spreadOf(problem: MatchProblem, maxSlots = 500, threads = 1): Sp
     heldOffset,
     heldChunk,
     wanted,
+    choosers,
     policy: { seed, choice, window, lateLimit },
     threads,
     maxSlots,

@@ -54,6 +54,8 @@ export interface MatchProblem {
   readonly heldChunk: Int32Array;
   /** [npus * ceil(chunks / 32)] bit c of row v: NPU v wants chunk c (bit c & 31 of word c >> 5); null: everyone wants all. */
   readonly wanted: Uint32Array | null;
+  /** [npus] 1: routes into this NPU choose as the policy says, the others take the oldest; null: all choose. */
+  readonly choosers: Uint8Array | null;
   readonly policy: MatchPolicy;
   /** As in SpreadProblem; routes may be unequal, but share no resources. */
   readonly maps: Int32Array | null;
@@ -72,6 +74,8 @@ export interface SpreadProblem {
   readonly heldChunk: Int32Array;
   /** As in MatchProblem. */
   readonly wanted: Uint32Array | null;
+  /** As in MatchProblem. */
+  readonly choosers: Uint8Array | null;
   readonly policy: Pick<MatchPolicy, "seed" | "choice" | "window" | "lateLimit">;
   /** Threads that share the work, >= 1; the answer does not depend on it. Only native kernels use more than one. */
   readonly threads: number;

@@ -118,7 +118,7 @@ const transfersOf = (out: Outputs): Struct => {
 
 const match: Kernel<MatchProblem, Outputs, Transfers> = {
   name: "match",
-  takes({ network, chunkCount, heldOffset, heldChunk, wanted, policy, maps }) {
+  takes({ network, chunkCount, heldOffset, heldChunk, wanted, choosers, policy, maps }) {
     const { npuCount } = network;
     return [
       networkOf(network),
@@ -127,6 +127,7 @@ const match: Kernel<MatchProblem, Outputs, Transfers> = {
       column(heldOffset, npuCount + 1),
       column(heldChunk),
       columnOrNull(wanted, wordsOf(npuCount, chunkCount)),
+      columnOrNull(choosers, npuCount),
       struct([
         seed(policy.seed),
         int(policy.choice),
@@ -155,7 +156,7 @@ interface SpreadColumns {
 const spread: Kernel<SpreadProblem, SpreadColumns, SpreadLogs | null> = {
   name: "spread",
   takes(problem) {
-    const { npuCount, chunkCount, routeSource, routeTarget, heldOffset, heldChunk, wanted, policy } = problem;
+    const { npuCount, chunkCount, routeSource, routeTarget, heldOffset, heldChunk, wanted, choosers, policy } = problem;
     require(isInteger(problem.maxSlots, 0, INT32_MAX));
     return [
       struct([
@@ -168,6 +169,7 @@ const spread: Kernel<SpreadProblem, SpreadColumns, SpreadLogs | null> = {
         column(heldOffset, npuCount + 1),
         column(heldChunk),
         columnOrNull(wanted, wordsOf(npuCount, chunkCount)),
+        columnOrNull(choosers, npuCount),
         seed(policy.seed),
         int(policy.choice),
         int(policy.window),

@@ -1,4 +1,4 @@
-import { CHOICE, type MatchPolicy, type TenNetwork, type Transfers } from "../../engine/contract/kernels.ts";
+import { CHOICE, type TenNetwork, type Transfers } from "../../engine/contract/kernels.ts";
 import { disjointSets } from "../../model/graph/graph.ts";
 import type { RouteSet } from "../../model/routes/routes.ts";
 import { portsOf } from "../../model/slots/slot-schedule.ts";
@@ -6,6 +6,7 @@ import { portTranslation, translateAll, translatedRows } from "../../model/symme
 import type { Topology } from "../../model/topology/topology.ts";
 import type { SynthesisContext, SynthesisRequest } from "../synthesizer.ts";
 import { pruned } from "./assemble.ts";
+import { choosersOf } from "./choosers.ts";
 import {
   everyoneWantsAll,
   foldingMaps,
@@ -50,21 +51,25 @@ export function multicastAttempts(
     if (variant.mode === "members") return members;
     return wantedWithPaths(collective, variant.network.routes, variant.network.times.slotPs, npus);
   };
+  const large = all && collective.chunkCount * (npus - 1) >= FOLD_FROM;
+  const choosers =
+    large && variants.length === 1 ? choosersOf((variants[0] as (typeof variants)[number]).ten, held) : null;
   /** Runs the kernel for slots where time moves in slots, else the event-driven one. */
   const matched = async (
     ten: TenNetwork,
     wantedRows: Uint32Array | null,
-    policy: MatchPolicy,
+    { policy, who }: Pick<MulticastTrial, "policy" | "who">,
     maps: Int32Array | null,
   ): Promise<Transfers> => {
     const { chunkCount } = collective;
-    const demand = { chunkCount, heldOffset: held.offset, heldChunk: held.chunk, wanted: wantedRows, policy, maps };
+    const asked = { wanted: wantedRows, choosers: choosers?.of(who) ?? null, policy, maps };
+    const demand = { chunkCount, heldOffset: held.offset, heldChunk: held.chunk, ...asked };
     if (!isSlotted(ten)) return context.runner.match({ network: ten, ...demand });
     const { npuCount, routeSource, routeTarget, slotPs } = ten;
     const logs = await spreadLogs(context.runner, { npuCount, routeSource, routeTarget, ...demand });
     return transfersOfLogs(logs, ten, held.offset, slotPs[0]);
   };
-  const trialOf = (k: number): MulticastTrial => {
+  const trialOf = (k: number, tight = choosers !== null): MulticastTrial => {
     const slots = (variants[k % variants.length] as (typeof variants)[number]).network.times.slotPs;
     return multicastTrial(k, {
       seed: request.seed,
@@ -74,23 +79,23 @@ export function multicastAttempts(
       chunkCount: collective.chunkCount,
       oneSource,
       heterogeneous: slots.some((slot) => slot !== slots[0]),
+      tight,
     });
   };
   /** The same under all maps of the network onto itself, where there are some. */
   const foldedAttempts = (): Attempt[] => {
     const { network, ten } = variants[0] as (typeof variants)[number];
-    const trial = trialOf(0);
+    const trial = trialOf(0, false);
     if (trial.policy.choice !== CHOICE.oldest || ten.useResource.length > 0) return [];
     const maps = foldingMaps({ ...network.routes, slotPs: ten.slotPs }, held, npus);
     if (maps === null) return [];
     const labels = [trial.name, `${maps.length / npus} symmetries`, network.label];
-    return [async () => outcome(phase, network, await matched(ten, null, trial.policy, maps), labels)];
+    return [async () => outcome(phase, network, await matched(ten, null, trial, maps), labels)];
   };
   const invariant = all ? invariantAttempts(phase, variants, request, targetPs) : [];
-  const large = all && collective.chunkCount * (npus - 1) >= FOLD_FROM;
   const first = large && invariant.length === 0 ? foldedAttempts() : invariant;
   const wanted = variants.map(() => undefined as Uint32Array | null | undefined);
-  return (attempt: number): Attempt => {
+  const attemptOf = (attempt: number): Attempt => {
     const k = attempt - first.length;
     if (k < 0) return first[attempt] as Attempt;
     const trial = trialOf(k);
@@ -98,12 +103,25 @@ export function multicastAttempts(
     return async () => {
       if (wanted[trial.variant] === undefined) wanted[trial.variant] = wantedOf(variant);
       const { network, mode, ten } = variant;
-      const found = await matched(ten, wanted[trial.variant] as Uint32Array | null, trial.policy, null);
+      const found = await matched(ten, wanted[trial.variant] as Uint32Array | null, trial, null);
       const kept = members === null ? found : pruned(found, network.routes, members, collective.chunkCount);
       const labels = [trial.name, network.label, mode === "members" ? "" : `relays: ${mode}`];
       return outcome(phase, network, kept, labels);
     };
   };
+  return (attempt: number): Attempt =>
+    async () => {
+      const found = await attemptOf(attempt)();
+      if (attempt > 0 || choosers === null) return found;
+      const { route, startPs, slotPs } = found.transfers;
+      const { routeTarget } = (variants[0] as (typeof variants)[number]).ten;
+      const endPs = new Float64Array(npus);
+      for (let i = 0; i < route.length; i++) {
+        endPs[routeTarget[route[i]]] = Math.max(endPs[routeTarget[route[i]]], startPs[i] + slotPs[route[i]]);
+      }
+      choosers.keepLate((npu) => endPs[npu], targetPs);
+      return found;
+    };
 }
 
 /** Above this many transfers, networks of several speeds are left to the kernels. */

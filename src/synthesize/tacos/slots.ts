@@ -14,10 +14,11 @@ import {
 import { translatedSchedule } from "../../model/symmetry/translation.ts";
 import { switchCount } from "../../model/topology/topology.ts";
 import type { KernelRunner, Synthesis, SynthesisContext, SynthesisRequest } from "../synthesizer.ts";
-import { everyoneWantsAll, foldingMaps, holdingsOf } from "./demand.ts";
+import { type Choosers, choosersOf } from "./choosers.ts";
+import { everyoneWantsAll, foldingMaps, type Holdings, holdingsOf } from "./demand.ts";
 import { invariantLabel, invariantLogs } from "./invariant-logs.ts";
 import { type Phase, tenNetwork } from "./network.ts";
-import { bestOf, defaultTrials, multicastTrial } from "./trials.ts";
+import { bestOf, defaultTrials, multicastTrial, trialsAfter } from "./trials.ts";
 
 /** From this many transfers on a schedule is kept as arrival logs. */
 const FROM_TRANSFERS = 4e6;
@@ -81,15 +82,15 @@ export async function slotSynthesis(
     const schedule = translatedSchedule(rows, collective, { slotPs, slots, passes });
     return { schedule, policy: invariantLabel(policy), trials };
   }
-  const attempt = logsAttempts(request, task, context);
+  const held = holdingsOf(phase.collective, topology.npuCount);
+  const choosers = choosersOf(tenNetwork(topology, routes, task.times), held);
+  const attempt = logsAttempts(request, task, context, held, choosers, targetPs);
+  const transfers = transfersOfPhases(request, [phase]);
+  const size = { npuCount: topology.npuCount, chunkCount: collective.chunkCount };
   const { best, ran } = await bestOf(
     attempt,
-    () =>
-      request.trials ??
-      defaultTrials(transfersOfPhases(request, [phase]), {
-        npuCount: request.topology.npuCount,
-        chunkCount: collective.chunkCount,
-      }),
+    (first) =>
+      request.trials ?? trialsAfter(first, defaultTrials(transfers, size), choosers, { targetPs, slotPs, transfers }),
     targetPs,
     1,
     (done, total) => context.onProgress?.({ phase: phase.name, done, total }),
@@ -120,12 +121,18 @@ interface LogsOutcome {
  * Returns the function that gives trial k, ready to run. The first, where it takes the oldest chunks and the network maps onto
  * itself, is the same under all its maps.
  */
-function logsAttempts(request: SynthesisRequest, task: SlotTask, context: SynthesisContext) {
+function logsAttempts(
+  request: SynthesisRequest,
+  task: SlotTask,
+  context: SynthesisContext,
+  held: Holdings,
+  choosers: Choosers | null,
+  targetPs: number,
+) {
   const { npuCount } = request.topology;
   const { phase, routes, slotPs } = task;
   const { chunkCount } = phase.collective;
-  const held = holdingsOf(phase.collective, npuCount);
-  const trialOf = (k: number) =>
+  const trialOf = (k: number, tight = choosers !== null) =>
     multicastTrial(k, {
       seed: request.seed,
       wanted: request.policy,
@@ -134,12 +141,13 @@ function logsAttempts(request: SynthesisRequest, task: SlotTask, context: Synthe
       chunkCount,
       oneSource: held.offset.some((end, v) => v > 0 && end - held.offset[v - 1] === held.chunk.length),
       heterogeneous: false,
+      tight,
     });
   const maps =
-    trialOf(0).policy.choice === CHOICE.oldest ? foldingMaps({ ...routes, slotPs: null }, held, npuCount) : null;
+    trialOf(0, false).policy.choice === CHOICE.oldest ? foldingMaps({ ...routes, slotPs: null }, held, npuCount) : null;
   return (k: number) => async (): Promise<LogsOutcome> => {
-    const trial = trialOf(maps === null ? k : Math.max(0, k - 1));
     const folded = maps !== null && k === 0;
+    const trial = folded ? trialOf(0, false) : trialOf(maps === null ? k : k - 1);
     const problem = {
       npuCount,
       chunkCount,
@@ -148,10 +156,12 @@ function logsAttempts(request: SynthesisRequest, task: SlotTask, context: Synthe
       heldOffset: held.offset,
       heldChunk: held.chunk,
       wanted: null,
+      choosers: choosers?.of(trial.who) ?? null,
       policy: trial.policy,
       maps: folded ? maps : null,
     };
     const logs = await spreadLogs(context.runner, problem);
+    if (k === 0) choosers?.keepLate((npu) => logs.slotsOf(npu) * slotPs, targetPs);
     const label = folded ? `${trial.name}, ${maps.length / npuCount} symmetries` : trial.name;
     return { logs, endPs: logs.slots * slotPs, label };
   };
@@ -160,6 +170,8 @@ function logsAttempts(request: SynthesisRequest, task: SlotTask, context: Synthe
 /** The arrival logs of all NPUs; `slots` until the last arrival. */
 export interface Logs {
   readonly row: (npu: number) => ArrivalLog;
+  /** Slots until the NPU's last arrival. */
+  readonly slotsOf: (npu: number) => number;
   readonly slots: number;
 }
 
@@ -192,6 +204,7 @@ export async function spreadLogs(
       const bytes = slots[npu] * portBytes(offset[npu + 1] - offset[npu]);
       return { chunk: chunk.subarray(logOffset[npu], logOffset[npu + 1]), ports: ports.subarray(from, from + bytes) };
     },
+    slotsOf: (npu) => slots[npu],
     slots: slots.reduce((most, count) => Math.max(most, count), 0),
   };
 }
@@ -201,7 +214,7 @@ export async function spreadLogs(
  * log did not arrive. O(arrivals + routes + slots x NPUs).
  */
 export function transfersOfLogs(
-  { row, slots }: Logs,
+  { row, slots }: Pick<Logs, "row" | "slots">,
   { routeTarget }: Pick<TenNetwork, "routeTarget">,
   heldOffset: Int32Array,
   slotPs: number,

@@ -8,6 +8,7 @@ import { type RouteSet, type RouteTimes, reversedRoutes, routeTimes } from "../.
 import type { SwitchDegree } from "../../model/routes/routing.ts";
 import { reversed, switchCount, type Topology } from "../../model/topology/topology.ts";
 import { endsOf, type PhaseTransfers } from "./assemble.ts";
+import type { Choosers, Who } from "./choosers.ts";
 import type { RelayOrder } from "./demand.ts";
 import type { Phase } from "./network.ts";
 
@@ -18,6 +19,8 @@ interface MulticastPolicy {
   readonly window: number;
   /** The choice applies once an NPU lacks at most max(32, this share of all chunks). */
   readonly lateShare: number;
+  /** Where there are few of them, only these NPUs choose. */
+  readonly who?: Who;
 }
 
 const WHOLE = 0x7fffffff;
@@ -54,6 +57,7 @@ const NEIGHBOUR_LATE: MulticastPolicy = {
   lateShare: 0.06,
 };
 const NEIGHBOUR: MulticastPolicy = { name: "neighbour", choice: CHOICE.neighbour, window: 8, lateShare: 1 };
+const NEIGHBOUR_TIGHT: MulticastPolicy = { ...NEIGHBOUR, name: "neighbour-tight", who: "tight" };
 const NEIGHBOUR_WIDE: MulticastPolicy = { name: "neighbour-wide", choice: CHOICE.neighbour, window: 64, lateShare: 1 };
 /**
  * As the neighbour choice, with ties to what fewest NPUs two steps away have: a pocket of a damaged mesh is fed through both of
@@ -72,13 +76,18 @@ const NEWEST: MulticastPolicy = { name: "newest", choice: CHOICE.newest, window:
 
 /** The first pass over the policies; after it the trials go round those that gain from another seed. */
 const FIRST_PASS = [OLDEST, NEIGHBOUR_LATE, NEIGHBOUR, AROUND, NEIGHBOUR_WIDE, RAREST, NEWEST];
+/** What comes before it on large networks where few NPUs are tight. */
+const TIGHT_PASS: readonly MulticastPolicy[] = [
+  NEIGHBOUR_TIGHT,
+  ...[1, 2].map((lateHops) => ({ ...NEIGHBOUR_TIGHT, who: { lateHops } })),
+];
 /** One source with many chunks needs the rarest over all of them, not a window of its log. */
 const FIRST_PASS_ONE_SOURCE = [RAREST, AROUND, NEIGHBOUR_WIDE, NEIGHBOUR, OLDEST, NEWEST];
 const LATER_PASSES = [AROUND, NEIGHBOUR, AROUND, RAREST];
 
 const RELAY_ORDERS: readonly RelayOrder[] = ["farthest", "nearest", "load"];
 
-export const MULTICAST_POLICIES = FIRST_PASS.map((policy) => policy.name);
+export const MULTICAST_POLICIES = [...FIRST_PASS, NEIGHBOUR_TIGHT].map((policy) => policy.name);
 export const RELAY_POLICIES: readonly string[] = RELAY_ORDERS;
 
 /** Throws InputError when the named policy is not one for any of the phases; null is all policies. */
@@ -92,6 +101,7 @@ export function checkPolicy(policy: string | null, phases: readonly { readonly u
 export interface MulticastTrial {
   readonly name: string;
   readonly policy: MatchPolicy;
+  readonly who: Who | null;
   /** Index into the phase's variants (route set x relay mode). */
   readonly variant: number;
 }
@@ -108,11 +118,14 @@ export function multicastTrial(
     readonly variants: number;
     readonly oneSource: boolean;
     readonly heterogeneous: boolean;
+    /** Whether few NPUs are tight. */
+    readonly tight: boolean;
   } & MulticastSize,
 ): MulticastTrial {
   const { wanted, variants, oneSource, chunkCount } = options;
-  const forced = wanted === null ? [] : FIRST_PASS.filter((policy) => policy.name === wanted);
-  const firstPass = forced.length > 0 ? forced : oneSource ? FIRST_PASS_ONE_SOURCE : FIRST_PASS;
+  const forced = wanted === null ? [] : [...FIRST_PASS, ...TIGHT_PASS].filter((policy) => policy.name === wanted);
+  const anyhow = oneSource ? FIRST_PASS_ONE_SOURCE : FIRST_PASS;
+  const firstPass = forced.length > 0 ? forced : options.tight ? [...TIGHT_PASS, ...anyhow] : anyhow;
   const later = forced.length > 0 ? forced : LATER_PASSES;
   const round = Math.floor(k / variants);
   const chosen =
@@ -123,6 +136,7 @@ export function multicastTrial(
   return {
     name: chosen.name,
     variant: k % variants,
+    who: options.tight ? (chosen.who ?? null) : null,
     policy: {
       seed: (options.seed + k) >>> 0,
       choice: chosen.choice,
@@ -159,6 +173,20 @@ export function defaultTrials(transfers: number, size: MulticastSize): number {
   const looks = Math.min(MOST_LOOKS, looksOf(size));
   const affordable = looks === 0 ? 64 : Math.floor(MOST_LOOKS_OF_ALL / looks);
   return Math.max(1, Math.min(64, Math.floor(1e7 / Math.max(1, transfers)), affordable));
+}
+
+/** From this many transfers on a trial that misses the bound by less than a hundredth is not followed by others for that. */
+const MANY_TRANSFERS = 1e8;
+
+/** Returns how many trials a multicast phase gets after its first: three where few NPUs are tight and it misses the bound by more than a slot. */
+export function trialsAfter(
+  first: { readonly endPs: number },
+  byDefault: number,
+  choosers: Choosers | null,
+  { targetPs, slotPs, transfers }: { readonly targetPs: number; readonly slotPs: number; readonly transfers: number },
+): number {
+  const allowedPs = transfers < MANY_TRANSFERS ? slotPs : Math.max(slotPs, 0.01 * targetPs);
+  return choosers !== null && first.endPs > targetPs + allowedPs ? Math.max(byDefault, TIGHT_PASS.length) : byDefault;
 }
 
 /** A set of routes that a phase may use, in the direction of synthesis (`routes`) and in true direction (`trueRoutes`). */

@@ -416,12 +416,16 @@ function rarest(state: MatchState, route: number, level: number, first: number):
   return best;
 }
 
+/** Returns whether routes into the NPU take the oldest of what they may take by now. */
+const takesOldest = ({ problem: { policy, choosers }, missing }: MatchState, npu: number): boolean =>
+  policy.choice === CHOICE.oldest || choosers?.[npu] === 0 || missing[npu] > policy.lateLimit;
+
 /** Returns the chunk that the route takes at this novelty level, or NONE. */
 function choose(state: MatchState, route: number, level: number): number {
   const first = firstCandidate(state, route, level);
   if (first === NONE) return NONE;
   const { network, policy } = state.problem;
-  if (policy.choice === CHOICE.oldest || state.missing[network.routeTarget[route]] > policy.lateLimit) {
+  if (takesOldest(state, network.routeTarget[route])) {
     return state.log[state.logBegin[network.routeSource[route]] + first];
   }
   return policy.choice === CHOICE.newest ? newest(state, route, level, first) : rarest(state, route, level, first);

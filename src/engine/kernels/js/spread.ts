@@ -140,6 +140,7 @@ function showArrivals(state: SpreadState, npu: number, from: number, count: numb
 
 const isPlain = ({ problem, missing, portOffset }: SpreadState, npu: number): boolean =>
   problem.policy.choice === CHOICE.oldest ||
+  problem.choosers?.[npu] === 0 ||
   missing[npu] - (portOffset[npu + 1] - portOffset[npu]) > problem.policy.lateLimit;
 
 /** Returns the rarest of the next `window` candidates between entries `first` and `end` of `out.chunk`. */
