@@ -8,6 +8,7 @@ const BENCHES = [
   "simulator",
   "scale",
   "tori",
+  "failures",
   "forest",
   "programs",
   "program-matrix",
