@@ -11,6 +11,13 @@ import { stepHash, writeStamp } from "./stamp.mjs";
 const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
 const fresh = at(`dist-${process.pid}`);
 const hash = stepHash.dist();
+/** What people start. Node 22 keeps compiled code between runs. */
+const LAUNCHER = `#!/usr/bin/env node
+import module from "node:module";
+
+module.enableCompileCache?.();
+await import("../command/cli/main.js");
+`;
 const { status } = spawnSync(process.execPath, [tsc, "-p", ".", "--outDir", fresh], { cwd: root, stdio: "inherit" });
 if (status === 0) {
   await build({
@@ -26,6 +33,25 @@ if (status === 0) {
       rolldownOptions: { output: { entryFileNames: "independent.js", codeSplitting: false } },
     },
   });
+  // The command line in few files: a third of the start of 400. As deep below the root as the modules that look for files from where they are.
+  await build({
+    configFile: false,
+    root,
+    logLevel: "error",
+    build: {
+      ssr: true,
+      outDir: join(fresh, "command/cli"),
+      emptyOutDir: false,
+      minify: false,
+      target: "node20",
+      rolldownOptions: {
+        input: [at("src/cli/main.ts"), at("src/cli/work.ts")],
+        // names stay, for `--debug`
+        output: { entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js", minify: { mangle: false } },
+      },
+    },
+  });
+  writeFileSync(join(fresh, "cli/main.js"), LAUNCHER);
   const manual = spawnSync(process.execPath, [join(fresh, "cli/main.js"), "help", "--man"], { encoding: "utf8" });
   if (manual.status !== 0) throw new Error(`the manual page: ${manual.stderr}`);
   writeFileSync(join(fresh, "banyan.1"), manual.stdout);

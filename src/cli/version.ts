@@ -1,7 +1,9 @@
 import { createRequire } from "node:module";
 
-// The same depth below the package's root in src/ and in dist/.
-const manifest = createRequire(import.meta.url)("../../package.json") as { readonly version: string };
+const require = createRequire(import.meta.url);
+// The command line as it is built lies a level deeper than src/cli and dist/cli.
+const place = import.meta.url.includes("/command/cli/") ? "../../../package.json" : "../../package.json";
+const manifest = require(place) as { readonly version: string };
 
 /** The package's version. */
 export const { version } = manifest;
