@@ -22,7 +22,7 @@ describe.runIf(kernels !== undefined)(
       for (const npus of [-1, -2, -(2 ** 31)]) {
         const policy = [1, 0, 1, 0, 1, null, 1];
         const logs = [doubles(), new Uint16Array(0), doubles(), new Uint8Array(0), ints(), 0, null, doubles(0, 0, 0)];
-        expect(() => addon.spread(npus, 0, ints(), ints(), ints(), ints(), null, ...policy, ...logs)).toThrow(
+        expect(() => addon.spread(npus, 0, ints(), ints(), ints(), ints(), null, null, ...policy, ...logs)).toThrow(
           "expected a count of at most 2^31 - 1 for npuCount",
         );
       }
@@ -41,7 +41,7 @@ describe.runIf(kernels !== undefined)(
 
     it("refuses maps that are not there, or lead two NPUs to one", () => {
       const network = [2, ints(0, 1), ints(1, 0), doubles(5, 5), ints(0, 0, 0), ...noUses];
-      const holdings = [2, ints(0, 1, 2), ints(0, 1), null, 1, 0, 1, 0, 0, 0];
+      const holdings = [2, ints(0, 1, 2), ints(0, 1), null, null, 1, 0, 1, 0, 0, 0];
       const outputs = (): unknown[] => [ints(9, 9), ints(9, 9), doubles(9, 9), doubles(0, 0, 0)];
       expect(addon.match(...network, ...holdings, 2, null, null, ...outputs())).toBe(1);
       expect(addon.match(...network, ...holdings, 2, ints(0, 1, 1, 1), null, ...outputs())).toBe(1);
@@ -50,14 +50,14 @@ describe.runIf(kernels !== undefined)(
 
     it("refuses more chunks and holdings than a log has entries, for which its memory was too small", () => {
       const network = [1, ints(), ints(), doubles(), ints(0), ...noUses];
-      const holdings = [2 ** 31 - 2, ints(0, 4), ints(0, 0, 0, 0), null, 1, 0, 1, 0, 0, 0];
+      const holdings = [2 ** 31 - 2, ints(0, 4), ints(0, 0, 0, 0), null, null, 1, 0, 1, 0, 0, 0];
       expect(addon.match(...network, ...holdings, 0, null, null, ints(), ints(), doubles(), doubles(0, 0, 0))).toBe(1);
     });
 
     it("does not rely on slots that are to be zeros", () => {
       const maps = ints(0, 1, 1, 0);
       const slots = ints(2 ** 31 - 1, 2 ** 31 - 1);
-      const problem = [2, 0, ints(0, 1), ints(1, 0), ints(0, 0, 0), ints(), null, 1, 0, 1, 0, 1, null, 1];
+      const problem = [2, 0, ints(0, 1), ints(1, 0), ints(0, 0, 0), ints(), null, null, 1, 0, 1, 0, 1, null, 1];
       const logs = [doubles(0, 0, 0), new Uint16Array(0), doubles(0, 1, 2), new Uint8Array(2), slots];
       expect(addon.spread(...problem, ...logs, 2, maps, doubles(0, 0, 0))).toBe(0);
       expect(slots).toEqual(ints(0, 0));
