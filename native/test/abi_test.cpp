@@ -365,10 +365,45 @@ void ReplayStatuses() {
   Expect(replay(nullptr, -1) == kBanyanBadArgument, "a route without links", 0);
 }
 
+// An all-gather on a ring with chords by many more threads than processors: one of them goes on alone for most slots.
+void ManyThreads() {
+  constexpr std::int32_t kNpus = 500;
+  constexpr std::int32_t kMaxSlots = 400;
+  banyan_test::MatchCase made;
+  made.network.npus = kNpus;
+  made.chunks = kNpus;
+  for (std::int32_t v = 0; v < kNpus; v++) {
+    for (const std::int32_t hop : {1, 7}) {
+      made.network.Add(v, (v + hop) % kNpus, 1);
+      made.network.EndRoute();
+    }
+    made.held_chunk.push_back(v);
+    made.held_offset.push_back(v + 1);
+  }
+  BanyanSpread problem{};
+  problem.npu_count = kNpus;
+  problem.chunk_count = kNpus;
+  problem.route_count = 2 * kNpus;
+  problem.held_count = kNpus;
+  problem.route_source = made.network.source.data();
+  problem.route_target = made.network.target.data();
+  problem.held_offset = made.held_offset.data();
+  problem.held_chunk = made.held_chunk.data();
+  problem.window = 1;
+  problem.threads = 1;
+  banyan_test::Logs one(made, kMaxSlots, false);
+  Expect(banyan_spread(&problem, nullptr, nullptr, &one.view) == kBanyanOk, "one thread", 0);
+  problem.threads = 24;
+  banyan_test::Logs many(made, kMaxSlots, false);
+  Expect(banyan_spread(&problem, nullptr, nullptr, &many.view) == kBanyanOk, "many threads", 0);
+  Expect(many.narrow == one.narrow && many.ports == one.ports && many.slots == one.slots, "many threads: logs", 0);
+}
+
 }  // namespace
 
 int main() {
   RandomProblems(3000);
+  ManyThreads();
   HostileCalls(30000);
   RefusedThreads(300);
   Statuses();

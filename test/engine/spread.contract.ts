@@ -108,6 +108,18 @@ export function spreadContract(kernels: Kernels): void {
     expect(() => kernels.spread(problem, Int32Array.of(1))).toThrow(CancelledError);
   });
 
+  it("gives the same bits by many more threads than processors, of which one goes on alone", () => {
+    const network = mesh(40, 40);
+    const choosers = Uint8Array.from({ length: 1600 }, (_, npu) => (npu % 40 < 2 ? 1 : 0));
+    for (const problem of [
+      allGather(network),
+      { ...allGather(network, 1, { choice: 1, window: 8, lateLimit: 2000 }), choosers },
+    ]) {
+      const [one, many] = [1, 24].map((threads) => kernels.spread(spreadOf(problem, 900, threads)));
+      expect(many).toEqual(one);
+    }
+  });
+
   it("reads columns in shared memory and leaves the problem as it was", () => {
     const problem = spreadOf(allGather(mesh(4, 3), 2, { choice: 1, window: 8, lateLimit: 100 }));
     const copy = structuredClone(problem);
