@@ -195,6 +195,6 @@ const HTML_STYLE = [
   ".made{display:grid;grid-template-columns:repeat(auto-fill,minmax(200px,1fr));gap:12px 24px;margin:0 0 14px}.made dd{font-size:16px;font-weight:500;overflow-wrap:anywhere}",
   "pre{background:var(--panel);padding:12px 14px;border-radius:8px;overflow-x:auto;font-size:13px}a{color:var(--npu-edge)}summary{cursor:pointer}",
   "@media(max-width:1000px){.figures{grid-template-columns:repeat(3,1fr)}}",
-  "@media(max-width:600px){main{padding:18px 14px 40px}h1{font-size:24px}.answer{font-size:16px}.figures{grid-template-columns:1fr 1fr}.figures>div:last-child:nth-child(odd){grid-column:1/-1}.picture svg{min-width:min(520px,.8*var(--wide))}.picture{background:linear-gradient(to left,var(--paper) 30%,transparent) right/48px 100% no-repeat local,linear-gradient(to left,color-mix(in srgb,var(--ink) 30%,transparent),transparent) right/14px 100% no-repeat}}",
+  "@media(max-width:600px){main{padding:18px 14px 40px}h1{font-size:24px}.answer{font-size:16px}.figures{grid-template-columns:1fr 1fr}.figures>div:last-child:nth-child(odd){grid-column:1/-1}.picture svg{min-width:calc(.7*var(--wide))}.picture{background:linear-gradient(to left,var(--paper) 30%,transparent) right/48px 100% no-repeat local,linear-gradient(to left,color-mix(in srgb,var(--ink) 30%,transparent),transparent) right/14px 100% no-repeat}}",
   "@media print{main{max-width:none;padding:0}section{break-inside:avoid;margin-top:20px}.data{display:none}.picture{overflow:visible}body{font-size:12px}}",
 ].join("\n");
