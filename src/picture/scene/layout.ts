@@ -193,7 +193,10 @@ export function gridLayout(topology: Topology): Layout {
     const between = dimensionBetween(shape, a, b);
     if (between === null || (between.axis < 3 && between.apart === 1)) return 0;
     const side = between.axis === 0 ? -1 : 1;
-    const share = between.apart === shape[between.axis] - 1 ? 0.36 : 0.16 + (0.2 * between.apart) / shape[between.axis];
+    // beside the first node of the row, not behind it
+    const around = shape.length < 3 ? 0.5 : 0.36;
+    const share =
+      between.apart === shape[between.axis] - 1 ? around : 0.16 + (0.2 * between.apart) / shape[between.axis];
     return side * (between.axis < 2 ? cell * share : radius * 1.6);
   };
   return { x, y, radius, ...size, bend, boxes: [] };
