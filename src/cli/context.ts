@@ -3,7 +3,7 @@ import type { Options } from "../request/option-table.ts";
 import type { Progress } from "../request/progress.ts";
 import type { CommandName } from "./protocol.ts";
 import { finished, type Style, type Terminal } from "./reports/style.ts";
-import { fitted } from "./reports/text.ts";
+import { fitted, reportWidth } from "./reports/text.ts";
 
 /** As the file to write: standard output, which then has nothing else. */
 export const STANDARD_OUTPUT = "-";
@@ -44,9 +44,15 @@ export type Run = (context: Context, args: readonly string[]) => Promise<number>
 export const outRows = (context: Context, lines: readonly string[]): boolean =>
   context.out(`${lines.map(finished).join("\n")}\n`);
 
-/** Writes the lines of a report, none wider than 120 columns where words allow. */
+/** Returns the lines of a report as a text, none wider than the terminal or 120 columns where words allow. */
+export function reportText({ terminal }: Context, lines: readonly string[]): string {
+  const width = reportWidth(terminal);
+  return `${lines.flatMap((line) => fitted(finished(line), width)).join("\n")}\n`;
+}
+
+/** Writes the lines of a report. */
 export const outLines = (context: Context, lines: readonly string[]): boolean =>
-  context.out(`${lines.map(finished).flatMap(fitted).join("\n")}\n`);
+  context.out(reportText(context, lines));
 
 /** What every object of --json has, errors too; `ok`: the exit status is 0. */
 export interface Envelope {

@@ -35,6 +35,12 @@ export function bendOf(x0: number, y0: number, x1: number, y1: number, off: numb
 /** Returns how high switches are drawn beside NPUs of a radius. */
 export const switchHeight = (radius: number): number => Math.max(6, Math.min(24, 1.7 * radius));
 
+/** Returns half the width of a switch whose name has so many letters; `room`: how wide it may be. */
+export function switchHalfWidth(letters: number, radius: number, room: number): number {
+  const half = switchHeight(radius) / 2;
+  return Math.max(1, Math.min(room / 2, Math.max(1.4 * half, Math.min(12, letters) * half * 0.31 + 6)));
+}
+
 /** A marker of a line's points: its corners, x and y in turns, in units of its radius; none of a circle. */
 export type Marker = readonly number[];
 
@@ -59,6 +65,15 @@ export const PAGE_MARKERS: readonly Marker[] = [
   [0, 1.2, 1.15, -0.85, -1.15, -0.85],
   [0, -1.25, 1.2, -0.35, 0.75, 1, -0.75, 1, -1.2, -0.35],
 ];
+
+/** So many colours lines have, in files and in the page: the colour-blind can tell them apart, and each is 3 : 1 on its ground. */
+export const LINE_COLOURS = 6;
+
+/** Returns the look of a line: its colour, how often the colours were used up before it, and its marker. Neighbours differ in both; 36 lines do. */
+export function lookOf(line: number): { readonly colour: number; readonly round: number; readonly marker: number } {
+  const round = Math.floor(line / LINE_COLOURS);
+  return { colour: line % LINE_COLOURS, round, marker: (line + round) % FILE_MARKERS.length };
+}
 
 /** Returns where the corners of a marker are. */
 export const cornersAt = (marker: Marker, x: number, y: number, radius: number): (readonly [number, number])[] =>

@@ -81,7 +81,7 @@ describe("columns of a terminal", () => {
     );
   });
   it("of a report line are at most 120, what is too long below its last column", () => {
-    const lines = fitted(`  机架机架    ${"机架 ".repeat(60)}`);
+    const lines = fitted(`  机架机架    ${"机架 ".repeat(60)}`, 120);
     expect(lines.length).toBeGreaterThan(2);
     for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(120);
     expect(new Set(lines.map((line) => textWidth(line.slice(0, line.lastIndexOf("  ") + 2))))).toEqual(new Set([14]));

@@ -24,16 +24,16 @@ import { refuseEnding } from "../../run/export/endings.ts";
 import { type OwnLine, ownLine } from "../../run/own/own-lines.ts";
 import { ALGORITHMS, algorithmNamed } from "../../synthesize/catalog.ts";
 import { demandCollective } from "../collective-option.ts";
-import { answerText, type Context, outRows } from "../context.ts";
+import { answerText, type Context, outRows, reportText } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { nameOf, openSource } from "../files/input-file.ts";
 import { outputFile } from "../files/output-file.ts";
 import { notWanted, whatItIs } from "../files/what-it-is.ts";
 import { networkOf } from "../network.ts";
 import { gainLines } from "../reports/gain-lines.ts";
-import { finished, type Style } from "../reports/style.ts";
+import { type Style, unstyled } from "../reports/style.ts";
 import { table } from "../reports/table.ts";
-import { aligned, fitted, labelled, leftOutLines } from "../reports/text.ts";
+import { aligned, labelled, leftOutLines, reportWidth } from "../reports/text.ts";
 import { version } from "../version.ts";
 
 const FORMATS = ["table", "csv", "json", "jsonl", "nccl-tests", "nccl-tests-json", "tuner", "svg"] as const;
@@ -215,7 +215,7 @@ function textIn(
       return text;
     }
     case "table":
-      return `${report(comparison, topology, context).map(finished).flatMap(fitted).join("\n")}\n`;
+      return reportText(context, report(comparison, topology, context));
   }
 }
 
@@ -359,10 +359,13 @@ function choiceLines(references: readonly ReferenceRow[]): string[] {
     : [...chosen, "it counts launches and costs of messages, which simulated times do not"];
 }
 
+/** Columns that a table has no room for in a narrow terminal. */
+const LEFT_OUT_OF_NARROW: readonly string[] = ["chunks", "synthesis"];
+
 function report(
   { topology, collective, rows, references, limits, leftOut, stopped }: Comparison,
   { sources }: Pick<Topology, "sources">,
-  { style, options }: Context,
+  { style, options, terminal }: Context,
 ): string[] {
   const hasPrograms = rows.some(({ programUs }) => programUs !== undefined);
   const cells = rows.flatMap((row, i) => {
@@ -383,15 +386,20 @@ function report(
     "of limit",
     "synthesis",
   ];
-  const lines = table(
-    head.map(style.dim),
-    cells,
-    head.map((_, i) => (i < 2 ? "left" : "right")),
-  );
+  const whole = columnsOf(() => true);
+  const isNarrow = whole.some((line) => textWidth(unstyled(line)) + 2 > reportWidth(terminal));
+  const lines = isNarrow ? columnsOf((name) => !LEFT_OUT_OF_NARROW.includes(name)) : whole;
+  function columnsOf(isShown: (name: string) => boolean): string[] {
+    const shown = (line: readonly string[]): string[] => line.filter((_, i) => isShown(head[i] as string));
+    const align = head
+      .map((_, i) => (i < 2 ? "left" : "right") as "left" | "right")
+      .filter((_, i) => isShown(head[i] as string));
+    return table(shown(head).map(style.dim), cells.map(shown), align);
+  }
   const why = new Set(
     limits.map(({ sizeBytes, limit }) => `${formatSize(sizeBytes)}: ${timeText(limit.us)}, ${limit.because}`),
   );
-  const gains = gainLines(rows, style);
+  const gains = gainLines(rows, style, reportWidth(terminal));
   const verified = rows.length === 1 ? "the line verified" : `all ${count(rows.length, "line")} verified`;
   const verdict = stopped === true ? `${count(rows.length, "line")}, stopped before the rest` : verified;
   return [
@@ -402,6 +410,7 @@ function report(
     ...lines,
     "",
     ...(gains.length === 0 ? [] : [...gains, ""]),
+    ...(isNarrow ? [labelled("narrow", `${LEFT_OUT_OF_NARROW.join(", ")}: in a wider terminal, or --format csv`)] : []),
     ...below("given", givenLines(rows)),
     ...below("libraries", libraryLines(rows)),
     ...figureLines(sources),

@@ -10,7 +10,7 @@ import { networkOf } from "../network.ts";
 import { ALGORITHM_LISTING } from "../reports/algorithm-listing.ts";
 import type { Listing, Row } from "../reports/listing.ts";
 import { table } from "../reports/table.ts";
-import { REPORT_WIDTH, wrapped } from "../reports/text.ts";
+import { reportWidth, wrapped } from "../reports/text.ts";
 
 /** Blanks between columns. */
 const GAP = 2;
@@ -165,13 +165,15 @@ function linesOf(listing: Listing, rows: readonly Row[], context: Context): stri
   ]);
 }
 
-function tableOf({ columns, widths }: Listing, rows: readonly Row[], { style }: Context): string[] {
+function tableOf({ columns, widths }: Listing, rows: readonly Row[], { style, terminal }: Context): string[] {
   const text = (value: unknown): string => (Array.isArray(value) ? value.join(", ") : String(value));
-  const cells = rows.map((row) => columns.map((column, i) => wrappedCell(text(row[column]), widths?.[i])));
+  const width = reportWidth(terminal);
+  const most = widths?.map((one) => Math.round((one * width) / reportWidth(null)));
+  const cells = rows.map((row) => columns.map((column, i) => wrappedCell(text(row[column]), most?.[i])));
   const last = columns.length - 1;
   if (widths !== undefined) {
     const before = columns.slice(0, last).map((_, i) => Math.max(...cells.flatMap((row) => lengthsOf(row[i]))) + GAP);
-    const rest = REPORT_WIDTH - GAP - before.reduce((a, b) => a + b, 0);
+    const rest = width - GAP - before.reduce((a, b) => a + b, 0);
     for (const row of cells) row[last] = wrappedCell(row[last] as string, rest);
   }
   const lines = table(

@@ -4,14 +4,19 @@ import type { ComparisonRow } from "../../report/comparison.ts";
 import { gainsOf } from "../../report/gains.ts";
 import type { Style } from "./style.ts";
 import { table } from "./table.ts";
+import { wrapped } from "./text.ts";
+
+/** Columns of the libraries' algorithm, at least, and of all else. */
+const LEAST_HOW = 18;
+const REST = 54;
 
 /** Returns a table of what is gained at each size over what libraries have; nothing where nothing can be said. */
-export function gainLines(rows: readonly ComparisonRow[], style: Style): string[] {
+export function gainLines(rows: readonly ComparisonRow[], style: Style, width: number): string[] {
   const cells = gainsOf(rows).map(({ best, library, how, text }) => [
     formatSize(best.sizeBytes),
     best.algorithm,
     timeText(best.us),
-    how,
+    wrapped(how, Math.max(LEAST_HOW, width - REST)).join("\n"),
     timeText(library.us),
     text,
   ]);

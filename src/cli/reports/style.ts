@@ -29,6 +29,13 @@ export const finished = (line: string): string =>
     .map((piece, i) => (i % 2 === 0 ? visible(piece) : `\u001b[${piece}`))
     .join("");
 
+/** Returns a line without our own styles. */
+export const unstyled = (line: string): string =>
+  line
+    .split(OWN_SEQUENCE)
+    .filter((_, i) => i % 2 === 0)
+    .join("");
+
 /** Returns whether a stream shows colours: a terminal that is not dumb, and no NO_COLOR (https://no-color.org). */
 export function showsColors(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
   return isTerminal(stream, env) && (env["NO_COLOR"] ?? "") === "";

@@ -84,19 +84,25 @@ export function wrapped(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** Columns of a report. */
-export const REPORT_WIDTH = 120;
-/** A last column narrower than this is not wrapped below itself. */
-const LEAST_COLUMN = 40;
+/** Columns of a report, at most and at least. */
+const REPORT_WIDTH = 120;
+const LEAST_WIDTH = 60;
+/** A last column that begins farther right, or is narrower, is not wrapped below itself. */
+const MOST_BEFORE = 80;
+const LEAST_COLUMN = 20;
 
-/** Returns a line of a report in lines of at most 120 columns: what is too long goes on below its last column. */
-export function fitted(line: string): string[] {
+/** Returns the columns of a report: those of the terminal, 120 where there is none. */
+export const reportWidth = (terminal: { readonly columns: number } | null): number =>
+  Math.max(LEAST_WIDTH, Math.min(REPORT_WIDTH, terminal?.columns ?? REPORT_WIDTH));
+
+/** Returns a line of a report in lines of at most so many columns: what is too long goes on below its last column. */
+export function fitted(line: string, width: number): string[] {
   const text = line.trimEnd();
-  if (text.includes("\u001b") || textWidth(text) <= REPORT_WIDTH) return [text];
+  if (text.includes("\u001b") || textWidth(text) <= width) return [text];
   const columnOf = (at: number): number => textWidth(text.slice(0, at));
   const starts = [...text.matchAll(/(?:^|(?<= {2}))(?=\S)/g)].map(({ index }) => index);
-  const start = starts.filter((at) => columnOf(at) <= REPORT_WIDTH - LEAST_COLUMN).at(-1) ?? 0;
+  const start = starts.filter((at) => columnOf(at) <= Math.min(MOST_BEFORE, width - LEAST_COLUMN)).at(-1) ?? 0;
   const below = " ".repeat(columnOf(start) + (start === starts[0] ? 2 : 0));
-  const [first = "", ...rest] = wrapped(text.slice(start), REPORT_WIDTH - below.length);
+  const [first = "", ...rest] = wrapped(text.slice(start), width - below.length);
   return [text.slice(0, start) + first, ...rest.map((one) => below + one)];
 }

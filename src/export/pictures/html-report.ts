@@ -117,16 +117,30 @@ function* utilisationSection(topology: Topology, linkBusyPs: Float64Array, total
   yield* section("How busy the links are", text, function* () {
     yield* drawn(() => heatMapPicture(topology, linkBusyPs, totalPs));
     yield '<div class="tables">\n';
-    yield* linkTable("Busiest links", order.slice(0, MOST_LISTED));
-    if (least.length > 0) yield* linkTable("Least busy links", least);
+    yield* linkList("Busiest links", order.slice(0, MOST_LISTED));
+    if (least.length > 0 && alike(order[0]) < order.length) yield* linkList("Least busy links", least);
     yield "</div>\n";
   });
+  function shareOf(link: number): string {
+    return formatShare(totalPs > 0 ? linkBusyPs[link] / totalPs : 0);
+  }
+  function alike(link: number): number {
+    return order.filter((other) => shareOf(other) === shareOf(link)).length;
+  }
+  /** Yields links as a table; those that all have the same share in a sentence. */
+  function* linkList(heading: string, links: readonly number[]): Generator<string> {
+    const [first] = links;
+    if (links.length < 2 || links.some((link) => shareOf(link) !== shareOf(first)))
+      return yield* linkTable(heading, links);
+    const count = alike(first);
+    const which = count === order.length ? `All ${count} links` : `${heading}: ${count} of ${order.length}`;
+    yield `<p>${which}, ${escaped(shareOf(first))}${count === order.length ? "" : " each"}</p>\n`;
+  }
   function* linkTable(heading: string, links: readonly number[]): Generator<string> {
     yield `<table><caption>${heading}</caption><thead><tr><th>link</th><th class="n">bandwidth</th><th class="n">busy</th><th class="n">share</th></tr></thead><tbody>\n`;
     for (const link of links) {
-      const share = totalPs > 0 ? linkBusyPs[link] / totalPs : 0;
       yield `<tr><td>${escaped(names[link].replace(">", " → "))}</td><td class="n">${formatBandwidth(topology.linkBytesPerSecond[link])}</td>`;
-      yield `<td class="n">${formatTime(Math.round(linkBusyPs[link]))}</td><td class="n bar" style="--share:${formatShare(share).replace("<", "")}">${escaped(formatShare(share))}</td></tr>\n`;
+      yield `<td class="n">${formatTime(Math.round(linkBusyPs[link]))}</td><td class="n bar" style="--share:${shareOf(link).replace("<", "")}">${escaped(shareOf(link))}</td></tr>\n`;
     }
     yield "</tbody></table>\n";
   }
@@ -175,12 +189,12 @@ const HTML_STYLE = [
   ".figures .note,.made dd{white-space:normal}.figures .note{font-size:12px;font-weight:400;color:var(--soft)}.remark{border-left:3px solid var(--accent);padding:2px 12px;margin:16px 0}",
   "section{margin-top:40px;padding-top:22px;border-top:1px solid var(--rule)}section>p{max-width:62em;margin:0 0 12px;overflow-wrap:anywhere}",
   ".picture{margin:12px 0;overflow-x:auto}.picture svg{display:block;margin:0 auto}figcaption{text-align:center;margin-top:6px}.tables{margin-top:24px}.caption,figcaption{color:var(--soft);font-size:14px}",
-  ".tables{display:grid;grid-template-columns:repeat(auto-fit,minmax(320px,1fr));gap:28px}table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}",
-  "caption{text-align:left;font-weight:600;padding-bottom:6px}th{font-weight:500;color:var(--soft);text-align:left}th,td{padding:4px 8px;border-bottom:1px solid var(--rule)}.n{text-align:right}",
+  ".tables{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(320px,100%),1fr));gap:28px;overflow-x:auto}.tables>p{margin:0;font-size:14px}table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}",
+  "caption{text-align:left;font-weight:600;padding-bottom:6px}th{font-weight:500;color:var(--soft);text-align:left}th,td{padding:4px 8px;border-bottom:1px solid var(--rule);white-space:nowrap}th:first-child,td:first-child{padding-left:0}.n{text-align:right}",
   ".bar{background:linear-gradient(to right,color-mix(in srgb,var(--copy) 28%,transparent) var(--share),transparent var(--share))}",
   ".made{display:grid;grid-template-columns:repeat(auto-fill,minmax(200px,1fr));gap:12px 24px;margin:0 0 14px}.made dd{font-size:16px;font-weight:500;overflow-wrap:anywhere}",
   "pre{background:var(--panel);padding:12px 14px;border-radius:8px;overflow-x:auto;font-size:13px}a{color:var(--npu-edge)}summary{cursor:pointer}",
   "@media(max-width:1000px){.figures{grid-template-columns:repeat(3,1fr)}}",
-  "@media(max-width:600px){main{padding:18px 14px 40px}h1{font-size:24px}.answer{font-size:16px}.figures{grid-template-columns:1fr 1fr}.figures>div:last-child:nth-child(odd){grid-column:1/-1}.picture svg{min-width:520px}.picture{background:linear-gradient(to left,var(--paper) 30%,transparent) right/48px 100% no-repeat local,linear-gradient(to left,color-mix(in srgb,var(--ink) 30%,transparent),transparent) right/14px 100% no-repeat}}",
+  "@media(max-width:600px){main{padding:18px 14px 40px}h1{font-size:24px}.answer{font-size:16px}.figures{grid-template-columns:1fr 1fr}.figures>div:last-child:nth-child(odd){grid-column:1/-1}.picture svg{min-width:calc(.7*var(--wide))}.picture{background:linear-gradient(to left,var(--paper) 30%,transparent) right/48px 100% no-repeat local,linear-gradient(to left,color-mix(in srgb,var(--ink) 30%,transparent),transparent) right/14px 100% no-repeat}}",
   "@media print{main{max-width:none;padding:0}section{break-inside:avoid;margin-top:20px}.data{display:none}.picture{overflow:visible}body{font-size:12px}}",
 ].join("\n");

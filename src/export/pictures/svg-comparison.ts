@@ -1,7 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { formatShare, formatSize, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import { placeOn, valueAt } from "../../picture/scales.ts";
-import { FILE_MARKERS, markerOutline } from "../../picture/shapes.ts";
+import { FILE_MARKERS, lookOf, markerOutline } from "../../picture/shapes.ts";
 import { at, escaped, framed, label, type Picture, type PictureOptions, short } from "./svg.ts";
 
 /** A measurement of the plot; the rows of a comparison have these fields. */
@@ -304,18 +304,13 @@ function* namesOf(
   }
 }
 
-/** Colours of a series, and shapes of its points: together they tell 36 lines apart. */
-const COLOURS = 6;
 const RADIUS = 4;
 
-const colourOf = (index: number): number => index % COLOURS;
-
-/** Neighbours differ in colour and shape; the shapes move on by one when the colours are used up. */
-const shapeOf = (index: number): number => (index + Math.floor(index / COLOURS)) % FILE_MARKERS.length;
+const colourOf = (index: number): number => lookOf(index).colour;
 
 /** Returns the point of the index-th series, with what it says where the reader asks; `title` is escaped already. */
 function marker(index: number, x: number, y: number, title = ""): string {
-  const shape = FILE_MARKERS[shapeOf(index)];
+  const shape = FILE_MARKERS[lookOf(index).marker];
   const inside = title === "" ? "" : `<title>${title}</title>`;
   const colour = `class="fk${colourOf(index)}"`;
   return shape.length === 0

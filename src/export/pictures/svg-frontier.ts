@@ -46,7 +46,7 @@ function frontierPicture({ title, points, bound }: Frontier): Picture {
       yield `<path d="M${LEFT} ${at(y(tick))}h${WIDTH}" class="axis"/>${label(LEFT - 8, y(tick) + 4, times.text(tick), "small", "end")}`;
     yield label(LEFT + WIDTH / 2, TOP + HEIGHT + 38, "T_L in comm steps", "soft");
     yield label(LEFT - 44, 6, "T_B in M/B", "soft", "start");
-    yield `<path d="M${at(x(bound.steps))} ${TOP}v${HEIGHT}M${LEFT} ${at(y(bound.bandwidth))}h${WIDTH}" class="wire k5" stroke-width="1.6" stroke-dasharray="6 4"/>`;
+    yield `<path d="M${at(x(bound.steps))} ${TOP}v${HEIGHT}M${LEFT} ${at(y(bound.bandwidth))}h${WIDTH}" class="wire" style="stroke:var(--soft)" stroke-width="1.6" stroke-dasharray="6 4"/>`;
     yield label(LEFT + WIDTH - 4, y(bound.bandwidth) + 14, "bounds", "small soft", "end");
     yield `<path d="${stairs(sorted, x, y)}" class="wire k0" stroke-width="1.6" stroke-opacity=".5"/>`;
     yield* named(sorted, x, y);

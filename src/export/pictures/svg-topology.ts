@@ -108,9 +108,9 @@ export function curve({ x, y, bend }: Layout, a: number, b: number): { d: string
   return { d: `M${at(x[a])} ${at(y[a])}${towards}${at(x[b])} ${at(y[b])}`, x: middleX, y: middleY };
 }
 
-/** Returns an arrowhead of a given size at a point, in the direction from a to b. */
-export function arrowhead({ x, y }: Layout, a: number, b: number, atX: number, atY: number, size = 6): string {
-  const angle = Math.round((Math.atan2(y[b] - y[a], x[b] - x[a]) * 180) / Math.PI);
+/** Returns an arrowhead of a given size at a point, in a direction. */
+export function arrowhead(dx: number, dy: number, atX: number, atY: number, size: number): string {
+  const angle = Math.round((Math.atan2(dy, dx) * 180) / Math.PI);
   return `<path d="M${-size} ${-0.7 * size}L${size} 0L${-size} ${0.7 * size}z" transform="translate(${at(atX)} ${at(atY)}) rotate(${angle})"`;
 }
 
@@ -160,7 +160,8 @@ function* drawnWires(
     yield `<path d="${d}" class="wire ${colour}${crosses}" stroke-width="${width}"><title>${title}</title></path>`;
     if (wire.forwardLinks > 0 && wire.backwardLinks > 0) continue;
     const [from, to] = wire.forwardLinks > 0 ? [a, b] : [b, a];
-    yield `${arrowhead(layout, from, to, x, y, Math.max(3, layout.radius * 0.4))} style="fill:var(--${colour})"/>`;
+    const [dx, dy] = [layout.x[to] - layout.x[from], layout.y[to] - layout.y[from]];
+    yield `${arrowhead(dx, dy, x, y, Math.max(3, layout.radius * 0.4))} style="fill:var(--${colour})"/>`;
   }
   yield "</g>";
 }

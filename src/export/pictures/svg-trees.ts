@@ -19,6 +19,8 @@ const MOST_ON_NETWORK = 144;
 /** Width of all trees of a row together. */
 const ROW = 1080;
 const GAP = 26;
+/** Trees that would be smaller than this stand below each other, so that their names can be read. */
+const LEAST_SCALE = 0.75;
 
 interface Panel {
   readonly title: string;
@@ -26,6 +28,8 @@ interface Panel {
   readonly edges: readonly TreeEdge[];
   readonly layout: Layout;
   readonly into: boolean;
+  /** Drawn level by level, not where the nodes of the network stand. */
+  readonly isByLevel: boolean;
 }
 
 /**
@@ -44,8 +48,10 @@ export function treesPicture(flow: TreeFlow, { most = DEFAULT_MOST }: TreesPictu
   const network = networkLayout(topology);
   const panels = forests.flatMap((forest) => panelsOf(flow, forest, perForest, network));
   const depth = panels.reduce((deepest, { edges }) => edges.reduce((d, edge) => Math.max(d, edge.depth), deepest), 0);
-  const columns = panels.length <= 4 ? Math.min(2, panels.length) : panels.length <= 9 ? 3 : 4;
-  const panel = Math.min(500, ROW / Math.max(1, columns) - GAP);
+  const widest = panels.reduce((wide, { layout }) => Math.max(wide, layout.width), 0);
+  const fitting = Math.max(1, Math.floor(ROW / (LEAST_SCALE * widest + GAP)));
+  const columns = Math.min(fitting, panels.length <= 4 ? Math.min(2, panels.length) : panels.length <= 9 ? 3 : 4);
+  const panel = Math.min(Math.max(500, widest), ROW / Math.max(1, columns) - GAP);
   const rows = Math.ceil(panels.length / Math.max(1, columns));
   const scale = panels.reduce(
     (least, { layout }) => Math.min(least, panel / layout.width, (1.2 * panel) / layout.height),
@@ -91,23 +97,29 @@ function panelsOf(flow: TreeFlow, forest: Forest, most: number, network: Layout 
     const copies = forest.copies[tree] === 1 ? "" : ` × ${forest.copies[tree]}`;
     const way = forests.length === 1 ? "" : into ? "reduce to " : "broadcast from ";
     const title = `${way}${way === "" ? "root " : ""}${topology.nodeNames[root]}${copies}`;
-    return { title, root, edges, into, layout: network ?? levelLayout(root, edges) };
+    const layout = network ?? levelLayout(root, edges);
+    return { title, root, edges, into, layout, isByLevel: network === null };
   });
 }
 
 /** Yields the edges and nodes of a tree. */
-function* drawnTree(topology: Topology, { root, edges, layout, into }: Panel, depth: number): Generator<string> {
+function* drawnTree(
+  topology: Topology,
+  { root, edges, layout, into, isByLevel }: Panel,
+  depth: number,
+): Generator<string> {
   const { nodeNames, nodeTraits } = topology;
   const { x, y, radius } = layout;
   for (const edge of edges) {
     const colour = `d${depthStep(edge.depth, depth)}`;
-    const { d, x: midX, y: midY } = curve(layout, edge.from, edge.to);
     const [from, to] = into ? [edge.to, edge.from] : [edge.from, edge.to];
+    const { d, x: midX, y: midY } = isByLevel ? elbow(layout, edge) : curve(layout, edge.from, edge.to);
+    const [dx, dy] = isByLevel ? [0, y[to] - y[from]] : [x[to] - x[from], y[to] - y[from]];
     const away = nodeTraits[from].group !== nodeTraits[to].group ? ' stroke-dasharray="5 4"' : "";
     const way = [edge.from, ...edge.via, edge.to].map((node) => nodeNames[node]);
     const title = escaped((into ? way.toReversed() : way).join(" → "));
     yield `<path d="${d}" class="wire ${colour}" stroke-width="${at(Math.max(1.2, radius / 6))}"${away}><title>${title}</title></path>`;
-    yield `${arrowhead(layout, from, to, midX, midY, Math.max(2.5, radius * 0.36))} class="f${colour}"/>`;
+    yield `${arrowhead(dx, dy, midX, midY, Math.max(2.5, radius * 0.36))} class="f${colour}"/>`;
   }
   const used = new Set([root, ...edges.map(({ to }) => to)]);
   for (const node of used) {
@@ -133,8 +145,23 @@ function* depthLegend(deepest: number, top: number): Generator<string> {
 }
 
 const PITCH = 34;
-const LEVEL = 46;
+const LEVEL = 54;
 const RADIUS = 13;
+/** How far below a node the lines to its children part, and how round their corners are. */
+const PARTING = RADIUS + 9;
+const CORNER = 6;
+
+/** Returns the line from a node down to a child: it turns above all children, so that it runs behind none of them; and where its arrow is. */
+function elbow({ x, y }: Layout, { from, to }: TreeEdge): { d: string; x: number; y: number } {
+  const [x0, x1, parting] = [x[from], x[to], y[from] + PARTING];
+  const corner = Math.min(CORNER, Math.abs(x1 - x0) / 2);
+  const side = Math.sign(x1 - x0) * corner;
+  const bent =
+    corner === 0
+      ? ""
+      : `V${at(parting - corner)}Q${at(x0)} ${at(parting)} ${at(x0 + side)} ${at(parting)}H${at(x1 - side)}Q${at(x1)} ${at(parting)} ${at(x1)} ${at(parting + corner)}`;
+  return { d: `M${at(x0)} ${at(y[from])}${bent}V${at(y[to])}`, x: x1, y: (parting + corner + y[to] - RADIUS) / 2 };
+}
 
 /** Returns a tree level by level, the root above the middle of its children, leaves side by side. O(edges). */
 function levelLayout(root: number, edges: readonly TreeEdge[]): Layout {

@@ -64,7 +64,7 @@ export function* framed(picture: Picture, { embedded = false }: PictureOptions =
   const tall = height + top + 2 * MARGIN;
   const [x, y] = [(width - wide) / 2, -MARGIN - top];
   yield `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${[x, y, wide, tall].map(at).join(" ")}" role="img" class="banyan" `;
-  yield `style="max-width:${at(wide)}px"><title>${escaped(title)}</title><desc>${escaped(sentence)}</desc>\n`;
+  yield `style="max-width:${at(wide)}px;--wide:${at(wide)}px"><title>${escaped(title)}</title><desc>${escaped(sentence)}</desc>\n`;
   if (!embedded) {
     yield `<style>${PICTURE_STYLE}</style>\n`;
     yield `<rect x="${at(x)}" y="${at(y)}" width="${at(wide)}" height="${at(tall)}" class="paper"/>\n`;
@@ -78,15 +78,15 @@ export function* framed(picture: Picture, { embedded = false }: PictureOptions =
 const LIGHT =
   "--ink:#1c2330;--soft:#5b6675;--rule:#d5dbe3;--paper:#ffffff;--panel:#f3f5f8;--accent:#c2410c;" +
   "--npu:#dfeafb;--npu-edge:#2b5fb3;--switch:#e9ebef;--switch-edge:#606b7b;--copy:#2f74c0;--reduce:#c8741a;" +
-  "--b0:#a9bdd6;--b1:#7ba3d3;--b2:#4a86c8;--b3:#2468b0;--b4:#124a8c;--b5:#0a2f62;" +
+  "--b0:#7489a6;--b1:#6182b3;--b2:#3f7abf;--b3:#2064ac;--b4:#124a8c;--b5:#0a2f62;" +
   "--d0:#4b2991;--d1:#a3319f;--d2:#dc4f7c;--d3:#e8743f;--d4:#d19a1f;--d5:#8a8f1c;" +
-  "--k0:#2468b0;--k1:#d1701a;--k2:#1f8a70;--k3:#a3319f;--k4:#8a6d1c;--k5:#5b6675";
+  "--k0:#1747c4;--k1:#e65000;--k2:#009b8c;--k3:#a0007a;--k4:#b969f0;--k5:#5a0f00";
 const DARK =
   "--ink:#e6eaf0;--soft:#9aa6b5;--rule:#364152;--paper:#12161d;--panel:#1a2029;--accent:#ff8a4c;" +
   "--npu:#1d3358;--npu-edge:#7fb0f5;--switch:#2a323e;--switch-edge:#9aa6b5;--copy:#5b9fe6;--reduce:#e39a4a;" +
-  "--b0:#3b4d68;--b1:#466a9c;--b2:#4f88c9;--b3:#6fb0e8;--b4:#a5d3f5;--b5:#e0f2fe;" +
+  "--b0:#6b7c99;--b1:#5d8ac4;--b2:#62a0e0;--b3:#82bdf0;--b4:#b0dafa;--b5:#e6f5ff;" +
   "--d0:#a78bfa;--d1:#e879e0;--d2:#fb7da4;--d3:#fb9a68;--d4:#f3c453;--d5:#d7dc6a;" +
-  "--k0:#6fb0e8;--k1:#f0a050;--k2:#4cc9a4;--k3:#e07ddb;--k4:#d6bd62;--k5:#9aa6b5";
+  "--k0:#4d8dff;--k1:#f59a0e;--k2:#69facd;--k3:#d1267f;--k4:#e4b5ff;--k5:#8a7a12";
 
 /** Colours alone, light unless the reader prefers dark; what is printed is light. */
 export const COLOURS = `{color-scheme:light dark;${LIGHT}}@media screen and (prefers-color-scheme:dark){ROOT{${DARK}}}`;
@@ -101,7 +101,7 @@ export const PICTURE_STYLE = [
   ".banyan .switch{fill:var(--switch);stroke:var(--switch-edge);stroke-width:1.5}",
   ".banyan .chosen{stroke:var(--accent);stroke-width:3}.banyan .root{fill:var(--accent);stroke:var(--accent)}",
   ".banyan text.on{fill:var(--paper)}.banyan .group{fill:var(--panel);stroke:var(--rule)}",
-  ".banyan .wire{fill:none;stroke-linecap:round}.banyan .faded{opacity:.28}.banyan .crosses{stroke:var(--accent)!important;stroke-opacity:1}",
+  ".banyan .wire{fill:none;stroke-linecap:round}.banyan .faded{opacity:.4}.banyan .crosses{stroke:var(--accent)!important;stroke-opacity:1}",
   ".banyan .arrow{fill:var(--accent)}.banyan .axis{stroke:var(--rule);fill:none}.banyan .panel{fill:var(--panel)}",
   ".banyan .copy{fill:var(--copy)}.banyan .reduce{fill:var(--reduce)}",
   ...["b", "d", "k"].flatMap((series) =>

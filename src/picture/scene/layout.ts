@@ -9,6 +9,7 @@ import {
 } from "d3-force";
 import { InputError } from "../../base/errors.ts";
 import { nodeCount, switchCount, type Topology } from "../../model/topology/topology.ts";
+import { bendOf, switchHalfWidth, switchHeight } from "../shapes.ts";
 import { type Wire, widthOf } from "./wires.ts";
 
 /** Where the nodes of a picture stand. */
@@ -54,11 +55,63 @@ export function layoutOf(topology: Topology, wires: readonly Wire[]): Layout {
       "out-of-range",
     );
   }
+  return cropped(topology, wires, placedBy(topology, wires));
+}
+
+function placedBy(topology: Topology, wires: readonly Wire[]): Layout {
+  const nodes = nodeCount(topology);
   if (switchCount(topology) > 0) return tierLayout(topology, wires);
   if (isGrid(topology, wires)) return gridLayout(topology);
   const complete = wires.length === (nodes * (nodes - 1)) / 2;
   if (nodes <= 16 || complete || isCirculant(nodes, wires)) return circleLayout(nodes);
   return forceLayout(nodes, wires);
+}
+
+/** Lines around nodes, and the name below a box. */
+const EDGE = 2;
+const BOX_NAME = 22;
+
+/** Returns a layout moved and made as large as what is drawn: nodes, lines, and boxes with their names. O(nodes + wires). */
+export function cropped({ npuCount, nodeNames }: Topology, wires: readonly Wire[], layout: Layout): Layout {
+  const { x, y, radius, room, boxes, bend } = layout;
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  const around = (atX: number, atY: number, wide: number, tall: number): void => {
+    left = Math.min(left, atX - wide);
+    right = Math.max(right, atX + wide);
+    top = Math.min(top, atY - tall);
+    bottom = Math.max(bottom, atY + tall);
+  };
+  const tall = switchHeight(radius) / 2 + EDGE;
+  for (let node = 0; node < x.length; node++) {
+    if (node < npuCount) around(x[node], y[node], radius + EDGE, radius + EDGE);
+    else
+      around(x[node], y[node], switchHalfWidth(nodeNames[node].length, radius, room?.[node] ?? Infinity) + EDGE, tall);
+  }
+  for (const { a, b } of wires) {
+    const off = bend(a, b);
+    if (off === 0) continue;
+    const { controlX, controlY } = bendOf(x[a], y[a], x[b], y[b], off);
+    around(farthest(x[a], controlX, x[b]), farthest(y[a], controlY, y[b]), EDGE, EDGE);
+  }
+  for (const box of boxes) {
+    around(box.x, box.y, EDGE, EDGE);
+    around(box.x + box.width, box.y + box.height + BOX_NAME, EDGE, 0);
+  }
+  return {
+    ...layout,
+    x: x.map((value) => value - left),
+    y: y.map((value) => value - top),
+    width: right - left,
+    height: bottom - top,
+    boxes: boxes.map((box) => ({ ...box, x: box.x - left, y: box.y - top })),
+  };
+}
+
+/** Returns where a quadratic curve turns back in one coordinate; its end where it does not. */
+function farthest(from: number, control: number, to: number): number {
+  const share = (from - control) / (from - 2 * control + to);
+  if (!(share > 0 && share < 1)) return to;
+  return (1 - share) ** 2 * from + 2 * share * (1 - share) * control + share ** 2 * to;
 }
 
 /** Returns whether every node is linked with the same few neighbours on a circle: rings, circulants. */
@@ -105,7 +158,7 @@ function stepsOf(shape: readonly number[]): { steps: [number, number][]; radius:
     [cell, 0],
     [0, cell],
   ];
-  if (flat) return { steps, radius: Math.min(17, cell * 0.3) };
+  if (flat) return { steps, radius: Math.min(20, cell * 0.3) };
   const depth = cell / Math.max(2.4, shape[2] * 1.25);
   steps.push([depth, -0.72 * depth]);
   let wide = cell * shape[0] + depth * (shape[2] - 1);
@@ -116,7 +169,7 @@ function stepsOf(shape: readonly number[]): { steps: [number, number][]; radius:
     if (across) wide *= shape[axis];
     else tall *= shape[axis];
   }
-  return { steps, radius: Math.min(15, depth * 0.42) };
+  return { steps, radius: Math.min(16, depth * 0.48) };
 }
 
 /** Returns the grid: dimensions along x, y and into the depth; links that wrap around are bent. O(nodes). */
@@ -140,7 +193,10 @@ export function gridLayout(topology: Topology): Layout {
     const between = dimensionBetween(shape, a, b);
     if (between === null || (between.axis < 3 && between.apart === 1)) return 0;
     const side = between.axis === 0 ? -1 : 1;
-    const share = between.apart === shape[between.axis] - 1 ? 0.36 : 0.16 + (0.2 * between.apart) / shape[between.axis];
+    // beside the first node of the row, not behind it
+    const around = shape.length < 3 ? 0.5 : 0.36;
+    const share =
+      between.apart === shape[between.axis] - 1 ? around : 0.16 + (0.2 * between.apart) / shape[between.axis];
     return side * (between.axis < 2 ? cell * share : radius * 1.6);
   };
   return { x, y, radius, ...size, bend, boxes: [] };
@@ -200,11 +256,14 @@ function moveIntoCorner(x: Float64Array, y: Float64Array, room: number): { width
 }
 
 const WIDTH = 1240;
-/** Least height from a tier to the next; wide pictures are taller. */
+/** Least height from a tier to the next; wide pictures are taller, until they have these proportions. */
 const TIER = 108;
+const ASPECT = 1.8;
 /** Between the middles of switches beside each other. */
 const LEAST_GAP = 5;
 const LEAST_PITCH = 30;
+/** Between boxes, in pitches. */
+const BETWEEN = 0.5;
 const MOST_PITCH = 58;
 
 /** NPUs that stand together: a box, or those of one switch. */
@@ -309,12 +368,13 @@ function tierLayout(topology: Topology, wires: readonly Wire[]): Layout {
   const largest = blocks.reduce((most, { npus }) => Math.max(most, npus.length), 1);
   const columns = columnsOf(largest, blocks.length);
   const pitch = Math.max(9, Math.min(MOST_PITCH, WIDTH / (blocks.length * (columns + 0.5))));
-  const radius = Math.min(16, pitch * 0.34);
+  const radius = Math.min(23, pitch * 0.4);
   const x = new Float64Array(nodes);
   const y = new Float64Array(nodes);
   const room = new Float64Array(nodes);
   const boxes: Layout["boxes"][number][] = [];
-  const rise = Math.max(TIER, 0.09 * Math.max(blocks.length * columns * pitch, LEAST_GAP * (nodes - npuCount)));
+  const span = Math.max(blocks.length * columns * pitch, LEAST_GAP * (nodes - npuCount));
+  const rise = Math.max(TIER, (span / ASPECT - 2 * pitch) / tiers);
   const top = 30 + rise * tiers;
   let left = 0;
   let bottom = top;
@@ -336,10 +396,10 @@ function tierLayout(topology: Topology, wires: readonly Wire[]): Layout {
     });
     const across = width + (rows > 1 && !ring ? 0.25 * pitch : 0);
     if (name !== null) boxes.push({ x: left, y: top, width: across, height, name });
-    left += across + pitch * 0.4;
+    left += across + BETWEEN * pitch;
     bottom = Math.max(bottom, top + height);
   }
-  const wide = placeSwitches(x, y, room, tier, tiers, npuCount, neighbours, left - pitch * 0.4, rise);
+  const wide = placeSwitches(x, y, room, tier, tiers, npuCount, neighbours, left - BETWEEN * pitch, rise);
   for (let node = 0; node < nodes; node++) x[node] += wide.left;
   const moved = boxes.map((box) => ({ ...box, x: box.x + wide.left }));
   const bend = (a: number, b: number): number =>

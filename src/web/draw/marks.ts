@@ -49,8 +49,8 @@ export interface NetworkCanvasProps {
   /** Given where nodes and wires can be chosen; otherwise the picture only shows. */
   readonly onSelect?: (selection: Selection | null) => void;
   readonly selection?: Selection | null;
-  /** As CSS; without it the picture is as high as it is wide, and no higher than most of the window. */
-  readonly height?: number | string;
+  /** As CSS; a narrow page, and one without it, has the picture in its own proportions. */
+  readonly height?: string;
   /** Goes to a node, a wire or the box of a group whenever this is another object. */
   readonly focus?: Focus | null;
   /** Given where nodes can be chosen by drawing a box around them: with Shift, or by any drag where `isBoxing`. */

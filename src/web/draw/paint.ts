@@ -62,8 +62,9 @@ export function baseOf(network: NetworkView, heat: Float32Array | undefined): Ba
 /** How pale what is not marked is drawn where marks say so: wires, and nodes. */
 const FADED_WIRES = 0.3;
 const FADED_NODES = 0.4;
-/** Lines are this many pixels wide, at least and at most. */
-const LEAST_WIDTH = 0.6;
+/** Lines are this many pixels wide, at least and at most; thinner ones are paler than their colour, and only many are. */
+const LEAST_WIDTH = 1;
+const LEAST_OF_MANY = 0.6;
 const MOST_WIDTH = 7;
 /** Arrows of wires shorter than this (pixels) are left out. */
 const LEAST_ARROW = 4;
@@ -90,12 +91,13 @@ export function paintBase(
   context.globalAlpha = strength * (isFaded ? FADED_WIRES : 1);
   const bands = bandsOf(base.network);
   const hot = base.isHeat ? heatColours(HEAT_STEPS, palette.isDark) : [];
+  const least = base.opacity < 1 ? LEAST_OF_MANY : LEAST_WIDTH;
   const heatWidth = bands.reduce((most, { width }) => Math.max(most, width), 0) * 0.6;
   context.lineCap = "butt";
   for (const { path, region: around, kind } of base.batches) {
     const width = base.isHeat ? heatWidth : bands[kind].width;
     if (!meets(region, widened(around, width))) continue;
-    context.lineWidth = Math.max(LEAST_WIDTH, Math.min(MOST_WIDTH, width * k)) / k;
+    context.lineWidth = Math.max(least, Math.min(MOST_WIDTH, width * k)) / k;
     context.strokeStyle = base.isHeat ? hot[kind] : palette(`--band-${bands[kind].step}`);
     context.stroke(path);
   }
@@ -428,13 +430,13 @@ function paintNodeNames(
   const { placement, nodeNames, npuCount } = network;
   const { halfWidth, halfHeight } = shapesOf(network);
   const { x, y, radius } = placement;
-  if (Math.max(radius * 0.95, halfHeight) * k < LEAST_TYPE) return;
+  if (Math.max(1.2 * radius, 1.3 * halfHeight) * k < LEAST_TYPE) return;
   let font = 0;
   const paleness = marks?.fadeOthers === true ? 0.5 : 1;
   for (const node of shown) {
     const isNpu = node < npuCount;
-    const wide = (isNpu ? 1.8 * radius : 2 * halfWidth[node] - 4) * k;
-    const tall = (isNpu ? 0.95 * radius : halfHeight) * k;
+    const wide = (isNpu ? 1.8 * radius : 2 * halfWidth[node] - 7) * k;
+    const tall = (isNpu ? 1.2 * radius : 1.3 * halfHeight) * k;
     const name = visible(nodeNames[node]);
     const type = Math.min(MOST_TYPE, tall, Math.max(LEAST_TYPE, wide / (LETTER * [...name].length)));
     if (type < LEAST_TYPE) continue;

@@ -1,5 +1,5 @@
 import { quadtree } from "d3-quadtree";
-import { bandOf, bendOf, inkOpacity, switchHeight, wireScale } from "../../picture/shapes.ts";
+import { bandOf, bendOf, inkOpacity, switchHalfWidth, switchHeight, wireScale } from "../../picture/shapes.ts";
 import type { NetworkView, Placement } from "../protocol.ts";
 import type { Region } from "./camera.ts";
 import type { Focus } from "./marks.ts";
@@ -43,9 +43,7 @@ function made({ placement, wires, npuCount, nodeNames }: NetworkView): Shapes {
   const halfHeight = switchHeight(radius) / 2;
   const halfWidth = new Float32Array(nodeNames.length).fill(radius);
   for (let node = npuCount; node < nodeNames.length; node++) {
-    const letters = Math.min(12, nodeNames[node].length);
-    const wish = Math.max(1.4 * halfHeight, letters * halfHeight * 0.31 + 6);
-    halfWidth[node] = Math.max(1, Math.min(room[node] / 2, wish));
+    halfWidth[node] = switchHalfWidth(nodeNames[node].length, radius, room[node]);
   }
   const widest = halfWidth.reduce((most, half) => Math.max(most, half), 0);
   const tree = quadtree<number>(
@@ -90,6 +88,37 @@ export function pointOn(network: NetworkView, wire: number, share: number): { x:
   return {
     x: first * x[a] + middle * controlX[wire] + last * x[b],
     y: first * y[a] + middle * controlY[wire] + last * y[b],
+  };
+}
+
+/** Wider than high by more than this is too wide for a narrow page. */
+const WIDE = 1.2;
+
+/** Returns a network as a narrow page draws it: one that is wide goes down instead of to the right, where its switches have room. */
+export function upright(network: NetworkView): NetworkView {
+  const { placement, gone, npuCount } = network;
+  const { x, y, width, height, room, radius, bend, boxes } = placement;
+  const { halfWidth, halfHeight } = shapesOf(network);
+  const isRoomy = room.every((wide, node) => node < npuCount || wide >= 2 * halfHeight);
+  if (width < WIDE * height || !isRoomy) return network;
+  // names of switches still go to the right
+  const more = halfWidth.reduce((most, half) => Math.max(most, half), radius) - Math.max(radius, halfHeight);
+  const [atX, atY] = [y.map((place) => place + more), x.slice()];
+  return {
+    ...network,
+    placement: {
+      ...placement,
+      x: atX,
+      y: atY,
+      width: height + more,
+      height: width,
+      bend: bend.map((off) => -off),
+      boxes: boxes.map((box) => ({ ...box, x: box.y + more, y: box.x, width: box.height, height: box.width })),
+    },
+    gone: {
+      nodes: gone.nodes.map((node) => ({ ...node, x: node.y + more, y: node.x })),
+      wires: gone.wires.map((wire) => ({ ...wire, x1: wire.y1 + more, y1: wire.x1, x2: wire.y2 + more, y2: wire.x2 })),
+    },
   };
 }
 

@@ -17,22 +17,15 @@ export interface Zooming {
 }
 
 const LONGEST_MS = 260;
-/** Room for buttons at the right, and for the legend below, in pixels. */
-const TOOLS = 44;
-const LEGEND = 26;
 /** Nodes are drawn at most so large (pixels, radius). */
 const MOST_RADIUS = 70;
 
 /** A network's size, and the radius of its nodes. */
 type Whole = Extent & { readonly radius: number };
 
-/** Returns the camera that shows everything beside the buttons and above the legend. */
-const fitIn = (whole: Whole, { width, height }: Extent): Camera =>
-  fitted(whole, { width: Math.max(width / 2, width - TOOLS), height: Math.max(height / 2, height - LEGEND) });
-
 /** Holds a camera to a network: from a little more than all of it down to large nodes, and not far beyond its edges. */
 function limit(behaviour: ZoomBehavior<HTMLCanvasElement, unknown>, whole: Whole, view: Extent): void {
-  const { k } = fitIn(whole, view);
+  const { k } = fitted(whole, view);
   behaviour
     .extent([
       [0, 0],
@@ -58,7 +51,7 @@ export function zooming(
   let view: Extent = { width: canvas.clientWidth || 1, height: canvas.clientHeight || 1 };
   let going = 0;
   const node = select(canvas);
-  const fit = (): Camera => fitIn(whole, view);
+  const fit = (): Camera => fitted(whole, view);
   const now = (): Camera => zoomTransform(canvas);
   const isFit = (): boolean => Math.abs(Math.log(now().k / fit().k)) < 0.02;
   const behaviour = zoom<HTMLCanvasElement, unknown>()

@@ -1,5 +1,5 @@
 import { type AxisScale, heatColours, placeOn } from "../../picture/scales.ts";
-import { cornersAt, type Marker, markerOutline, PAGE_MARKERS } from "../../picture/shapes.ts";
+import { cornersAt, lookOf, type Marker, markerOutline, PAGE_MARKERS } from "../../picture/shapes.ts";
 
 /** What a chart shows. */
 export interface ChartAxis {
@@ -26,9 +26,19 @@ export interface ChartLine {
   readonly filled?: boolean;
 }
 
-/** Colours that lines take in turns (chart.css has them for both schemes). */
-const LINE_COLOURS = 8;
-export const lineColour = (line: number): string => `--chart-${(line % LINE_COLOURS) + 1}`;
+/** What lines are drawn in when the colours (chart.css has them for both schemes) come again. */
+const DASHES: readonly (readonly number[])[] = [
+  [9, 3],
+  [3, 2],
+  [9, 2, 2, 2],
+];
+
+/** Returns the look of a line among others: no two of 24 have the same colour and dashes, nor the same colour and marker. */
+export function lookOfLine(line: number): Pick<ChartLine, "colour" | "dash" | "marker"> {
+  const { colour, round, marker } = lookOf(line);
+  const look = { colour: `--chart-${colour + 1}`, marker };
+  return round === 0 ? look : { ...look, dash: DASHES[(round - 1) % DASHES.length] };
+}
 
 /** Returns the ends of an axis as places on it, a little apart where all values are the same. */
 export function endsOf(axis: ChartAxis, values: Iterable<number | null>): readonly [number, number] {

@@ -12,3 +12,5 @@ function watched(query: string): ReadonlySignal<boolean> {
 
 /** The page is one column; style/page.css has the same width. */
 export const isNarrow = watched("(max-width: 820px)");
+/** The page is higher than wide, and so narrow that a wide picture would be too small to be read. */
+export const isPhone = watched("(max-width: 560px) and (orientation: portrait)");

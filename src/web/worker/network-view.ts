@@ -1,5 +1,5 @@
 import { nodeCount, switchCount, type Topology, topologyHash } from "../../model/topology/topology.ts";
-import { circleLayout, gridLayout, isGrid, type Layout, layoutOf } from "../../picture/scene/layout.ts";
+import { circleLayout, cropped, gridLayout, isGrid, type Layout, layoutOf } from "../../picture/scene/layout.ts";
 import { bandwidthClasses, sizeText, type Wire, widthOf } from "../../picture/scene/wires.ts";
 import type { GoneWire, NetworkView, Placement, WireColumns } from "../protocol.ts";
 import { linkWires } from "./link-wires.ts";
@@ -145,7 +145,7 @@ export function placementOf(topology: Topology, wires: readonly Wire[]): Placeme
 
 function placed(topology: Topology, wires: readonly Wire[]): Placement {
   const { layout, caption } = shownAs(topology, wires);
-  const { x, y, radius, room, width, height, bend, boxes } = layout;
+  const { x, y, radius, room, width, height, bend, boxes } = cropped(topology, wires, layout);
   return {
     x,
     y,
@@ -196,8 +196,10 @@ function shownAs(topology: Topology, wires: readonly Wire[]): Shown {
 }
 
 /** Returns whether all nodes are as far from the middle. O(nodes). */
-function isRound({ x, y, width, height }: Layout): boolean {
-  const off = (node: number): number => Math.hypot(x[node] - width / 2, y[node] - height / 2);
+function isRound({ x, y }: Layout): boolean {
+  const middle = (places: Float64Array): number => places.reduce((sum, place) => sum + place, 0) / places.length;
+  const [midX, midY] = [middle(x), middle(y)];
+  const off = (node: number): number => Math.hypot(x[node] - midX, y[node] - midY);
   return x.every((_, node) => Math.abs(off(node) - off(0)) < 0.5);
 }
 

@@ -55,6 +55,13 @@ describe("the report of a result", () => {
     );
   });
 
+  it("says once what all links have, or all that are listed", () => {
+    const even = page({ busy: { linkBusyPs: Float64Array.of(1e9, 1e9, 1e9), totalPs: 2e9 } });
+    expect(even).toContain("<p>All 3 links, 50 %</p>");
+    expect(even).not.toContain("<table>");
+    expect(page()).toContain("<td>");
+  });
+
   it("says that nothing takes no time", () => {
     const none = { ...timing, us: 0, algbwGBps: null, busbwGBps: null };
     const html = page({ report: { ...report, time: none, synthesis: null } });

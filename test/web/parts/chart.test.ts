@@ -5,11 +5,17 @@ import {
   endsOf,
   heatGradient,
   linesAt,
+  lookOfLine,
   markerPath,
   nearestLine,
 } from "../../../src/web/parts/chart-model.ts";
 
 describe("a chart's lines", () => {
+  it("look different, up to 24 of them", () => {
+    const looks = Array.from({ length: 24 }, (_, i) => lookOfLine(i));
+    expect(new Set(looks.map(({ colour, dash }) => `${colour} ${dash}`)).size).toBe(24);
+    expect(new Set(looks.map(({ colour, marker }) => `${colour} ${marker}`)).size).toBe(24);
+  });
   const line = (name: string, ...all: (number | null)[]): ChartLine => ({ name, colour: "--chart-1", values: all });
   const lines = [line("a", 1, 10), line("b", 100, null), line("c", 20, 9)];
   const axis = { label: "", scale: "log10", text: String } as const;

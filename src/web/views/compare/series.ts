@@ -3,7 +3,7 @@ import { formatSize } from "../../../model/numbers/units.ts";
 import { percent, significant, timeText } from "../../../report/amounts.ts";
 import type { Comparison } from "../../../report/comparison.ts";
 import { plainName } from "../../../report/file-name.ts";
-import { type ChartAxis, type ChartLine, lineColour } from "../../parts/chart-model.ts";
+import { type ChartAxis, type ChartLine, lookOfLine } from "../../parts/chart-model.ts";
 import type { Measure } from "../../state/choices.ts";
 
 /** A comparison as lines of a chart. */
@@ -15,6 +15,12 @@ export const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
 };
 
 const LIMIT = "limit";
+
+const DASHES_OF_OTHERS = [
+  [8, 4],
+  [8, 3, 2, 3],
+  [14, 4],
+];
 
 interface Measured {
   readonly us: number;
@@ -57,7 +63,7 @@ export function linesOf(comparison: Comparison, measure: Measure, order: readonl
   const own = names.map((name, at): ChartLine => {
     const rows = comparison.rows.filter(({ algorithm }) => algorithm === name);
     const values = places(rows.map((row) => [row.sizeBytes, measured(row, measure)]));
-    return { name, colour: lineColour(at), marker: at, values };
+    return { name, ...lookOfLine(at), values };
   });
   const factor = busFactorOf(comparison);
   const limits = comparison.limits.map(({ sizeBytes, limit: { us, algbwGBps } }) => {
@@ -65,10 +71,10 @@ export function linesOf(comparison: Comparison, measure: Measure, order: readonl
     return [sizeBytes, measured({ us, busbwGBps, ofLimit: 1 }, measure)] as const;
   });
   const others = [...new Set(comparison.references.map(({ name }) => name))];
-  const references = others.map((name): ChartLine => {
+  const references = others.map((name, at): ChartLine => {
     const rows = comparison.references.filter((row) => row.name === name);
     const values = places(rows.map((row) => [row.sizeBytes, measured(row, measure)]));
-    return { name, colour: "--soft", dash: [8, 4], values };
+    return { name, colour: "--soft", dash: DASHES_OF_OTHERS[at % DASHES_OF_OTHERS.length], values };
   });
   return [{ name: LIMIT, colour: "--text", dash: [2, 3], width: 1.5, values: places(limits) }, ...references, ...own];
 }

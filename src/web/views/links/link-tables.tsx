@@ -21,7 +21,7 @@ export function LinkTables(props: LinkTablesProps) {
   const { busiest, idlest } = extremes(props.shares, ROWS);
   const [first, last] = [busiest[0], idlest[0] ?? busiest[busiest.length - 1]];
   if (first !== undefined && last !== undefined && props.shares[first] - props.shares[last] < SAME)
-    return <LinkTable {...props} caption={`All links are equally busy; the first ${busiest.length}`} links={busiest} />;
+    return <p>{`All ${props.shares.length} links are equally busy: ${percent(props.shares[first])} of the time.`}</p>;
   return (
     <div class="links-pair">
       <LinkTable {...props} caption={`The ${busiest.length} busiest links`} links={busiest} />

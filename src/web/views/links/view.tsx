@@ -5,7 +5,7 @@ import { formatTime } from "../../../model/numbers/units.ts";
 import { count, percent } from "../../../report/amounts.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { ChartLegend, HeatLegend, useHidden } from "../../parts/chart-legend.tsx";
-import { type ChartAxis, type ChartLine, lineColour } from "../../parts/chart-model.ts";
+import { type ChartAxis, type ChartLine, lookOfLine } from "../../parts/chart-model.ts";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
 import { hasNoMessages, NoMessages } from "../../parts/no-messages.tsx";
 import { OneOf } from "../../parts/one-of.tsx";
@@ -135,7 +135,7 @@ function chartOf(network: NetworkView, { overTime, overTimeOfClass, totalPs }: L
   const all: ChartLine = { name: "all links", colour: "--text", values: overTime, width: 2, filled: true };
   const classes = overTimeOfClass.map((values, i): ChartLine => {
     const text = network.classes[i]?.text ?? `class ${i + 1}`;
-    return { name: text, colour: lineColour(i), values, width: 1.6, dash: i % 2 === 0 ? [6, 3] : [2, 3] };
+    return { name: text, colour: lookOfLine(i).colour, values, width: 1.6, dash: i % 2 === 0 ? [6, 3] : [2, 3] };
   });
   const x: ChartAxis = { label: "time", scale: "linear", text: formatTime, low: 0, high: totalPs };
   const y: ChartAxis = { label: "bandwidth in use", scale: "linear", text: percent, low: 0, high: 1 };

@@ -1,11 +1,12 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { NetworkCanvasProps } from "../../draw/marks.ts";
-import { bandsOf, nodesWithin, nodeTowards, regionOf, shapesOf, wireAt } from "../../draw/shapes.ts";
+import { bandsOf, nodesWithin, nodeTowards, regionOf, shapesOf, upright, wireAt } from "../../draw/shapes.ts";
 import { Stage } from "../../draw/stage.ts";
 import { type Zooming, zooming } from "../../draw/zooming.ts";
 import { actOnKey } from "../../parts/keys.ts";
+import { isPhone } from "../../parts/media.ts";
 import type { Selection } from "../../state/store.ts";
 import "./network-canvas.css";
 import { heatColours } from "../../../picture/scales.ts";
@@ -29,8 +30,14 @@ interface Band {
 }
 
 /** Draws a network: zoomed and moved by wheel, pinch, drag, buttons and keys; pointed at; nodes and wires selected. */
-export function NetworkCanvas(props: NetworkCanvasProps) {
-  const { network, label, marks, height, hasLegend = true } = props;
+export function NetworkCanvas(given: NetworkCanvasProps) {
+  const network = useMemo(
+    () => (isPhone.value ? upright(given.network) : given.network),
+    [given.network, isPhone.value],
+  );
+  const props = { ...given, network };
+  const { label, marks, height = "auto", hasLegend = true } = props;
+  const { width, height: tall } = network.placement;
   const canvas = useRef<HTMLCanvasElement>(null);
   const pointed = useSignal<Pointed | null>(null);
   const { stage, zoomed } = useStage(canvas, props, pointed);
@@ -38,27 +45,24 @@ export function NetworkCanvas(props: NetworkCanvasProps) {
   const isOn = props.onSelect !== undefined && pointed.value !== null;
   const cursor = props.isBoxing === true ? "network-canvas-boxing" : isOn ? "network-canvas-on" : "";
   return (
-    <div
-      class="network-canvas"
-      style={
-        height === undefined
-          ? { aspectRatio: "1", maxHeight: "78vh" }
-          : { height: typeof height === "number" ? `${height}px` : height }
-      }
-    >
-      <canvas
-        ref={canvas}
-        class={cursor}
-        role="img"
-        aria-label={label}
-        tabIndex={0}
-        {...pointing}
-        onKeyDown={(event) => onKeyDown(event, zoomed.current as Zooming, props)}
-      />
-      <Tools zoomed={zoomed} />
-      {hasLegend && <Legend network={network} isHeat={marks?.heat !== undefined} />}
-      {pointed.value !== null && <Tip network={network} {...pointed.value} />}
-      {band.value !== null && <BandBox {...band.value} />}
+    <div class="network-canvas" style={{ "--height": height, "--aspect": Math.max(0.5, Math.min(3, width / tall)) }}>
+      <div class="network-canvas-picture">
+        <canvas
+          ref={canvas}
+          class={cursor}
+          role="img"
+          aria-label={label}
+          tabIndex={0}
+          {...pointing}
+          onKeyDown={(event) => onKeyDown(event, zoomed.current as Zooming, props)}
+        />
+        {pointed.value !== null && <Tip network={network} {...pointed.value} />}
+        {band.value !== null && <BandBox {...band.value} />}
+      </div>
+      <div class="network-canvas-foot">
+        {hasLegend && <Legend network={network} isHeat={marks?.heat !== undefined} />}
+        <Tools zoomed={zoomed} />
+      </div>
     </div>
   );
 }

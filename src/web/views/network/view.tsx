@@ -58,7 +58,7 @@ export function View({ network }: Pick<ViewProps, "network">) {
           }}
           isBoxing={choosing.value !== null}
           {...(marks === undefined ? {} : { marks })}
-          height="clamp(320px, 58vh, 720px)"
+          height="clamp(320px, 100dvh - 336px, 1000px)"
         />
         <p class="network-caption">
           {[network.placement.caption, network.sizeText].filter((text) => text !== "").join(". ")}.

@@ -80,7 +80,7 @@ function Shown({ made: { network, words }, hops }: { readonly made: Made; readon
         </button>
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
-      <section class="steps-scroll" tabIndex={0} aria-label="Time-expanded network">
+      <section class="steps-scroll sideways" tabIndex={0} aria-label="Time-expanded network">
         <ExpandedDrawing
           network={network}
           holdings={holdings}
