@@ -138,16 +138,21 @@ function gapsOf(report: Chained): Gap[] {
     if (us > LEAST_GAP * time.us) gaps.push({ from, to, us, because: because(timeText(us)) });
   };
   if (classLimit !== null) {
-    const { of, us, forwardingUs } = classLimit;
+    const { of, us, forwardingUs, unusedUs = 0 } = classLimit;
     const from = Math.max(limit.us, forwardingUs ?? 0);
     add("limit", "class limit", from - limit.us, (gap) => PRICE["forwarding switches"](gap, report));
-    add("limit", "class limit", us - from, (gap) => PRICE[of](gap, report));
+    const routesUs = Math.min(us - from, unusedUs);
+    add("limit", "class limit", routesUs, priceOfRoutes);
+    add("limit", "class limit", us - from - routesUs, (gap) => PRICE[of](gap, report));
   }
   const least = classLimit ?? limit;
   const restUs = time.us - least.us;
   add(classLimit === null ? "limit" : "class limit", "schedule", restUs, (gap) => restOf(report, gap, restUs));
   return gaps;
 }
+
+const priceOfRoutes = (gap: string): string =>
+  `${gap} is the cost of these routes, which leave bandwidth unused: another algorithm (${optionName("algorithm")} auto) need not pay it`;
 
 /** What schedules of a class pay beyond what is possible, and who does not. */
 const PRICE: Readonly<Record<ScheduleClass, (gap: string, report: Pick<Report, "synthesis">) => string>> = {
