@@ -76,7 +76,9 @@ describe("--without-each", () => {
   it("says with bound that schedules can lose more, and with synth where they lose far more", async () => {
     const cut = await here.run("bound dgx-h100:4 -c allreduce --without-each 0-rail0");
     expect(cut).toMatch(/0-rail0 .* \+3\.22 %/);
-    expect(cut).toMatch(/harm: what every algorithm loses at least.*\n.*`synth` with the same --without-each ranks by that/);
+    expect(cut).toMatch(
+      /harm: what every algorithm loses at least.*\n.*`synth` with the same --without-each ranks by that/,
+    );
     const ring = await here.run("synth dgx-h100:4 -c allreduce -s 64MiB -a ring --without-each 0-rail0");
     expect(ring).toMatch(/slower by far more than the rise of the limit/);
     expect(ring).not.toMatch(/harm:/);

@@ -153,7 +153,9 @@ export function rankingLines({ whole, rows }: FailureRanking, style: Style, deta
       ? ["no slower where the limit rises: this algorithm's schedule for the whole network did not reach its own limit"]
       : []),
     ...(shown.some(({ row }) => isFarAbove(row))
-      ? ["slower by far more than the rise of the limit: this algorithm loses more than every algorithm must; another may lose less"]
+      ? [
+          "slower by far more than the rise of the limit: this algorithm loses more than every algorithm must; another may lose less",
+        ]
       : []),
     ...(hasTimes || rows.length === 0
       ? []
