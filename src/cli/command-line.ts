@@ -119,6 +119,11 @@ function unknownOption(line: Line, whole: string, next: string | undefined): Fai
   const near = nearOption(command, word);
   const takers = NAMES.filter((name) => optionsOfCommand(name).some(({ long, short }) => [long, short].includes(word)));
   const expected = `an option of ${command}`;
+  if (["--help", "-h", "--version"].includes(word) && whole !== word)
+    return fact(
+      `${word} takes no value, and here is ${quoted(whole)}; did you mean \`banyan ${word === "--version" ? "" : `${command} `}${word}\`?`,
+      word,
+    );
   if (USAGES[command].args[0]?.[0] === "<TOPO>" && NETWORK_WORDS.has(word))
     return fact(
       `${command} has no ${word}: the network is its argument; did you mean \`banyan ${command} ${plainWord(next) ?? "TOPO"}\`?`,
