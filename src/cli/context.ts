@@ -27,6 +27,8 @@ export interface Context {
   out(text: string): boolean;
   /** Remembers a text that is written to standard output if the work is interrupted from now on, in place of the one before. */
   keep(text: string): void;
+  /** Remembers a folder that takes its name if the work is interrupted from now on, and what is then said; the one before goes. */
+  keepFolder(from: string | null, to: string, said: string): void;
   /** Writes a line to standard error, unless --quiet. */
   note(line: string): void;
   /** The lines that were noted so far, with --quiet too: --json has them. */

@@ -79,6 +79,7 @@ function contextOf({ command: verb, args, options, colors, terminal }: Job): Con
     signal: interruption.signal,
     out,
     keep: (text) => send({ kind: "keep", text }),
+    keepFolder: (from, to, said) => send({ kind: "keep folder", from, to, said }),
     warnings,
     note: (text) => {
       warnings.push(visible(text));

@@ -24,7 +24,7 @@ describe("a file that is not what is wanted", () => {
     await here.run("synth ring:4 -c allgather -s 1MiB -o whole.json -q");
     here.put("cut.json", textOf("whole.json").slice(0, 2000));
     expect(await refusal("verify cut.json")).toMatch(
-      /^cut\.json is cut off: its JSON stops in the middle, at line \d+/,
+      /^cut\.json line \d+, column \d+: the text stops too early, so the file is cut off; write or copy it/,
     );
     expect(await refusal("verify --independent cut.json")).toMatch(/cut off/);
   });

@@ -52,6 +52,7 @@ export async function banyanHere(argv: readonly string[]): Promise<RanHere> {
     terminal: null,
     inputs: inputsOf(job.args, job.options),
     keep: () => undefined,
+    keepFolder: () => undefined,
     signal: new AbortController().signal,
     out: (text: string) => {
       out += text;
