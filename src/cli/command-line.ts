@@ -115,6 +115,10 @@ function unknownOption(line: Line, whole: string, next: string | undefined): Fai
   const word = whole.split("=", 1)[0] as string;
   const fact = (message: string, expected: string): Failure =>
     refusedCommandLine(message, word, { code: "unknown-name", option: null, expected, received: shown(word) });
+  if (["--help", "-h", "--version"].includes(word) && whole !== word) {
+    const verb = command === null || word === "--version" ? "" : `${command} `;
+    return fact(`${word} takes no value, and here is ${quoted(whole)}; did you mean \`banyan ${verb}${word}\`?`, word);
+  }
   if (command === null) return fact(`unknown option ${quoted(word)}${seeHelp(null)}`, "an option of `banyan`");
   const near = nearOption(command, word);
   const takers = NAMES.filter((name) => optionsOfCommand(name).some(({ long, short }) => [long, short].includes(word)));

@@ -1,5 +1,5 @@
 import { jsonText } from "../base/visible.ts";
-import type { Options } from "../request/option-table.ts";
+import type { OptionId, Options } from "../request/option-table.ts";
 import type { Progress } from "../request/progress.ts";
 import type { CommandName } from "./protocol.ts";
 import { finished, type Style, type Terminal } from "./reports/style.ts";
@@ -17,6 +17,8 @@ export interface Context {
   /** --quiet: no progress, no notes, and no report where a file was written; so with `-o -`, notes aside. */
   readonly quiet: boolean;
   readonly style: Style;
+  /** Names that may be of files it reads: its arguments, and values of options. */
+  readonly inputs: readonly string[];
   /** The size of the terminal that standard output is; null where it is none. */
   readonly terminal: Terminal | null;
   /** Aborted by Ctrl-C. */
@@ -25,6 +27,8 @@ export interface Context {
   out(text: string): boolean;
   /** Remembers a text that is written to standard output if the work is interrupted from now on, in place of the one before. */
   keep(text: string): void;
+  /** Remembers a folder that takes its name if the work is interrupted from now on, and what is then said; the one before goes. */
+  keepFolder(from: string | null, to: string, said: string): void;
   /** Writes a line to standard error, unless --quiet. */
   note(line: string): void;
   /** The lines that were noted so far, with --quiet too: --json has them. */
@@ -88,3 +92,15 @@ export const outJson = <Answer extends { readonly schema: string }>(
   answer: Answer,
   ok = true,
 ): boolean => context.out(answerText(context, answer, { ok }));
+
+/** Options whose files are read. */
+const READ: readonly OptionId[] = ["collective", "collectives", "sketch", "repair", "topology", "log", "with"];
+
+/** Returns the names that may be of files which a command reads. */
+export const inputsOf = (args: readonly string[], options: Options): string[] => [
+  ...args,
+  ...READ.flatMap((id) => {
+    const value = options[id];
+    return typeof value === "string" ? [value, ...value.split(",")] : Array.isArray(value) ? value.map(String) : [];
+  }),
+];

@@ -61,6 +61,8 @@ export type Message =
   | { readonly kind: "out"; readonly text: string }
   /** What is to be written if the work is interrupted from now on. */
   | { readonly kind: "keep"; readonly text: string }
+  /** A folder that is to be renamed if the work is interrupted from now on, and what is to be said then; the one before goes. */
+  | { readonly kind: "keep folder"; readonly from: string | null; readonly to: string; readonly said: string }
   | { readonly kind: "note"; readonly text: string }
   | { readonly kind: "progress"; readonly progress: Progress }
   /** A file that must not stay behind, until it is settled. */

@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { CancelledError, InternalError } from "../base/errors.ts";
 import type { Said } from "./command-line.ts";
@@ -115,6 +115,7 @@ class Supervision {
   private writing = 0;
   private wrote = false;
   private kept: string | null = null;
+  private keptFolder: Extract<Message, { kind: "keep folder" }> | null = null;
   private ending: number | undefined;
   private interruption: number | undefined;
 
@@ -140,6 +141,8 @@ class Supervision {
   private finishWhenWritten(): void {
     if (this.ending === undefined || this.writing > 0) return;
     for (const path of this.temporary) removeFile(path);
+    if (this.keptFolder?.from != null) removeFile(this.keptFolder.from);
+    this.keptFolder = null;
     this.resolve(finished(this.output, this.ending));
   }
 
@@ -175,7 +178,21 @@ class Supervision {
     // what has begun to be written is one object already, if not a whole one
     if (this.json && !this.wrote) this.write(failureJson(failure, this.work.command));
     sayFailure(failure, this.debug);
+    if (this.interruption !== undefined) this.leaveFolder();
     this.end(failure.code);
+  }
+
+  /** Gives the folder that was kept for an interruption its name, and says so. */
+  private leaveFolder(): void {
+    const kept = this.keptFolder;
+    this.keptFolder = null;
+    if (kept === null || kept.said === "") return;
+    try {
+      if (kept.from !== null) renameSync(kept.from, kept.to);
+      say(kept.said);
+    } catch (error) {
+      say(`${kept.from} has what was finished, for it could not be renamed: ${(error as Error).message}`);
+    }
   }
 
   /** Ends the thread's freedom to replace files, and its work on the one that it replaces just now comes first. */
@@ -208,6 +225,11 @@ class Supervision {
         return this.write(message.text);
       case "keep":
         this.kept = message.text;
+        return undefined;
+      case "keep folder":
+        if (message.from !== null) this.temporary.delete(message.from);
+        if (this.keptFolder?.from != null) removeFile(this.keptFolder.from);
+        this.keptFolder = message;
         return undefined;
       case "note":
         this.display?.erase();

@@ -4,7 +4,7 @@ import { visible } from "../base/visible.ts";
 import { callOptionsByFlags } from "../request/option-table.ts";
 import type { Progress } from "../request/progress.ts";
 import { COMMANDS } from "./commands.ts";
-import { type Context, STANDARD_OUTPUT } from "./context.ts";
+import { type Context, inputsOf, STANDARD_OUTPUT } from "./context.ts";
 import { failureOf } from "./failure.ts";
 import {
   FLOW_CLOSED,
@@ -54,7 +54,7 @@ function uninterrupted<T>(work: () => T): T {
   }
 }
 
-function contextOf({ command: verb, options, colors, terminal }: Job): Context {
+function contextOf({ command: verb, args, options, colors, terminal }: Job): Context {
   const quiet = options["quiet"] === true;
   const writesOut = options["output"] === STANDARD_OUTPUT;
   const json = options["json"] === true;
@@ -75,9 +75,11 @@ function contextOf({ command: verb, options, colors, terminal }: Job): Context {
     quiet: quiet || writesOut,
     style: styleOf(colors && !json),
     terminal: json ? null : terminal,
+    inputs: inputsOf(args, options),
     signal: interruption.signal,
     out,
     keep: (text) => send({ kind: "keep", text }),
+    keepFolder: (from, to, said) => send({ kind: "keep folder", from, to, said }),
     warnings,
     note: (text) => {
       warnings.push(visible(text));

@@ -210,6 +210,12 @@ export function judgeIndependently(text: string): Findings {
   try {
     file = JSON.parse(text);
   } catch {
+    if (/^\s*\{/.test(text) && !/\}\s*$/.test(text))
+      throw new NoSchedule(
+        "the file",
+        "whole JSON of a schedule (this is cut off: write or copy it once more)",
+        text.slice(-40),
+      );
     throw new NoSchedule("the file", "JSON of a schedule", text.slice(0, 40));
   }
   const own = objectAt(file, "the file");

@@ -1,6 +1,6 @@
 import { jointScheduleJsonParts } from "../export/schedules/schedule-json.ts";
 import { farthestLatencyPs } from "../model/bounds/bounds.ts";
-import { networkTimes } from "../model/bounds/class-limit.ts";
+import { networkTimes, wholeChunks } from "../model/bounds/class-limit.ts";
 import { jointBoundOf, jointLimitOf } from "../model/bounds/joint.ts";
 import { type JointSchedule, jointEndPs, jointRows, jointTransferCount } from "../model/joint/joint-schedule.ts";
 import { formatTime } from "../model/numbers/units.ts";
@@ -34,10 +34,8 @@ export function jointKind(schedule: JointSchedule): Kind<JointReport> {
       return { ps: found.ps, model: found.model, linkBusyPs: found.linkBusyPs, tenantPs };
     },
     limit: (_, known = jointLimitOf(schedule.topology, collectives)) => known,
-    classLimit: (_, __, stores) => ({
-      ...jointBoundOf(schedule.topology, collectives, schedule.routes, networkTimes(stores)),
-      of: "whole chunks",
-    }),
+    classLimit: (_, __, stores) =>
+      wholeChunks(jointBoundOf(schedule.topology, collectives, schedule.routes, networkTimes(stores)), null),
     plannedBound: () => jointBoundOf(schedule.topology, collectives, schedule.routes),
     boundsLate: false,
     endPs: () => jointEndPs(schedule),

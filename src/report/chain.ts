@@ -4,6 +4,7 @@ import type { Bound } from "../model/bounds/witness.ts";
 import type { DirectFacts } from "../model/direct/facts.ts";
 import type { Rational } from "../model/numbers/rational.ts";
 import { toUs } from "../model/numbers/units.ts";
+import { extrapolation } from "../model/topology/link-classes.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import type { SolverFacts } from "../synthesize/solver-facts.ts";
 import { count, timeText } from "./amounts.ts";
@@ -43,6 +44,8 @@ export interface Subject {
   readonly topology: Topology;
   /** Of all collectives together. */
   readonly sizeBytes: number;
+  /** Of each of several collectives. */
+  readonly sizesBytes?: readonly number[];
   readonly timing: (ps: number) => Timing;
   /** Its planned end; null for what has no times of its own, which is always simulated. */
   readonly plannedPs: number | null;
@@ -71,8 +74,10 @@ export const reportWith = <Own extends Pick<Chained, "schedule" | "collective">>
 const PLANNED = "link-busy";
 
 /** Returns the figures that reports of all kinds have, but for what `withBounds` adds. */
-function figuresOf({ topology, sizeBytes, timing, plannedPs }: Subject, judged: JudgedFigures): Figures {
-  const { limit, simulated, direct, solver, notes = [] } = judged;
+function figuresOf({ topology, sizeBytes, sizesBytes, timing, plannedPs }: Subject, judged: JudgedFigures): Figures {
+  const { limit, simulated, direct, solver } = judged;
+  const beyond = extrapolation(topology, sizesBytes ?? [sizeBytes]);
+  const notes = [...(judged.notes ?? []), ...(beyond === null ? [] : [beyond])];
   const { ps, model } = simulated ?? { ps: plannedPs ?? 0, model: PLANNED };
   return {
     algorithm: judged.algorithm,
@@ -138,16 +143,21 @@ function gapsOf(report: Chained): Gap[] {
     if (us > LEAST_GAP * time.us) gaps.push({ from, to, us, because: because(timeText(us)) });
   };
   if (classLimit !== null) {
-    const { of, us, forwardingUs } = classLimit;
+    const { of, us, forwardingUs, unusedUs = 0 } = classLimit;
     const from = Math.max(limit.us, forwardingUs ?? 0);
     add("limit", "class limit", from - limit.us, (gap) => PRICE["forwarding switches"](gap, report));
-    add("limit", "class limit", us - from, (gap) => PRICE[of](gap, report));
+    const routesUs = Math.min(us - from, unusedUs);
+    add("limit", "class limit", routesUs, priceOfRoutes);
+    add("limit", "class limit", us - from - routesUs, (gap) => PRICE[of](gap, report));
   }
   const least = classLimit ?? limit;
   const restUs = time.us - least.us;
   add(classLimit === null ? "limit" : "class limit", "schedule", restUs, (gap) => restOf(report, gap, restUs));
   return gaps;
 }
+
+const priceOfRoutes = (gap: string): string =>
+  `${gap} is the cost of these routes, which leave bandwidth unused: another algorithm (${optionName("algorithm")} auto) need not pay it`;
 
 /** What schedules of a class pay beyond what is possible, and who does not. */
 const PRICE: Readonly<Record<ScheduleClass, (gap: string, report: Pick<Report, "synthesis">) => string>> = {

@@ -27,7 +27,7 @@ const scaled = (text: string, factor: number): string =>
   format(multiply(parseRational(text) as Rational, rational(factor)));
 
 /** What witnesses say in words and rounded; all else is checked. */
-const TOLD = ["demand", "exitGBps", "totalGBps", "lags"];
+const TOLD = ["demand", "exitGBps", "usedGBps", "totalGBps", "networkGBps", "lags"];
 
 const limitClaim = ({ exact, kind, witness }: BoundReport): LimitClaim => ({
   ps: scaled(exact, PS_PER_US),

@@ -60,6 +60,7 @@ export function jointReport(
     {
       topology,
       sizeBytes: totalBytes(tenants.map(({ collective }) => collective)),
+      sizesBytes: tenants.map(({ collective }) => collective.sizeBytes),
       timing: (ps) => jointTiming(schedule, ps),
       plannedPs: jointEndPs(schedule),
     },

@@ -54,6 +54,8 @@ export interface ClassLimitReport extends BoundReport {
   readonly holdsFor: string;
   /** Of whole chunks, on a network whose switches can do more than forward: what schedules whose switches do not take at least. */
   readonly forwardingUs?: number;
+  /** Of whole chunks: how much sooner what crosses would be over if the routes used all the links there, where they do not. */
+  readonly unusedUs?: number;
 }
 
 /** What lies between a number of the chain and the next, in words. */
@@ -256,6 +258,7 @@ export const classLimitReport = (
   holdsFor: CLASS_TEXT[limit.of],
   ...boundReport(topology, collective, limit),
   ...(limit.forwarding === undefined ? {} : { forwardingUs: toNumber(limit.forwarding.ps) / PS_PER_US }),
+  ...(limit.unusedPs === undefined ? {} : { unusedUs: limit.unusedPs / PS_PER_US }),
 });
 
 /** Returns what every report says of its network. */

@@ -43,7 +43,7 @@ import {
 import { didYouMean } from "../model/topology/closest.ts";
 import { gpuModelNamedIn } from "../model/topology/gpu-models.ts";
 import { CALIBRATED, type LinkClasses, linkClasses, withFigures } from "../model/topology/link-classes.ts";
-import type { Topology } from "../model/topology/topology.ts";
+import type { SizeRange, Topology } from "../model/topology/topology.ts";
 import { count, significant } from "../report/amounts.ts";
 import type { SynthesizeOptions } from "../request/options.ts";
 import { type SynthesizeResult, synthesize } from "./synthesize.ts";
@@ -426,7 +426,8 @@ function calibrationOf(
   const figures = figuresOf(classes, fit);
   const from = [...new Set(tables.map(({ platform, source: name }) => platform || name))].join(", ");
   const sizes = points.map(({ sizeBytes }) => sizeBytes);
-  const range = `${formatSize(Math.min(...sizes))} to ${formatSize(Math.max(...sizes))}`;
+  const measured = { fromBytes: Math.min(...sizes), toBytes: Math.max(...sizes) };
+  const range = `${formatSize(measured.fromBytes)} to ${formatSize(measured.toBytes)}`;
   const said = `${CALIBRATED} ${points.length} points, ${range}, of ${[...new Set(points.map((point) => point.collective))].join(", ")} as ${algorithm} (${from}); mean error ${percentText(errors.mean)}, worst ${percentText(errors.worst)}`;
   const report: CalibrationReport = {
     schema: "banyan/calibration@1",
@@ -446,7 +447,7 @@ function calibrationOf(
     leftOut,
     notes: [...fewRanksNotes(topology, used), ...fasterNotes(figures), ...notes, ...notesOf(topology, tables)],
   };
-  return { report, topology: calibrated(topology, classes, figures, said) };
+  return { report, topology: calibrated(topology, classes, figures, { source: said, measured }) };
 }
 
 /** Returns which GPUs of a network without boxes were taken to have run, where no log is of all of them. */
@@ -532,7 +533,7 @@ function calibrated(
   topology: Topology,
   classes: LinkClasses,
   figures: readonly CalibratedClass[],
-  source: string,
+  said: { readonly source: string; readonly measured: SizeRange },
 ): Topology {
   const own = figures.map(({ name, gbps, latencyUs }, index) => {
     const before = classes.classes[index] as LinkClasses["classes"][number];
@@ -541,5 +542,5 @@ function calibrated(
       latencyPs: latencyUs.certainty === "kept" ? before.latencyPs : latencyFromUs(latencyUs.value, name),
     };
   });
-  return withFigures(topology, classes, own, source);
+  return withFigures(topology, classes, own, said);
 }

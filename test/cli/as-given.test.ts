@@ -131,6 +131,15 @@ describe("a sketch beside options that say otherwise", () => {
   });
 });
 
+describe("the gap below the limit of a class", () => {
+  it("is laid to routes where they leave links unused, not to chunks", async () => {
+    const text = await here.run("synth mesh:4x4 --collective allgather --algorithm ring --size 16MiB");
+    expect(text).toMatch(/through 50 GB\/s, all that these routes use of 100 GB\/s/);
+    expect(text).toMatch(/gap +[\d.]+ us is the cost of these routes, which leave bandwidth unused: another algorithm/);
+    expect(text).not.toMatch(/cost of whole chunks/);
+  });
+});
+
 describe("the hint at --chunks auto", () => {
   it("is not given to those who have just used it, nor of algorithms that choose by themselves", async () => {
     const line = "synth mesh:3x3 --collective allreduce --algorithm ring --size 9";

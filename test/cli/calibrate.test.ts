@@ -45,6 +45,29 @@ describe("banyan calibrate", () => {
     expect(out).toContain("what a call costs by itself (launch) is not part of a network");
   });
 
+  it("writes the range of sizes, and other commands say what lies beyond it", async () => {
+    await run("calibrate dgx-a100:1 all_reduce.log -o ranged.json --quiet");
+    const file = JSON.parse(readFileSync(here.at("ranged.json"), "utf8"));
+    expect(file.measured).toEqual({ fromBytes: 2 ** 12, toBytes: 2 ** 28 });
+    const beyond = "the network's figures were measured from 4 KiB to 256 MiB; at 1 GiB they are extrapolated";
+    const told = async (line: string) => JSON.parse((await here.ends(`${line} --json`)).out);
+    const synth = "synth ranged.json -c allreduce -a ring --chunks 1";
+    expect((await told(`${synth} -s 1GiB`)).notes).toEqual([beyond]);
+    expect((await told(`${synth} -s 256MiB -o in.json`)).notes).toBeUndefined();
+    expect((await told(`${synth} --without 7 -s 1GiB -o out.json`)).notes).toEqual([beyond]);
+    expect((await told("simulate out.json")).warnings).toEqual([beyond]);
+    expect((await told("simulate in.json")).warnings).toEqual([]);
+    const compared = await told("compare ranged.json -c allreduce --algorithms ring --chunks 1 --sizes 1KiB,1MiB,1GiB");
+    expect(compared.warnings).toContain(beyond.replace("at 1 GiB", "at 1 KiB, 1 GiB"));
+    expect((await told("bound ranged.json -c allreduce -s 1GiB")).warnings).toEqual([beyond]);
+    const without = await run("topology ranged.json --json");
+    const { measured: _, ...bare } = file;
+    here.put("bare.json", JSON.stringify(bare));
+    expect(JSON.parse((await run("topology bare.json --json")).out).hash).toBe(JSON.parse(without.out).hash);
+    here.put("wrong.json", JSON.stringify({ ...file, measured: { fromBytes: 9, toBytes: 1 } }));
+    expect((await here.ends("topology wrong.json")).failure).toMatchObject({ place: "wrong.json: measured.toBytes" });
+  });
+
   it("writes a network that other commands take", async () => {
     const { out, err, code } = await run("calibrate dgx-a100:1 all_reduce.log -o ours.json --quiet");
     expect([out, err, code]).toEqual(["", "", 0]);

@@ -73,6 +73,19 @@ describe("--without-each", () => {
     expect(harms).toEqual([...harms].sort((a, b) => b - a));
   });
 
+  it("says with bound that schedules can lose more, and with synth where they lose far more", async () => {
+    const cut = await here.run("bound dgx-h100:4 -c allreduce --without-each 0-rail0");
+    expect(cut).toMatch(/0-rail0 .* \+3\.22 %/);
+    expect(cut).toMatch(
+      /harm: what every algorithm loses at least.*\n.*`synth` with the same --without-each ranks by that/,
+    );
+    const ring = await here.run("synth dgx-h100:4 -c allreduce -s 64MiB -a ring --without-each 0-rail0");
+    expect(ring).toMatch(/slower by far more than the rise of the limit/);
+    expect(ring).not.toMatch(/harm:/);
+    const tacos = await here.run("synth ring:4 -c allgather -s 1MiB --without-each 0-1");
+    expect(tacos).not.toMatch(/far more/);
+  });
+
   it("makes a schedule for each with synth, and refuses names that nobody has", async () => {
     const { rows, whole, algorithm } = await here.json("synth ring:4 -c allgather -s 1MiB --without-each 0-1,2");
     expect(algorithm).toBe("tacos");

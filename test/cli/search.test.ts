@@ -28,6 +28,14 @@ describe("banyan search", () => {
     `);
   });
 
+  it("says where fewer ports are better, with the bandwidth that each then has", async () => {
+    const text = await here.run("search --nodes 27 --degree 4 --size 1MiB");
+    expect(text).toMatch(
+      /fewer ports +are better here: L\(DC\(9,\{1,3,4\}\)\) takes 221\.56 us with 3 ports a node \(--degree 3\) of 33\.\d+Gbps/,
+    );
+    expect(await here.run("search --nodes 64 --degree 4 --size 1MiB")).not.toMatch(/fewer/);
+  });
+
   it("meets the figures of tables 3.4 and A.1 in JSON", async () => {
     const report = await here.json("search --nodes 1024 --degree 4");
     expect(report).toMatchObject({ schema: "banyan/search@1", nodes: 1024, degree: 4, alphaUs: 10 });

@@ -160,6 +160,7 @@ describe("outputFile", () => {
   let folder: string;
   const temporary = new Set<string>();
   const context = {
+    inputs: [] as readonly string[],
     uninterrupted: (work) => work(),
     temporary: {
       add: (path: string) => void temporary.add(path),

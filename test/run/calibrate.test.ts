@@ -33,7 +33,7 @@ const withTruth = (topology: Topology, figures: readonly (readonly [gbps: number
     topology,
     linkClasses(topology),
     figures.map(([gbps, us]) => ({ bytesPerSecond: Math.round(gbps * 1e9), latencyPs: Math.round(us * 1e6) })),
-    "truth",
+    { source: "truth", measured: { fromBytes: 0, toBytes: Number.MAX_SAFE_INTEGER } },
   );
 
 interface LogOf {

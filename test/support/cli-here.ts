@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { visible } from "../../src/base/visible.ts";
 import { readCommandLine } from "../../src/cli/command-line.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
+import { inputsOf } from "../../src/cli/context.ts";
 import { failureJson, failureLines, failureOf } from "../../src/cli/failure.ts";
 import { type CommandName, type Failure, verbIn } from "../../src/cli/protocol.ts";
 import { styleOf } from "../../src/cli/reports/style.ts";
@@ -49,7 +50,9 @@ export async function banyanHere(argv: readonly string[]): Promise<RanHere> {
     quiet,
     style: styleOf(false),
     terminal: null,
+    inputs: inputsOf(job.args, job.options),
     keep: () => undefined,
+    keepFolder: () => undefined,
     signal: new AbortController().signal,
     out: (text: string) => {
       out += text;

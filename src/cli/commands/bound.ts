@@ -3,6 +3,7 @@ import { limitOfForwarding, wholeChunksLimit } from "../../model/bounds/class-li
 import type { Collective } from "../../model/collective/collective.ts";
 import { type RouteSet, routeTimes } from "../../model/routes/routes.ts";
 import { portRouteCount, routesOf } from "../../model/routes/routing.ts";
+import { extrapolation } from "../../model/topology/link-classes.ts";
 import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import { timeText } from "../../report/amounts.ts";
 import {
@@ -40,6 +41,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   await demandCollective(options, async () => whole);
   if (each !== undefined) return rankByLimit(context, whole, failuresNamed(whole, each));
   const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));
+  const beyond = extrapolation(topology, [collective.sizeBytes]);
+  if (beyond !== null) context.note(beyond);
   context.progress({ what: "bounding" });
   const { known, forwarding, sums } = await withEngine(context, async (engine) => ({
     known: await limitWithFlow(engine, topology, collective, signal),

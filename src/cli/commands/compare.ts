@@ -9,6 +9,7 @@ import { looksLikeBys } from "../../import/schedules/bys.ts";
 import { utf8Text } from "../../import/text/utf8.ts";
 import { busFactor, collectiveName, type NamedCollective } from "../../model/collective/collective.ts";
 import { formatSize } from "../../model/numbers/units.ts";
+import { extrapolation } from "../../model/topology/link-classes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { count, percent, significant, timeText } from "../../report/amounts.ts";
 import type { Comparison, ComparisonRow, ReferenceRow } from "../../report/comparison.ts";
@@ -73,6 +74,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     ...synthesisOptions(options),
   };
   const topology = await networkOf(args[0] as string, options);
+  const beyond = extrapolation(topology, request.sizesBytes);
+  if (beyond !== null) context.note(beyond);
   const shows = output === undefined || json;
   const live = shows ? liveLines(context, written, topology, request.sizesBytes) : null;
   const comparison = await withEngine(context, async (engine) =>

@@ -8,6 +8,7 @@ import { kindOf } from "../../kinds/kinds.ts";
 import { formatSize, PS_PER_NS } from "../../model/numbers/units.ts";
 import type { Replay } from "../../model/replay/problem.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
+import { extrapolation } from "../../model/topology/link-classes.ts";
 import type { JointReport } from "../../report/joint-result.ts";
 import { type Report, topologySummary } from "../../report/result.ts";
 import { type Options, optionValue, placeOf, refuseOptions, textOf } from "../../request/option-table.ts";
@@ -146,6 +147,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     }
   }
   const { topology } = kind.schedule;
+  const sizes = kind.collectives.map(({ sizeBytes }) => sizeBytes);
+  const beyond = extrapolation(topology, sizes);
+  if (beyond !== null) context.note(beyond);
   const code = verdict.violationCount === 0 ? 0 : 1;
   const { about, counts, speeds } = kind.played(verdict, found);
   const time = { ...kind.timing(found.ps), model: found.model };

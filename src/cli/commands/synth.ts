@@ -53,7 +53,7 @@ async function scheduleToRepair(context: Context, file: string, network: string)
       `${optionName("repair")} is ${file}, a network; did you mean \`banyan synth ${file} --repair ${network}\`?`,
     );
   const { topology: _, without: _w, degrade: _d, ...options } = context.options;
-  const schedule = await scheduleOf({ ...context, options }, file, { own: OPEN_IN_SENDS });
+  const schedule = await scheduleOf({ ...context, options }, file, { own: OPEN_IN_SENDS, place: "repair" });
   const { violations, violationCount } = kindOf(schedule).judge({ limit: 1 });
   if (violationCount === 0) return schedule;
   throw new InputError(

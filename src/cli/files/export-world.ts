@@ -105,8 +105,20 @@ export function outputFolder(context: Context, path: string, place: Place): Outp
     rmdirSync(tried);
     context.temporary.remove(tried);
   });
+  let keeps = false;
   return {
     path,
+    keep: (files, said) =>
+      attempt(() => {
+        keeps = true;
+        const { folder, before } = look();
+        if (files === null) return context.keepFolder(null, folder, said);
+        const kept = besideFolder(folder);
+        context.temporary.add(kept);
+        takeRights(kept, before);
+        writeFiles(kept, files);
+        context.keepFolder(kept, folder, said);
+      }),
     write: (files) =>
       attempt(() => {
         const { folder, before } = look();
@@ -115,7 +127,10 @@ export function outputFolder(context: Context, path: string, place: Place): Outp
         try {
           takeRights(temporary, before);
           const bytes = writeFiles(temporary, files);
-          context.uninterrupted(() => replaceFolder(temporary, folder, before !== undefined));
+          context.uninterrupted(() => {
+            replaceFolder(temporary, folder, before !== undefined);
+            if (keeps) context.keepFolder(null, folder, "");
+          });
           return bytes;
         } finally {
           rmSync(temporary, { recursive: true, force: true });

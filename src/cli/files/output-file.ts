@@ -120,6 +120,7 @@ export function outputFile(context: Context, path: string, place: Place): Output
   const tried = attempt(() => {
     const target = targetOf(path);
     if (target.kind === "file") {
+      refuseInput(context, target, path, place);
       removeStaleFor(target.file);
       const { name, descriptor } = besideFile(context, target.file);
       closing(descriptor, () => remove(context, name));
@@ -140,6 +141,33 @@ export function outputFile(context: Context, path: string, place: Place): Output
     write: (parts, onBytes) => attempt(() => writeTo(context, targetOf(path), parts, onBytes)),
   };
 }
+
+/** Throws InputError where what is written would take the place of what is read. */
+function refuseInput(
+  { inputs }: Context,
+  { before }: Extract<Target, { kind: "file" }>,
+  path: string,
+  place: Place,
+): void {
+  if (before === undefined) return;
+  const isSame = (input: string): boolean => {
+    try {
+      const other = statSync(input, { throwIfNoEntry: false });
+      return other !== undefined && other.ino === before.ino && other.dev === before.dev;
+    } catch {
+      return false; // a preset, say
+    }
+  };
+  const input = inputs.find(isSame);
+  if (input === undefined) return;
+  const also = input === path ? "" : `, which is ${input}`;
+  throw new InputError(place, "another file than what is read", path).saying(
+    `${place} is ${path}${also}, the file that is read, which would be lost; give what is written another name, such as ${otherName(path)}`,
+  );
+}
+
+/** Returns "new-x.json" beside x.json. */
+const otherName = (path: string): string => join(dirname(path), `new-${basename(path)}`);
 
 type Written = Parameters<OutputFile["write"]>;
 

@@ -1,7 +1,7 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import { looksLikeBys, readBys } from "../../import/schedules/bys.ts";
 import type { ReadScheduleOptions } from "../../import/schedules/schedule-header.ts";
-import { readScheduleText } from "../../import/schedules/schedule-text.ts";
+import { isScheduleText, readScheduleText } from "../../import/schedules/schedule-text.ts";
 import { isSendsText } from "../../import/schedules/sends.ts";
 import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
@@ -18,6 +18,7 @@ import { collectiveRequest } from "../collective-option.ts";
 import type { Context } from "../context.ts";
 import { networkOf } from "../network.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
+import { whatItIs } from "./what-it-is.ts";
 
 /** Returns the schedule of a file that has one collective. Throws InputError. */
 export async function scheduleOf(context: Context, file: string, heard: Heard = {}): Promise<AnySchedule> {
@@ -38,6 +39,22 @@ interface ReadSchedule {
 interface Heard extends Pick<ReadScheduleOptions, "onClaims"> {
   /** Options that mean something else to the command: it refuses them itself where they say nothing. */
   readonly own?: readonly OptionId[];
+  /** Where the file is named, if by an option. */
+  readonly place?: OptionId;
+}
+
+/** Throws InputError for a text that is known to be something else than a schedule: what it is, and what takes it. */
+async function refuseOther(text: string, name: string, place: OptionId | undefined): Promise<void> {
+  if (isScheduleText(text)) return;
+  const told = await whatItIs(text, name);
+  if (told === null || told.kind === "schedule") return;
+  const wanted =
+    place === undefined ? "a schedule (JSON or .bys)" : `a schedule (JSON or .bys, as \`synth -o\` writes it)`;
+  const where = place === undefined ? `${name} is ${told.what}` : `${placeOf(place)} is ${name}, ${told.what}`;
+  const near = place === undefined ? `; did you mean \`${told.command}\`?` : `; \`${told.command}\` takes it`;
+  throw new InputError(place === undefined ? name : placeOf(place), wanted, inWords(told.what)).saying(
+    `${where}; it must be ${wanted}${near}`,
+  );
 }
 
 /** Throws InputError where options of a network stand beside a file that is to be read for its own. */
@@ -95,6 +112,7 @@ export async function readScheduleFile(context: Context, file: string, heard: He
     for (const note of sends.notes) context.note(note);
     return { schedule: sends.schedule, sends };
   }
+  if (text !== null) await refuseOther(text, nameOf(file), heard.place);
   refuseSaid(context, idle, file, "schedule");
   const given: ReadScheduleOptions = {
     ...(heard.onClaims === undefined ? {} : { onClaims: heard.onClaims }),

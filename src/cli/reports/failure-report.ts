@@ -104,6 +104,11 @@ function folded(rows: readonly FailureRow[]): { readonly row: FailureRow; readon
   );
 }
 
+/** A schedule that is slower by this much more than its limit rises loses more than it must. */
+const FAR_ABOVE = 0.05;
+const isFarAbove = ({ slower, harm }: FailureRow): boolean =>
+  typeof slower === "number" && typeof harm === "number" && slower > harm + FAR_ABOVE;
+
 const noLess = (ratio: number | null | undefined): boolean => typeof ratio === "number" && ratio <= 1;
 
 /** Returns failures by harm, the worst first, each with the cut to blame; `details`: all of them, each in a line of its own. */
@@ -147,6 +152,17 @@ export function rankingLines({ whole, rows }: FailureRanking, style: Style, deta
     ...(rows.some(({ slower, harm }) => noLess(slower) && (harm ?? 1) > 1)
       ? ["no slower where the limit rises: this algorithm's schedule for the whole network did not reach its own limit"]
       : []),
+    ...(shown.some(({ row }) => isFarAbove(row))
+      ? [
+          "slower by far more than the rise of the limit: this algorithm loses more than every algorithm must; another may lose less",
+        ]
+      : []),
+    ...(hasTimes || rows.length === 0
+      ? []
+      : [
+          `harm: what every algorithm loses at least, as if all that still works took over for what failed`,
+          `a schedule can lose far more: \`synth\` with the same ${optionName("withoutEach")} ranks by that`,
+        ]),
   ];
   return ["", ...written, ...(notes.length === 0 ? [] : ["", ...notes])].map((line) => `  ${line}`.trimEnd());
 }

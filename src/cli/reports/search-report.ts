@@ -1,3 +1,4 @@
+import { optionName } from "../../base/option-names.ts";
 import { collectiveName } from "../../model/collective/collective.ts";
 import { formatBandwidth, formatSize, toGBps } from "../../model/numbers/units.ts";
 import { significant, timeText } from "../../report/amounts.ts";
@@ -42,6 +43,7 @@ export function searchReport(report: SearchReport, { style }: Pick<Context, "sty
     "",
     ...reasons(rows),
     labelled("best", recommendation(report)),
+    ...fewerLine(report),
     ...fasterLine(report),
     labelled(
       "model",
@@ -120,6 +122,20 @@ function columnsOf({ rows, bound, best, collective }: SearchReport): Column[] {
   if (rows.some(({ verdict }) => verdict !== null))
     columns.push({ head: "verified", align: "left", cell: verdictText, bound: "" });
   return columns;
+}
+
+/** Returns that fewer ports are better, with which network; nothing where none is known to be. */
+function fewerLine({ fewerPorts, bytesPerSecond }: SearchReport): string[] {
+  if (fewerPorts === undefined) return [];
+  const { degree, topology, us } = fewerPorts;
+  const ports = `${degree} ${degree === 1 ? "port" : "ports"} a node`;
+  const rate = linkRate({ bytesPerSecond, degree });
+  return [
+    labelled(
+      "fewer ports",
+      `are better here: ${topology} takes ${timeText(us)} with ${ports} (${optionName("degree")} ${degree}) of ${rate}: the same bandwidth per node`,
+    ),
+  ];
 }
 
 const simulatedOf = ({ verdict }: SearchRow): number | null => verdict?.simulatedUs ?? null;

@@ -28,6 +28,10 @@ export function* topologyJsonParts(
   if (topology.sources.length > 0) {
     yield `${inner}"sources": [${topology.sources.map((source) => `${inner}  ${jsonText(source)}`).join(",")}${inner}],`;
   }
+  if (topology.measured !== undefined) {
+    const { fromBytes, toBytes } = topology.measured;
+    yield `${inner}"measured": { "fromBytes": ${fromBytes}, "toBytes": ${toBytes} },`;
+  }
   yield* block(inner, "nodes", nodeLines(topology), ",");
   yield* block(inner, "links", linkLines(topology), "");
   yield `\n${indent}}`;

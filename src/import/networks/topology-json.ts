@@ -1,6 +1,6 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import { bandwidthFromGBps, latencyFromUs, parseBandwidth, parseTime } from "../../model/numbers/units.ts";
-import type { NodeTraits, Topology } from "../../model/topology/topology.ts";
+import type { NodeTraits, SizeRange, Topology } from "../../model/topology/topology.ts";
 import { type TopologyBuilder, topologyBuilder } from "../../model/topology/topology-builder.ts";
 import {
   asFlag,
@@ -16,7 +16,7 @@ import {
   refuse,
 } from "../text/json.ts";
 
-type TopologyFields = JsonFields<"name" | "shape" | "sources" | "nodes" | "links">;
+type TopologyFields = JsonFields<"name" | "shape" | "sources" | "measured" | "nodes" | "links">;
 
 type NodeFields = JsonFields<"id" | "kind" | "group" | "multicast" | "aggregation">;
 
@@ -75,7 +75,15 @@ export function topologyFromJson(value: unknown, fileName: string, path = ""): T
   return builder.build({
     shape: shapeOf(fields.shape, at("shape"), npus),
     sources: sources.map((source, i) => asText(source, at(`sources[${i}]`))),
+    measured: fields.measured === undefined ? undefined : measuredOf(fields.measured, at("measured")),
   });
+}
+
+function measuredOf(value: unknown, place: string): SizeRange {
+  const fields = asObject<JsonFields<"fromBytes" | "toBytes">>(value, place);
+  refuseUnknown(fields, ["fromBytes", "toBytes"], place);
+  const fromBytes = asInteger(fields.fromBytes, `${place}.fromBytes`, 0);
+  return { fromBytes, toBytes: asInteger(fields.toBytes, `${place}.toBytes`, fromBytes) };
 }
 
 /** Returns the file's name without folders and extension, for networks that do not name themselves. */

@@ -19,6 +19,10 @@ export function parseJson(text: string, fileName: string): unknown {
     const line = before.split("\n").length;
     const column = offset - before.lastIndexOf("\n");
     const place = `${fileName} line ${line}, column ${column}`;
+    if (offset >= body.length && body.trim() !== "")
+      throw new InputError(place, "more JSON (the text stops too early)").saying(
+        `${place}: the text stops too early, so the file is cut off; write or copy it once more, as a whole`,
+      );
     if (offset >= body.length) throw new InputError(place, "more JSON (the text stops too early)");
     throw new InputError(place, "valid JSON", (body.slice(offset, offset + 24).split("\n")[0] as string).trimEnd());
   }

@@ -14,7 +14,16 @@ import type { LagWitness } from "./lag.ts";
 import { farthestPair } from "./latency.ts";
 import { type Found, forwardLimit, roundedBytes } from "./limit.ts";
 import { fixedPartitions, partitionsInto, tryRoutePartition } from "./partition.ts";
-import { type CutContext, crossingTime, cutWitness, noTails, npuMayRaise, tryCut, tryTail } from "./route-cuts.ts";
+import {
+  type CutContext,
+  crossingTime,
+  cutWitness,
+  noTails,
+  npuMayRaise,
+  tryCut,
+  tryTail,
+  usedOf,
+} from "./route-cuts.ts";
 import { crossingRoutes, markSet, portsOf, sidesOf } from "./sides.ts";
 import {
   asBound,
@@ -282,6 +291,7 @@ function tryRooted(
     if (time === null) break;
     offerWhole(best, time + remaining[to], () => ({
       ...cutWitness(context, one, "out", `${count} chunks`),
+      ...usedOf(context, one, "out", leaving),
       chunks: count,
       to,
     }));
@@ -407,21 +417,21 @@ export function describeWitness(topology: Topology, bound: Bound): string {
       return `lengths of ${used} links (dual of the maximum concurrent flow): what is sent takes up the distance from source to target`;
     }
     case "work":
-      return `${witness.demand} in all through ${gbps(witness.totalGBps)} in total`;
+      return `${witness.demand} in all through ${gbps(witness.totalGBps)} in total${ofAll(witness.networkGBps)}`;
     case "partition":
       return `${partsText(topology, witness)} ${witness.side === "out" ? "send" : "receive from"} each other ${bytesOf(witness)} through ${gbps(witness.totalGBps)} in total${lagText(witness)}`;
     case "cut": {
       const verb = witness.direction === "in" ? "receive" : "send";
       const start = witness.from === undefined ? "" : `, none before it has come from ${name(witness.from)}`;
       const end = witness.to === undefined ? "" : `, the last of which must reach ${name(witness.to)}`;
-      return `${subject(topology, witness.nodes, verb)} ${witness.demand} through ${gbps(witness.entryGBps)}${start}${end}${lagText(witness)}`;
+      return `${subject(topology, witness.nodes, verb)} ${witness.demand} through ${throughText(witness)}${start}${end}${lagText(witness)}`;
     }
     case "tail": {
       const into = witness.direction === "in";
       const rest = into
         ? `and what arrives from ${formatTime(witness.afterPs)} on must still reach ${name(witness.npu)}`
         : `and ${name(witness.npu)} must pass its part on ${formatTime(witness.afterPs)} or more before the end`;
-      return `${subject(topology, witness.nodes, into ? "receive" : "send")} ${witness.demand} through ${gbps(witness.entryGBps)}, ${rest}`;
+      return `${subject(topology, witness.nodes, into ? "receive" : "send")} ${witness.demand} through ${throughText(witness)}, ${rest}`;
     }
   }
 }
@@ -446,6 +456,14 @@ function bytesOf({ bytes }: Extract<Witness, { kind: "partition" }>): string {
   const [num, den = "1"] = bytes.split("/");
   return roundedBytes(Number(BigInt(num) / BigInt(den)));
 }
+
+/** Returns "100 GB/s", or "50 GB/s, all that these routes use of 100 GB/s". */
+const throughText = ({ usedGBps, entryGBps }: { readonly usedGBps?: number; readonly entryGBps: number }): string =>
+  usedGBps === undefined ? gbps(entryGBps) : `${gbps(usedGBps)}${ofAll(entryGBps)}`;
+
+/** Returns what a part of the links is a part of; nothing where it is all of them. */
+const ofAll = (allGBps: number | undefined): string =>
+  allGBps === undefined ? "" : `, all that these routes use of ${gbps(allGBps)}`;
 
 const gbps = (value: number): string => `${Number(value.toPrecision(5))} GB/s`;
 

@@ -1,5 +1,6 @@
 import type { Collective } from "../collective/collective.ts";
-import { compare, type Rational } from "../numbers/rational.ts";
+import { compare, type Rational, toNumber } from "../numbers/rational.ts";
+import { BYTES_PER_GB, PS_PER_SECOND } from "../numbers/units.ts";
 import { type RouteSet, type RouteTimes, routeCount, routeTimes } from "../routes/routes.ts";
 import { isActive, type Topology } from "../topology/topology.ts";
 import { mergedBoundOf } from "./bounds.ts";
@@ -21,6 +22,8 @@ export interface ClassLimit extends Bound {
   readonly of: ScheduleClass;
   /** What a limit of whole chunks is above, on a network whose switches can do more than forward: that of switches that do not. */
   readonly forwarding?: Bound;
+  /** Of whole chunks: how much sooner what crosses would be over if the routes used all the links there, where they do not. */
+  readonly unusedPs?: number;
 }
 
 /**
@@ -39,7 +42,23 @@ export function wholeChunksLimit(
   stores: boolean,
 ): ClassLimit {
   const times = networkTimes(stores)(topology, routes, collective.chunkBytes);
-  return { ...mergedBoundOf(topology, collective, routes, times), of: "whole chunks" };
+  return wholeChunks(mergedBoundOf(topology, collective, routes, times), collective.chunkBytes);
+}
+
+/** Returns a bound of whole chunks over routes as the limit of their class; `chunkBytes`: null where chunks differ in size. */
+export function wholeChunks(bound: Bound, chunkBytes: Rational | null): ClassLimit {
+  const { ps, witness } = bound;
+  const isCut = witness.kind === "cut" || witness.kind === "tail";
+  const [used, all] = isCut
+    ? [witness.usedGBps, witness.entryGBps]
+    : witness.kind === "work" && witness.networkGBps !== undefined
+      ? [witness.totalGBps, witness.networkGBps]
+      : [];
+  if (used === undefined || all === undefined) return { ...bound, of: "whole chunks" };
+  const bytes =
+    isCut && chunkBytes !== null && witness.chunks !== undefined ? witness.chunks * toNumber(chunkBytes) : null;
+  const busyPs = bytes === null ? toNumber(ps) : (bytes / (used * BYTES_PER_GB)) * PS_PER_SECOND;
+  return { ...bound, of: "whole chunks", unusedPs: busyPs * (1 - used / all) };
 }
 
 /** Returns what gives the times of a chunk on routes in the network model. */

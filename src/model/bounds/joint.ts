@@ -3,7 +3,7 @@ import { distancesFrom, type Graph, graph } from "../graph/graph.ts";
 import { gcd } from "../numbers/integers.ts";
 import { addTo } from "../numbers/ordering.ts";
 import { compare, format, type Rational, rational } from "../numbers/rational.ts";
-import { PS_PER_SECOND, toGBps } from "../numbers/units.ts";
+import { PS_PER_SECOND } from "../numbers/units.ts";
 import { type RouteSet, type RouteTimes, routeCount, routeTimes } from "../routes/routes.ts";
 import type { Topology } from "../topology/topology.ts";
 import { boundOf, limitOf, mergedBoundOf } from "./bounds.ts";
@@ -11,9 +11,10 @@ import { type Charged, smallestTime } from "./capacity.ts";
 import { BUDGET, type Budget, type Visitor, visitSets, worstCuts } from "./cut-sets.ts";
 import { demandCost, demandOf } from "./demand.ts";
 import { type RouteView, routeView } from "./graph.ts";
-import { cutWitness } from "./route-cuts.ts";
+import { cutWitness, usedOf } from "./route-cuts.ts";
 import { crossingBandwidth, crossingRoutes, markSet, type Ports, portsOf, type Sides, sidesOf } from "./sides.ts";
 import type { Bound, Witness } from "./witness.ts";
+import { usedBy, usedInAll } from "./work.ts";
 
 /** A weight for each size of chunks is tried for this many different routes over a border. */
 const MOST_WEIGHTS = 4;
@@ -83,8 +84,10 @@ export function jointBoundOf(
     }
   };
   eachCut(cuts, view, (set, direction, demand) => {
-    tryMachines(crossingRoutes(view, cuts.sides, set, direction), demand, () => ({
+    const charged = crossingRoutes(view, cuts.sides, set, direction);
+    tryMachines(charged, demand, () => ({
       ...cutWitness({ view, ...cuts }, set, direction, demandText(cuts, demand)),
+      ...usedOf({ view, ...cuts }, set, direction, charged),
       chunks: totalOf(demand),
     }));
   });
@@ -95,7 +98,7 @@ export function jointBoundOf(
   tryMachines({ route: every, position: Array.from(routes.linkOffset.subarray(0, -1)) }, work, () => ({
     kind: "work",
     demand: demandText(cuts, work, "transfers"),
-    totalGBps: topology.linkBytesPerSecond.reduce((sum, b) => sum + toGBps(b), 0),
+    ...usedInAll(topology, usedBy(topology, routes)),
   }));
   return cuts.best;
 }

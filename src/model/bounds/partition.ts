@@ -178,18 +178,25 @@ export function tryRoutePartition(best: Best, view: RouteView, collective: Colle
     entering.position.push(last);
   }
   for (const charged of [leaving, entering]) {
+    const [inside, beyond] = charged === leaving ? [linkSource, linkTarget] : [linkTarget, linkSource];
     const capacity = capacityOf(view, charged, null);
     if (transfersBy(capacity, best.wholePs) >= count) continue;
     const time = smallestTime(best.wholePs, (t) => transfersBy(capacity, t) >= count);
-    offerWhole(best, time, () => ({
-      kind: "work",
-      demand: `${count} transfers between ${parts} sets of NPUs`,
-      part: Array.from(part),
-      totalGBps: [...new Set(charged.position.map((i) => routes.links[i]))].reduce(
-        (sum, link) => sum + toGBps(topology.linkBytesPerSecond[link]),
-        0,
-      ),
-    }));
+    offerWhole(best, time, () => {
+      const used = new Set(charged.position.map((i) => routes.links[i]));
+      let [own, all] = [0, 0];
+      topology.linkBytesPerSecond.forEach((bytesPerSecond, link) => {
+        if (used.has(link)) own += bytesPerSecond;
+        if (part[inside[link]] >= 0 && part[beyond[link]] !== part[inside[link]]) all += bytesPerSecond;
+      });
+      return {
+        kind: "work",
+        demand: `${count} transfers between ${parts} sets of NPUs`,
+        part: Array.from(part),
+        totalGBps: toGBps(own),
+        ...(own < all ? { networkGBps: toGBps(all) } : {}),
+      };
+    });
   }
 }
 

@@ -12,7 +12,7 @@ import {
 import type { Budget } from "./cut-sets.ts";
 import type { DemandOf } from "./demand.ts";
 import { fitsAtNpu, type RouteView } from "./graph.ts";
-import { crossingBandwidth, crossingRoutes, markSet, type Ports, type Sides } from "./sides.ts";
+import { chargedBandwidth, crossingBandwidth, crossingRoutes, markSet, type Ports, type Sides } from "./sides.ts";
 import { type Best, noWay, offerWhole, type Witness } from "./witness.ts";
 
 /** What the tail bounds of one problem have in common, so that nothing is worked out twice. */
@@ -89,6 +89,7 @@ export function tryCut(
     if (time === null) throw noWay(view.topology, nodes, direction, demand);
     offerWhole(best, time, () => ({
       ...cutWitness(context, nodes, direction, `${demand} chunks`),
+      ...usedOf(context, nodes, direction, charged),
       chunks: demand,
       ...(from === null ? {} : { from }),
     }));
@@ -100,6 +101,19 @@ export function crossingTime(capacity: Capacity, demand: number, known: number):
   if (transfersBy(capacity, known) >= demand) return known;
   if (capacity.slot.length === 0 && capacity.shared.length === 0) return null;
   return smallestTime(known, (time) => transfersBy(capacity, time) >= demand);
+}
+
+/** Returns what the witness of a cut says of routes that do not use all of the links over its border. */
+export function usedOf(
+  { view, ports, sides }: Pick<CutContext, "view" | "ports" | "sides">,
+  nodes: ArrayLike<number>,
+  direction: "in" | "out",
+  charged: Charged,
+): { usedGBps?: number } {
+  markSet(sides, nodes);
+  const width = crossingBandwidth(view.topology, ports, sides, nodes);
+  const used = chargedBandwidth(view, charged);
+  return used < (direction === "in" ? width.into : width.outOf) ? { usedGBps: toGBps(used) } : {};
 }
 
 export function cutWitness(
@@ -195,7 +209,7 @@ export function tryTail(
   const { npu, afterPs, wanted } = found;
   offerWhole(best, latest, () => {
     const { kind: _, ...cut } = cutWitness(context, nodes, "in", `${wanted} chunks`);
-    return { ...cut, chunks: wanted, kind: "tail", npu, afterPs };
+    return { ...cut, ...usedOf(context, nodes, "in", entering), chunks: wanted, kind: "tail", npu, afterPs };
   });
 }
 

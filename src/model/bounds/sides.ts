@@ -50,6 +50,19 @@ export function crossingRoutes(
   return charged;
 }
 
+/**
+ * Returns the bandwidth, bytes per second, of the links to which routes are charged: a link counts with the shares of its routes
+ * together, once at most.
+ */
+export function chargedBandwidth({ topology, routes }: RouteView, { position }: Charged): number {
+  const { links, shareNum, shareDen } = routes;
+  const shares = new Map<number, number>();
+  for (const i of position) shares.set(links[i], (shares.get(links[i]) ?? 0) + shareNum[i] / shareDen[i]);
+  let sum = 0;
+  for (const [link, share] of shares) sum += topology.linkBytesPerSecond[link] * (share > 1 - 1e-9 ? 1 : share);
+  return sum;
+}
+
 /** Physical links by node, both ways. */
 export interface Ports {
   readonly entering: Grouped;

@@ -15,6 +15,8 @@ export type Witness =
       readonly npusInside: number;
       /** Bandwidth of the links that cross the border in that direction, GB/s. */
       readonly entryGBps: number;
+      /** Of whole chunks over given routes: bandwidth of the links that these charge there, where that is less. */
+      readonly usedGBps?: number;
       /** Chunks (or bytes, for a limit) that must cross. */
       readonly demand: string;
       /** How many chunks they are; of several collectives all together. */
@@ -49,6 +51,7 @@ export type Witness =
       readonly direction: "in" | "out";
       readonly npusInside: number;
       readonly entryGBps: number;
+      readonly usedGBps?: number;
       readonly npu: number;
       readonly afterPs: number;
       readonly demand: string;
@@ -57,7 +60,10 @@ export type Witness =
   | {
       readonly kind: "work";
       readonly demand: string;
+      /** Bandwidth of the links that count, GB/s: of whole chunks, those that the routes use. */
       readonly totalGBps: number;
+      /** Bandwidth of all links of the network, GB/s, where that is more than what counts. */
+      readonly networkGBps?: number;
       /** [links] Where ways are weighted: what a link counts. */
       readonly lengths?: readonly number[];
       /** [nodes] Where only what goes from part to part counts: the part of each, -1 for none. */

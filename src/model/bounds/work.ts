@@ -4,6 +4,7 @@ import { bigLcm, commonDivisor } from "../numbers/integers.ts";
 import { indicesBelow } from "../numbers/ordering.ts";
 import { rational } from "../numbers/rational.ts";
 import { PS_PER_SECOND, toGBps } from "../numbers/units.ts";
+import type { RouteSet } from "../routes/routes.ts";
 import { linkCount, nodeCount, type Topology } from "../topology/topology.ts";
 import { capacityOf, smallestTime, transfersBy } from "./capacity.ts";
 import type { RouteView } from "./graph.ts";
@@ -41,11 +42,10 @@ export function tryRouteWork(best: Best, view: RouteView, collective: Collective
     for (const capacity of [sending, receiving]) {
       if (transfersBy(capacity, best.wholePs) >= count) continue;
       const time = smallestTime(best.wholePs, (t) => transfersBy(capacity, t) >= count);
-      offerWhole(best, time, () => ({ kind: "work", demand, totalGBps: totalGBps(topology, used) }));
+      offerWhole(best, time, () => ({ kind: "work", demand, ...usedInAll(topology, used) }));
     }
   };
-  const used = new Uint8Array(linkCount(topology));
-  for (let i = 0; i < routes.links.length; i++) used[routes.links[i]] = 1;
+  const used = usedBy(topology, routes);
   tryCount(count, `${count} transfers`);
 
   if (!hasSingleTargets(collective)) return;
@@ -69,7 +69,7 @@ export function tryRouteWork(best: Best, view: RouteView, collective: Collective
   offerWhole(best, Math.ceil(linkTime / links), () => ({
     kind: "work",
     demand: `${linkTime} ps of link time on ${links} links`,
-    totalGBps: totalGBps(topology, used),
+    ...usedInAll(topology, used),
   }));
 }
 
@@ -129,6 +129,30 @@ function totalDistance(collective: Collective, g: Graph): number | null {
     }
   }
   return sum * chunksPerNpu;
+}
+
+/** Returns, by link, 1 where a route uses it. */
+export function usedBy(topology: Topology, { links }: RouteSet): Uint8Array {
+  const used = new Uint8Array(linkCount(topology));
+  for (let i = 0; i < links.length; i++) used[links[i]] = 1;
+  return used;
+}
+
+/** Returns the bandwidth of the links that routes use (marked), and of all where that is more. */
+export function usedInAll(topology: Topology, used: Uint8Array): { totalGBps: number; networkGBps?: number } {
+  const own = totalGBps(topology, used);
+  const isAll = used.every((one, link) => one === 1 || topology.linkBytesPerSecond[link] === 0);
+  return {
+    totalGBps: own,
+    ...(isAll
+      ? {}
+      : {
+          networkGBps: totalGBps(
+            topology,
+            used.map(() => 1),
+          ),
+        }),
+  };
 }
 
 const totalGBps = (topology: Topology, used: Uint8Array): number =>

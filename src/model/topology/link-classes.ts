@@ -1,5 +1,5 @@
-import { formatBandwidth } from "../numbers/units.ts";
-import { isNpu, type NodeTraits, type Topology } from "./topology.ts";
+import { formatBandwidth, formatSize } from "../numbers/units.ts";
+import { isNpu, type NodeTraits, type SizeRange, type Topology } from "./topology.ts";
 
 /** Begins the source that says what a network's figures were fitted to: they are what is reached, not what is on the label. */
 export const CALIBRATED = "calibrated:";
@@ -76,7 +76,7 @@ export function withFigures(
   topology: Topology,
   { classOf }: LinkClasses,
   figures: readonly Pick<LinkClass, "bytesPerSecond" | "latencyPs">[],
-  source: string,
+  { source, measured }: { readonly source: string; readonly measured: SizeRange },
 ): Topology {
   return {
     ...topology,
@@ -84,7 +84,19 @@ export function withFigures(
     linkBytesPerSecond: Float64Array.from(classOf, (index) => figures[index].bytesPerSecond),
     linkLatencyPs: Float64Array.from(classOf, (index) => figures[index].latencyPs),
     sources: [source, ...topology.sources.filter((other) => !other.startsWith(CALIBRATED))],
+    measured,
   };
+}
+
+/** Returns which of some sizes are beyond those that a network's figures were fitted to, in a sentence; null where none is. */
+export function extrapolation({ measured }: Pick<Topology, "measured">, sizesBytes: readonly number[]): string | null {
+  if (measured === undefined) return null;
+  const { fromBytes, toBytes } = measured;
+  const beyond = [...new Set(sizesBytes.filter((size) => size < fromBytes || size > toBytes))].sort((a, b) => a - b);
+  if (beyond.length === 0) return null;
+  const range =
+    fromBytes === toBytes ? `at ${formatSize(fromBytes)}` : `from ${formatSize(fromBytes)} to ${formatSize(toBytes)}`;
+  return `the network's figures were measured ${range}; at ${beyond.map(formatSize).join(", ")} they are extrapolated`;
 }
 
 /**

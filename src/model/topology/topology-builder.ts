@@ -1,5 +1,5 @@
 import { InputError, InternalError, inWords } from "../../base/errors.ts";
-import type { NodeTraits, Topology } from "./topology.ts";
+import type { NodeTraits, SizeRange, Topology } from "./topology.ts";
 
 const MAX_NODES = 2 ** 31 - 1;
 const NO_TRAITS: NodeTraits = Object.freeze({});
@@ -145,9 +145,15 @@ export class TopologyBuilder {
   }
 
   /** Returns the network. Throws InputError when there is no NPU or the shape does not multiply to the NPUs. */
-  build(details: { readonly shape?: readonly number[]; readonly sources?: readonly string[] } = {}): Topology {
+  build(
+    details: {
+      readonly shape?: readonly number[];
+      readonly sources?: readonly string[];
+      readonly measured?: SizeRange | undefined;
+    } = {},
+  ): Topology {
     const { name, names, npuCount, links } = this;
-    const { shape = [], sources = [] } = details;
+    const { shape = [], sources = [], measured } = details;
     if (npuCount === 0)
       throw new InputError(name, "at least one NPU", inWords(names.length === 0 ? "no nodes" : "switches only")).as(
         "out-of-range",
@@ -163,6 +169,7 @@ export class TopologyBuilder {
       linkLatencyPs: trimmed(this.latency, links),
       shape: [...shape],
       sources: [...sources],
+      ...(measured === undefined ? {} : { measured }),
     };
   }
 

@@ -46,6 +46,14 @@ export interface Topology {
   readonly remnant?: Grid;
   /** Where the figures come from, for people. */
   readonly sources: readonly string[];
+  /** The sizes of collectives that the figures were fitted to, where they were measured (`banyan calibrate`). */
+  readonly measured?: SizeRange;
+}
+
+/** Sizes in bytes, both ends included. */
+export interface SizeRange {
+  readonly fromBytes: number;
+  readonly toBytes: number;
 }
 
 export const nodeCount = (topology: Topology): number => topology.nodeNames.length;
@@ -103,7 +111,7 @@ const hashes = new WeakMap<Topology, string>();
 
 /**
  * Returns 16 hexadecimal digits that identify the network: node kinds and order, links, bandwidths and latencies
- * (64-bit FNV-1a over them as little-endian 32-bit halves). Names and sources do not count. O(nodes + links), once.
+ * (64-bit FNV-1a over them as little-endian 32-bit halves). Names, sources and what was measured do not count. O(nodes + links), once.
  */
 export function topologyHash(topology: Topology): string {
   let hash = hashes.get(topology);

@@ -11,7 +11,7 @@ import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmOrAuto } from "../../synthesize/catalog.ts";
 import { programsBySize, type SizeRange } from "../programs/programs-by-size.ts";
 import type { Exporter, Written } from "./exporter.ts";
-import type { World } from "./world.ts";
+import type { FolderFile, World } from "./world.ts";
 
 /** Returns the name of a range's file; names sort as sizes do, for runtimes take the first file that fits. */
 function fileNameOf({ made }: SizeRange, at: number, ranges: number, extension: string): string {
@@ -63,6 +63,15 @@ export async function writeSizes(
   const topology = await network();
   const sizesBytes = optionValue(options, "sizes") ?? [];
   const { algorithm: _, ...synthesis } = synthesisOptions(options);
+  const filesOf = (ranges: readonly SizeRange[]): FolderFile[] => {
+    const files = ranges.map((range, i) => ({
+      name: fileNameOf(range, i, ranges.length, extension),
+      parts: range.made.parts(),
+    }));
+    return plans ? [...files, selectorOf(files, ranges, topology)] : files;
+  };
+  const many = new Set(sizesBytes).size;
+  folder.keep?.(null, `${path} is not written: none of ${count(many, "size")} was finished`);
   const ranges = await world.withEngine((engine) =>
     programsBySize(
       engine,
@@ -77,13 +86,15 @@ export async function writeSizes(
         onProgress: (step) => world.progress(progressOf(step)),
       },
       programOptions(world.options, runtime),
+      (soFar, done, left) =>
+        folder.keep?.(
+          filesOf(soFar()),
+          `${path} has the programs of ${done.length} of ${many} sizes: ${done.map(formatSize).join(", ")}; not those of ${left.map(formatSize).join(", ")}`,
+        ),
     ),
   );
-  const files = ranges.map((range, i) => ({
-    name: fileNameOf(range, i, ranges.length, extension),
-    parts: range.made.parts(),
-  }));
-  const bytes = folder.write(plans ? [...files, selectorOf(files, ranges, topology)] : files);
+  const files = filesOf(ranges);
+  const bytes = folder.write(files);
   const notes = ranges.map((range, i) => {
     const sizes = range.sizesBytes.map(formatSize).join(", ");
     const at = range.sizesBytes.length > 1 ? ` at ${formatSize(range.sizesBytes[0] as number)}` : "";
@@ -102,7 +113,7 @@ export async function writeSizes(
   }
   return {
     bytes,
-    what: count(files.length, plans ? "plan" : "file"),
+    what: count(ranges.length, plans ? "plan" : "file"),
     notes,
     facts: {
       files: ranges.map(({ minBytes, maxBytes, algorithm: by, us, passedOver }, i) => ({

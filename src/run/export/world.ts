@@ -29,6 +29,11 @@ export interface OutputFolder {
   readonly path: string;
   /** Writes the files: all are there afterwards, or none. Returns the bytes. */
   write(files: Iterable<FolderFile>): number;
+  /**
+   * Remembers files that are to be there if the work is interrupted from now on, in place of those before, and what is to be said
+   * then. Null: none.
+   */
+  keep?(files: Iterable<FolderFile> | null, said: string): void;
 }
 
 /** What exporters have of the world: files and threads for the command line, memory for the page. */

@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import {
   chunksInSends,
@@ -11,6 +11,7 @@ import {
   topologyInSends,
 } from "../../import/schedules/sends.ts";
 import type { Kind } from "../../kinds/kind.ts";
+import { chunkCountOf } from "../../model/collective/collective.ts";
 import { formatSize } from "../../model/numbers/units.ts";
 import { parseGroups } from "../../model/topology/groups.ts";
 import { type Topology, topologyHash } from "../../model/topology/topology.ts";
@@ -76,12 +77,42 @@ export function readSends(text: string, name: string, asked: SendsAsked): OwnSen
   return sendsFor(readSendTable(text, name), asked);
 }
 
+/** Returns the greatest of numbers from 1 on that cells are, all of them and nothing else; null where they are others. */
+function greatestFromOne(cells: readonly string[]): number | null {
+  const found = new Set(cells);
+  for (const cell of found) if (!/^[1-9]\d{0,9}$/.test(cell)) return null;
+  for (let number = 1; number <= found.size; number++) if (!found.has(String(number))) return null;
+  return found.size;
+}
+
+/**
+ * Throws InputError for NPUs or chunks that are counted from 1: all numbers from 1 to as many as there are, and no 0. Without chunk 0
+ * or the NPU 0 nothing would be whole, so no list that is right is refused. `blocks`: chunks where each NPU has one.
+ */
+function refuseFromOne(table: SendTable, { nodeNames, npuCount, name }: Topology, blocks: number): void {
+  const isNumbered = nodeNames.slice(0, npuCount).every((node, npu) => node === String(npu));
+  const npus = isNumbered && greatestFromOne([...table.src, ...table.dst]) === npuCount;
+  const most = greatestFromOne(table.chunk);
+  const chunks = most !== null && most % blocks === 0;
+  if (!npus && !chunks) return;
+  const what = [...(npus ? ["NPUs"] : []), ...(chunks ? ["chunks"] : [])].join(" and ");
+  const columns = [...(npus ? ["src", "dst"] : []), ...(chunks ? ["chunk"] : [])].join(", ");
+  const right = npus
+    ? `the ${npuCount} NPUs of ${name} are 0 to ${npuCount - 1}`
+    : `its ${most} chunks are 0 to ${(most as number) - 1}`;
+  throw new InputError(table.name, `${what} counted from 0`, inWords("ones from 1 on")).saying(
+    `${table.name} counts ${what} from 1, and banyan from 0 (${right}); take 1 off ${columns}`,
+  );
+}
+
 /** Returns the same of a table that was read. */
 export function sendsFor(table: SendTable, asked: SendsAsked): OwnSends {
   const network = networkFor(table, asked.topology);
   const request = requestFor(table, network, asked.collective(network));
   const { collective: kind, chunks: given, group } = request;
   const groups = parseGroups(network, group);
+  if (typeof kind === "string")
+    refuseFromOne(table, network, chunkCountOf(kind, (groups[0] as Int32Array).length, groups.length, 1));
   const least =
     typeof kind === "string" ? chunksInSends(table, kind, (groups[0] as Int32Array).length, groups.length) : 1;
   const chunks = given ?? least;

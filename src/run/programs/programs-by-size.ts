@@ -214,6 +214,7 @@ function changeBetween(one: Choice, other: Choice, fromBytes: number): number {
 /**
  * Returns a program for each range of sizes: the one that is fastest in the simulation of programs at each size asked for, up to
  * where that of the next size is no slower; the first also for smaller and the last for all larger ones. Neighbours with the same program become one range.
+ * `onSize` hears after each size but the last what there would be if it were the last one.
  * The ranges do not overlap and leave nothing out, but for sizes beyond what a program is good for. Throws as synthesize does, and InputError where no algorithm's program fits the runtime.
  */
 export async function programsBySize(
@@ -221,6 +222,7 @@ export async function programsBySize(
   topology: Topology,
   options: CompareOptions,
   target: ProgramOptions,
+  onSize?: (soFar: () => SizeRange[], sizesDone: readonly number[], sizesLeft: readonly number[]) => void,
 ): Promise<SizeRange[]> {
   const sizes = [...new Set(options.sizesBytes)].sort((a, b) => a - b);
   const choices: Choice[] = [];
@@ -230,7 +232,14 @@ export async function programsBySize(
     const onProgress: CompareOptions["onProgress"] = (step) =>
       options.onProgress?.({ ...step, phase: `${at}: ${step.phase}` });
     choices.push(await choiceFor(engine, topology, size, { ...options, onProgress }, target, known));
+    const done = i + 1;
+    if (done < sizes.length) onSize?.(() => rangesOf(choices, sizes), sizes.slice(0, done), sizes.slice(done));
   }
+  return rangesOf(choices, sizes);
+}
+
+/** Returns the ranges of the programs that were chosen for the first of some sizes. */
+function rangesOf(choices: readonly Choice[], sizes: readonly number[]): SizeRange[] {
   const plain = choices.map(({ made }) => [...made.parts()].join(""));
   const starts = choices.map((_, i) => i).filter((i) => i === 0 || plain[i] !== plain[i - 1]);
   const begins = starts.map((first, r) =>

@@ -126,6 +126,15 @@ export interface SearchReport {
   readonly bound: SearchBound;
   /** The row with the least time for the collective. */
   readonly best: number;
+  /** Of an all-reduce, all-gather or reduce-scatter: a network of fewer ports that takes less, with the same bandwidth per node. */
+  readonly fewerPorts?: FewerPorts;
+}
+
+export interface FewerPorts {
+  readonly degree: number;
+  readonly topology: string;
+  /** What it takes for the collective. */
+  readonly us: number;
 }
 
 /** Most nodes and ports of a network that is searched for. */
@@ -160,10 +169,38 @@ export async function search(
     const time = (row: SearchRow): number => timeOf(row, collective);
     const best = rows.reduce((least, row, i) => (time(row) < time(rows[least] as SearchRow) ? i : least), 0);
     const about = { nodes, degree, bidirectional, alphaUs, bytesPerSecond, sizes, collective };
-    return { schema: "banyan/search@1", ...about, rows, bound: boundRow(asked), best };
+    const fewer = await betterWithFewer(finder, asked, time(rows[best] as SearchRow));
+    const fewerPorts = fewer === null ? {} : { fewerPorts: fewer };
+    return { schema: "banyan/search@1", ...about, rows, bound: boundRow(asked), best, ...fewerPorts };
   } finally {
     dispose();
   }
+}
+
+/** Times that differ by less are equal. */
+const ROUNDING = 1e-9;
+
+/**
+ * Returns the best network of fewer ports where that takes less than `us`; the library does not have the best network of every
+ * size and degree. A node's bandwidth is the same, so the links of fewer ports are faster. Degrees whose bound is no less are not
+ * searched: it rises as ports become fewer. Null for an all-to-all, whose networks need a flow each.
+ */
+async function betterWithFewer(finder: TopologyFinder, asked: Asked, us: number): Promise<FewerPorts | null> {
+  const { nodes, collective } = asked;
+  if (collective === "alltoall") return null;
+  const time = (steps: number, bandwidth: Rational): number =>
+    timeOf({ ...timesUs(steps, bandwidth, asked), alltoallUs: null }, collective);
+  let best: FewerPorts | null = null;
+  for (let degree = asked.degree - 1; degree >= 1; degree--) {
+    const least = (best?.us ?? us) * (1 - ROUNDING);
+    const fewest = fewestSteps({ ...asked, degree });
+    if (!Number.isFinite(fewest) || time(fewest, leastBandwidthTime(nodes)) >= least) break;
+    for (const { steps, bandwidth, construction } of await finder.frontier(nodes, degree)) {
+      const own = time(steps, bandwidth);
+      if (own < (best?.us ?? us) * (1 - ROUNDING)) best = { degree, topology: constructionText(construction), us: own };
+    }
+  }
+  return best;
 }
 
 /** Returns the efficient networks by ascending T_L, with their flows, and the best for an all-to-all, where those are asked for. */

@@ -117,6 +117,8 @@ export const tacosIlp: Synthesizer = {
   options: ["trials", "switchDegree", "timeLimitMs"],
   traits: { solves: true },
   plans: true,
+  // the matching goes first
+  ...(tacos.refuses === undefined ? {} : { refuses: tacos.refuses }),
   synthesize,
 };
 

@@ -123,6 +123,14 @@ async function overlap(
   return { schedule, policy, trials: found.trials + tries };
 }
 
+/** The kernel keeps a distance, an order and a queue for every pair of NPUs: 24 bytes. */
+const MOST_NPUS = 6000;
+const FEWER_NPUS = `at most ${MOST_NPUS} NPUs for a gather, scatter or all-to-all`;
+
+/** Returns what is needed where chunks have one source and one target each; null where the network is small enough. O(chunks). */
+const refusesSize = ({ npuCount }: Topology, collective: Collective): string | null =>
+  npuCount > MOST_NPUS && phasesOf(collective).some(({ unicast }) => unicast) ? FEWER_NPUS : null;
+
 /** TACOS: greedy matching of chunks to links on the time-expanded network (TACOS 2024, Algorithms 1 and 2). */
 export const tacos: Synthesizer = {
   name: "tacos",
@@ -134,6 +142,7 @@ export const tacos: Synthesizer = {
   options: ["trials", "switchDegree"],
   traits: { searches: 2, triesChunks: true },
   plans: true,
+  refuses: refusesSize,
   autoChunks,
   synthesize,
 };
@@ -257,9 +266,6 @@ async function inRounds(
   return { ...found, schedule: repeated(found.schedule, collective, rounds), policy };
 }
 
-/** The kernel keeps a distance, an order and a queue for every pair of NPUs: 24 bytes. */
-const MOST_NPUS = 6000;
-
 /** Returns the attempt for trial k of a phase in which every chunk has one source and one target. */
 function unicastAttempts(
   phase: Phase,
@@ -270,9 +276,7 @@ function unicastAttempts(
   const { collective } = phase;
   const npus = request.topology.npuCount;
   if (npus > MOST_NPUS) {
-    throw new InputError("the topology", `at most ${MOST_NPUS} NPUs for a gather, scatter or all-to-all`, npus).as(
-      "out-of-range",
-    );
+    throw new InputError("the topology", FEWER_NPUS, npus).as("out-of-range");
   }
   const single = (placement: Collective["pre"]): Int32Array => (placement as { npu: Int32Array }).npu;
   const source = single(collective.pre);

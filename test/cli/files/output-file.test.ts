@@ -67,6 +67,7 @@ function failing(name: string, n: number, code: string): void {
 let folder: string;
 const temporary = new Set<string>();
 const context = {
+  inputs: [] as readonly string[],
   uninterrupted: (work) => work(),
   temporary: {
     add: (path: string) => void temporary.add(path),

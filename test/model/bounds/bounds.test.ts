@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { InfeasibleError } from "../../../src/base/errors.ts";
 import { describeWitness, limitOf, referencePs } from "../../../src/model/bounds/bounds.ts";
+import { wholeChunksLimit } from "../../../src/model/bounds/class-limit.ts";
 import { collective, type NamedCollective } from "../../../src/model/collective/collective.ts";
 import { compare, rational, toNumber } from "../../../src/model/numbers/rational.ts";
+import { routesOf } from "../../../src/model/routes/routing.ts";
 import { reversed } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { bound, boundUs, limitUs, network } from "../../support/bound-cases.ts";
@@ -124,6 +126,43 @@ describe("bounds known from the papers and by hand", () => {
     const t = b.build();
     // the buffer once in and once out, not 2 x 3/4 of it
     expect(toNumber(limitOf(t, wholeCollective(t, "allreduce", 4e9)).ps)).toBe(4e12);
+  });
+});
+
+describe("routes that leave links unused", () => {
+  // mesh:2x2 has a ring of four both ways; routes go one way round
+  const t = network("mesh:2x2@50GB/s,0us");
+  const next = [1, 3, 0, 2];
+  const links = Int32Array.from(next, (to, from) =>
+    t.linkSource.findIndex((source, link) => source === from && t.linkTarget[link] === to),
+  );
+  const routes = {
+    source: Int32Array.of(0, 1, 2, 3),
+    target: Int32Array.from(next),
+    linkOffset: Int32Array.of(0, 1, 2, 3, 4),
+    links,
+    shareNum: Float64Array.of(1, 1, 1, 1),
+    shareDen: Float64Array.of(1, 1, 1, 1),
+  };
+
+  it("are told in the witness of whole chunks by what they use, and of how much", () => {
+    const gathered = wholeChunksLimit(t, wholeCollective(t, "allgather", 4e9, 8), routes, false);
+    expect(toNumber(gathered.ps)).toBe(6e10); // 3 chunks of 1 GB through one link of 50 GB/s, in eighths
+    expect(gathered.witness).toMatchObject({ kind: "cut", entryGBps: 100, usedGBps: 50 });
+    expect(describeWitness(t, gathered)).toBe(
+      "NPU 0 receives 24 chunks through 50 GB/s, all that these routes use of 100 GB/s",
+    );
+    const summed = wholeChunksLimit(t, wholeCollective(t, "allreduce", 4e9, 8), routes, false);
+    expect(describeWitness(t, summed)).toBe(
+      "192 transfers in all through 200 GB/s in total, all that these routes use of 400 GB/s",
+    );
+  });
+
+  it("are not spoken of where all links are used", () => {
+    const all = routesOf(t, 1);
+    const gathered = wholeChunksLimit(t, wholeCollective(t, "allgather", 4e9, 8), all, false);
+    expect(gathered.witness).not.toHaveProperty("usedGBps");
+    expect(describeWitness(t, gathered)).toMatch(/ 24 chunks through 100 GB\/s$/);
   });
 });
 

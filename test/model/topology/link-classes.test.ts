@@ -29,18 +29,21 @@ describe("linkClasses", () => {
       fc.property(fc.constantFrom(...presets), fc.integer({ min: 1, max: 1e12 }), (preset, rate) => {
         const network = presetTopology(preset);
         const classes = linkClasses(network);
+        const measured = { fromBytes: 1, toBytes: 9 };
         expect(classes.classes.reduce((sum, { links }) => sum + links, 0)).toBe(network.linkSource.length);
         classes.classOf.forEach((index, link) => {
           expect(network.linkBytesPerSecond[link]).toBe(classes.classes[index].bytesPerSecond);
           expect(network.linkLatencyPs[link]).toBe(classes.classes[index].latencyPs);
         });
         expect(new Set(classes.classes.map(({ name }) => name)).size).toBe(classes.classes.length);
-        expect(topologyHash(withFigures(network, classes, classes.classes, "same"))).toBe(topologyHash(network));
+        expect(topologyHash(withFigures(network, classes, classes.classes, { source: "same", measured }))).toBe(
+          topologyHash(network),
+        );
         const other = withFigures(
           network,
           classes,
           classes.classes.map((one) => ({ ...one, bytesPerSecond: rate })),
-          `${CALIBRATED} x`,
+          { source: `${CALIBRATED} x`, measured },
         );
         expect(other.linkBytesPerSecond.every((value) => value === rate)).toBe(true);
         expect([isCalibrated(other), isCalibrated(network)]).toEqual([true, false]);

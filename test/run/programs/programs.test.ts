@@ -114,7 +114,24 @@ describe("programsBySize", () => {
   it("covers every size once, each range with the fastest algorithm that fits", async () => {
     const sizesBytes = [2 ** 26, 2 ** 12, 2 ** 20];
     const options = { collective: "allreduce", sizesBytes, algorithms: ["ring", "direct"] } as const;
-    const ranges = await programsBySize(engine, presetTopology("ring:8"), options, { runtime: "azure" });
+    const heard: [number[], readonly number[], readonly number[]][] = [];
+    const ranges = await programsBySize(
+      engine,
+      presetTopology("ring:8"),
+      options,
+      { runtime: "azure" },
+      (soFar, done, left) => {
+        const ended = soFar();
+        expect([ended[0]?.minBytes, ended.at(-1)?.maxBytes]).toEqual([0, null]);
+        for (const { made } of ended) expect(verifyProgram(made.program).violationCount).toBe(0);
+        heard.push([ended.flatMap((range) => range.sizesBytes), done, left]);
+      },
+    );
+    // after each size but the last, what there would be if it were the last
+    expect(heard).toEqual([
+      [[2 ** 12], [2 ** 12], [2 ** 20, 2 ** 26]],
+      [[2 ** 12, 2 ** 20], [2 ** 12, 2 ** 20], [2 ** 26]],
+    ]);
     expect(ranges[0]?.minBytes).toBe(0);
     expect(ranges.at(-1)?.maxBytes).toBeNull();
     ranges.slice(1).forEach((range, i) => {

@@ -20,6 +20,30 @@ describe("search", () => {
     );
   });
 
+  it("names a network of fewer ports where that is better, so that more ports never give less", async () => {
+    for (const [nodes, bidirectional] of [
+      [12, false],
+      [12, true],
+      [27, false],
+    ] as const) {
+      for (const collective of ["allreduce", "allgather"] as const) {
+        let before = Number.POSITIVE_INFINITY;
+        for (let degree = 2; degree <= 6; degree++) {
+          const report = await search(engine, { nodes, degree, bidirectional, collective });
+          const { rows, best, fewerPorts } = report;
+          const own = rows[best]?.[collective === "allreduce" ? "allreduceUs" : "allgatherUs"] ?? Number.NaN;
+          if (fewerPorts !== undefined) expect(fewerPorts.us).toBeLessThan(own);
+          const offered = fewerPorts?.us ?? own;
+          expect([nodes, degree, offered <= before * (1 + 1e-9)]).toEqual([nodes, degree, true]);
+          before = offered;
+        }
+      }
+    }
+    const { fewerPorts } = await search(engine, { nodes: 27, degree: 4 });
+    expect(fewerPorts).toMatchObject({ degree: 3, topology: "L(DC(9,{1,3,4}))" });
+    expect(await search(engine, { nodes: 27, degree: 3 })).not.toHaveProperty("fewerPorts");
+  });
+
   it.each([
     [{ sizes: [] }, missing("sizeBytes")],
     [{ sizes: [{ sizeBytes: 0.5, weight: 1 }] }, outOfRange("--size, in bytes", 0.5)],
