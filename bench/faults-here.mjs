@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { random } from "../dist/base/random.js";
 import { readCommandLine } from "../dist/cli/command-line.js";
 import { COMMANDS as MODULES } from "../dist/cli/commands.js";
-import { failureOf } from "../dist/cli/failure.js";
+import { inputsOf } from "../dist/cli/context.js";
+import { failureLines, failureOf } from "../dist/cli/failure.js";
 import { styleOf } from "../dist/cli/reports/style.js";
 import { COMMANDS, ERRORS, failFiles, KILLS, killAtRandom, ran } from "./faults-files.mjs";
 import { FaultPage } from "./faults-page.mjs";
@@ -29,6 +30,7 @@ async function here(argv, { env = {} } = {}) {
   };
   const temporary = new Set();
   const context = {
+    inputs: inputsOf(job.args, job.options),
     options: job.options,
     json: job.options.json === true,
     quiet: job.options.quiet === true,
@@ -42,6 +44,7 @@ async function here(argv, { env = {} } = {}) {
     progress: () => {},
     uninterrupted: (work) => work(),
     temporary: { add: (path) => temporary.add(path), remove: (path) => temporary.delete(path) },
+    keepFolder: () => {},
   };
   let code;
   try {
@@ -49,7 +52,7 @@ async function here(argv, { env = {} } = {}) {
     code = await run(context, job.args);
   } catch (error) {
     const failure = failureOf(error);
-    say(failure.line);
+    say(failureLines(failure));
     code = failure.code;
   }
   try {
