@@ -247,6 +247,40 @@ function directRoutes({ linkSource, linkTarget }: Topology): RouteSet {
   };
 }
 
+/**
+ * Returns the same routes, where all through a connected set of switches carry no more than the slowest of them; null where they
+ * already do. Then parts of a port add up: beside half of it for a route over a narrow link, what goes to a neighbour takes the
+ * other half, where at full rate it would wait for a whole port. O(route links).
+ */
+export function atOnePace(topology: Topology, routes: RouteSet): RouteSet | null {
+  const { source, linkOffset, links, shareNum, shareDen } = routes;
+  const set = new Map<number, number>();
+  switchComponents(topology).forEach(({ switches }, component) => {
+    for (const node of switches) set.set(node, component);
+  });
+  const bytesPerSecond = (i: number): number => (topology.linkBytesPerSecond[links[i]] * shareNum[i]) / shareDen[i];
+  const pace = new Map<number, number>();
+  const setOf = Array.from(source, (_, route) => set.get(topology.linkTarget[links[linkOffset[route]]]));
+  setOf.forEach((component, route) => {
+    if (component === undefined) return;
+    const rate = Math.round(bytesPerSecond(linkOffset[route]));
+    pace.set(component, Math.min(rate, pace.get(component) ?? rate));
+  });
+  const paced = { ...routes, shareNum: shareNum.slice(), shareDen: shareDen.slice() };
+  let slowed = false;
+  setOf.forEach((component, route) => {
+    const rate = component === undefined ? null : (pace.get(component) as number);
+    if (rate === null || bytesPerSecond(linkOffset[route]) <= rate) return;
+    slowed = true;
+    for (let i = linkOffset[route]; i < linkOffset[route + 1]; i++) {
+      const share = rational(BigInt(rate), BigInt(topology.linkBytesPerSecond[links[i]]));
+      paced.shareNum[i] = Number(share.num);
+      paced.shareDen[i] = Number(share.den);
+    }
+  });
+  return slowed ? paced : null;
+}
+
 /** Returns how many routes `routesOf(topology, "ports")` would have through switches. O(nodes + links). */
 export function portRouteCount(topology: Topology): number {
   if (nodeCount(topology) === topology.npuCount) return 0;

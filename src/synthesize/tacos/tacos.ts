@@ -6,7 +6,7 @@ import { ceil } from "../../model/numbers/rational.ts";
 import { replayedPs } from "../../model/replay/columns.ts";
 import { REPLAY_MODE } from "../../model/replay/problem.ts";
 import { type RouteSet, reversedRoutes, routeCount, routeTimes } from "../../model/routes/routes.ts";
-import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routes/routing.ts";
+import { atOnePace, portRouteCount, routesOf, type SwitchDegree } from "../../model/routes/routing.ts";
 import { isSlotSchedule, mirrorRoutes } from "../../model/slots/slot-schedule.ts";
 import {
   emptyRows,
@@ -48,6 +48,15 @@ function degreesToTry(topology: Topology, wanted: SwitchDegree | null): readonly
   return portRouteCount(topology) <= MOST_PORT_ROUTES ? ["ports", 1] : [1];
 }
 
+/** Returns the routes of a degree; of ports also at one pace, where that is another set. */
+function routeSetsOf(topology: Topology, degree: SwitchDegree) {
+  const routes = routesOf(topology, degree);
+  if (degree !== "ports") return [{ label: switchCount(topology) === 0 ? "" : `degree ${degree}`, routes }];
+  const paced = atOnePace(topology, routes);
+  const own = { label: switchCount(topology) === 0 ? "" : "ports", routes };
+  return paced === null ? [own] : [own, { label: "ports at one pace", routes: paced }];
+}
+
 async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
   const periodic = await periodicAllReduce(request, context);
   if (periodic !== null && !periodic.gainsFromMatching) return periodic;
@@ -65,7 +74,7 @@ export async function synthesizeByMatching(request: SynthesisRequest, context: S
   const inSlots = await slotSynthesis(request, phases, context);
   if (inSlots !== null) return inSlots;
   const degrees = degreesToTry(topology, request.switchDegree);
-  const routeSets = degrees.map((degree) => ({ degree, routes: routesOf(topology, degree) }));
+  const routeSets = degrees.flatMap((degree) => routeSetsOf(topology, degree));
   const networksOfPhase = (phase: Phase) => networksOf(topology, collective, phase, routeSets);
   const rounds = await inRounds(request, phases, networksOfPhase, context, synthesizeByMatching);
   if (rounds !== null) return rounds;

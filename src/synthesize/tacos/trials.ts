@@ -5,8 +5,7 @@ import { boundOf } from "../../model/bounds/bounds.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { ceil } from "../../model/numbers/rational.ts";
 import { type RouteSet, type RouteTimes, reversedRoutes, routeTimes } from "../../model/routes/routes.ts";
-import type { SwitchDegree } from "../../model/routes/routing.ts";
-import { reversed, switchCount, type Topology } from "../../model/topology/topology.ts";
+import { reversed, type Topology } from "../../model/topology/topology.ts";
 import { endsOf, type PhaseTransfers } from "./assemble.ts";
 import type { Choosers, Who } from "./choosers.ts";
 import type { RelayOrder } from "./demand.ts";
@@ -212,13 +211,13 @@ export function networksOf(
   topology: Topology,
   collective: Collective,
   phase: Phase,
-  routeSets: readonly { readonly degree: SwitchDegree; readonly routes: RouteSet }[],
+  routeSets: readonly { readonly label: string; readonly routes: RouteSet }[],
 ): Network[] {
-  return routeSets.map(({ degree, routes }) => ({
+  return routeSets.map(({ label, routes }) => ({
     trueRoutes: routes,
     routes: phase.reversed ? reversedRoutes(routes) : routes,
     times: routeTimes(topology, routes, collective.chunkBytes),
-    label: switchCount(topology) === 0 ? "" : degree === "ports" ? "ports" : `degree ${degree}`,
+    label,
   }));
 }
 
