@@ -35,6 +35,6 @@ describe("the command banyan, of trees", () => {
     const none = await run("verify none.json");
     expect([none.code, none.out]).toEqual([2, ""]);
     // one line, which begins with the place
-    expect(none.err).toMatch(/^banyan: none\.json line \d+, column \d+ [^\n]+\n$/);
+    expect(none.err).toMatch(/^banyan: none\.json line \d+, column \d+: the text stops too early[^\n]+\n$/);
   });
 });
