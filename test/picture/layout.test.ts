@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../src/model/presets/preset.ts";
+import { without } from "../../src/model/topology/modify.ts";
 import { layoutOf } from "../../src/picture/scene/layout.ts";
 import { wiresOf } from "../../src/picture/scene/wires.ts";
 
@@ -19,4 +20,20 @@ describe("the layout of a network", () => {
       expect(height - Math.max(...y) - radius).toBeLessThan(room + 40);
     },
   );
+
+  it.each([
+    ["mesh:4x4", ["5", "10"]],
+    ["mesh:16x16", ["17", "100"]],
+    ["torus:3x4x5", ["7"]],
+  ])("of %s without some NPUs is that of the whole, with gaps", (name, gone) => {
+    const whole = presetTopology(name);
+    const rest = without(whole, gone);
+    const [all, left] = [whole, rest].map((topology) => layoutOf(topology, wiresOf(topology)));
+    const at = new Map(whole.nodeNames.map((node, i) => [node, [all.x[i], all.y[i]]]));
+    rest.nodeNames.forEach((node, i) => {
+      const [x, y] = at.get(node) as [number, number];
+      expect(left.x[i]).toBeCloseTo(x, 6);
+      expect(left.y[i]).toBeCloseTo(y, 6);
+    });
+  });
 });

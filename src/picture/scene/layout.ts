@@ -8,7 +8,7 @@ import {
   type SimulationNodeDatum,
 } from "d3-force";
 import { InputError } from "../../base/errors.ts";
-import { nodeCount, switchCount, type Topology } from "../../model/topology/topology.ts";
+import { type Grid, nodeCount, placesOf, switchCount, type Topology } from "../../model/topology/topology.ts";
 import { bendOf, switchHalfWidth, switchHeight } from "../shapes.ts";
 import { type Wire, widthOf } from "./wires.ts";
 
@@ -124,13 +124,17 @@ function isCirculant(nodes: number, wires: readonly Wire[]): boolean {
   return [...perStep].every(([step, count]) => count === (2 * step === nodes ? nodes / 2 : nodes));
 }
 
-/** Returns whether the network is drawn as its grid: two or more dimensions (or a line), and links along them only. */
-export function isGrid({ shape, ...topology }: Topology, wires: readonly Wire[]): boolean {
+/** Returns whether the network is drawn as its grid, or what is left of it: two or more dimensions (or a line), and links along them only. */
+export function isGrid(topology: Topology, wires: readonly Wire[]): boolean {
   const nodes = topology.nodeNames.length;
-  if (topology.npuCount !== nodes || shape.reduce((product, size) => product * size, 1) !== nodes) return false;
+  const grid = placesOf(topology);
+  if (grid === null || topology.npuCount !== nodes) return false;
+  const { shape, place } = grid;
+  const room = shape.reduce((product, size) => product * size, 1);
+  if (topology.remnant === undefined ? room !== nodes : room < nodes) return false;
   const long = shape.filter((size) => size > 1).length;
-  if (long === 1) return wires.every(({ a, b }) => b - a === 1);
-  return long > 1 && wires.every(({ a, b }) => dimensionBetween(shape, a, b) !== null);
+  if (long === 1) return wires.every(({ a, b }) => place[b] - place[a] === 1);
+  return long > 1 && wires.every(({ a, b }) => dimensionBetween(shape, place[a], place[b]) !== null);
 }
 
 /** Returns the one dimension in which two nodes differ, and by how much; null where there are more. */
@@ -172,15 +176,15 @@ function stepsOf(shape: readonly number[]): { steps: [number, number][]; radius:
   return { steps, radius: Math.min(16, depth * 0.48) };
 }
 
-/** Returns the grid: dimensions along x, y and into the depth; links that wrap around are bent. O(nodes). */
+/** Returns the grid: dimensions along x, y and into the depth; links that wrap around are bent, places of failed NPUs empty. O(nodes). */
 export function gridLayout(topology: Topology): Layout {
-  const { shape } = topology;
+  const { shape, place } = placesOf(topology) as Grid;
   const nodes = nodeCount(topology);
   const { steps, radius } = stepsOf(shape);
   const x = new Float64Array(nodes);
   const y = new Float64Array(nodes);
   for (let node = 0; node < nodes; node++) {
-    let rest = node;
+    let rest = place[node];
     for (const [axis, size] of shape.entries()) {
       x[node] += (rest % size) * steps[axis][0];
       y[node] += (rest % size) * steps[axis][1];
@@ -190,7 +194,7 @@ export function gridLayout(topology: Topology): Layout {
   const cell = steps[0][0];
   const size = moveIntoCorner(x, y, radius + 0.42 * cell);
   const bend = (a: number, b: number): number => {
-    const between = dimensionBetween(shape, a, b);
+    const between = dimensionBetween(shape, place[a], place[b]);
     if (between === null || (between.axis < 3 && between.apart === 1)) return 0;
     const side = between.axis === 0 ? -1 : 1;
     // beside the first node of the row, not behind it

@@ -1,4 +1,11 @@
-import { nodeCount, switchCount, type Topology, topologyHash } from "../../model/topology/topology.ts";
+import {
+  type Grid,
+  nodeCount,
+  placesOf,
+  switchCount,
+  type Topology,
+  topologyHash,
+} from "../../model/topology/topology.ts";
 import { circleLayout, cropped, gridLayout, isGrid, type Layout, layoutOf } from "../../picture/scene/layout.ts";
 import { bandwidthClasses, sizeText, type Wire, widthOf } from "../../picture/scene/wires.ts";
 import type { GoneWire, NetworkView, Placement, WireColumns } from "../protocol.ts";
@@ -161,14 +168,17 @@ function placed(topology: Topology, wires: readonly Wire[]): Placement {
 
 function shownAs(topology: Topology, wires: readonly Wire[]): Shown {
   const nodes = nodeCount(topology);
-  const { shape, npuCount } = topology;
+  const { npuCount } = topology;
   if (switchCount(topology) === 0 && isGrid(topology, wires)) {
+    const { shape } = placesOf(topology) as Grid;
     const long = shape.filter((size) => size > 1);
     const isDeep = long.length > 2 && npuCount > MOST_IN_DEPTH;
     const layout = isDeep ? slabLayout(topology) : gridLayout(topology);
     if (long.length === 1) return { layout, caption: `${npuCount} NPUs in a line` };
     const slabs = isDeep ? `, drawn as slabs of ${shape[0]} x ${shape[1]}` : "";
-    return { layout, caption: `${shape.join(" x ")} NPUs, by their dimensions${slabs}` };
+    const gaps = shape.reduce((product, size) => product * size, 1) - npuCount;
+    const without = gaps === 0 ? "" : ` without ${gaps}`;
+    return { layout, caption: `${shape.join(" x ")} NPUs${without}, by their dimensions${slabs}` };
   }
   const blocks = blocksOf(topology, wires);
   const hasBoxes = blocks.some(({ name }) => name !== null);
@@ -218,7 +228,7 @@ const ASPECT = 1.6;
  * lie on those within. O(nodes).
  */
 function slabLayout(topology: Topology): Layout {
-  const { shape } = topology;
+  const { shape, place } = placesOf(topology) as Grid;
   const nodes = nodeCount(topology);
   const x = new Float64Array(nodes);
   const y = new Float64Array(nodes);
@@ -226,36 +236,38 @@ function slabLayout(topology: Topology): Layout {
   const slabHeight = shape[1] - 1 + GAP_BELOW;
   const perRow = shape.length === 3 ? rowOf(shape[2], slabWidth, slabHeight) : shape[2];
   const [right, down] = stepsOf(shape, slabWidth, slabHeight);
-  for (let node = 0; node < nodes; node++) {
-    let rest = node;
+  const radius = 0.3 * CELL;
+  const room = CELL;
+  /** Where a place of the grid is drawn. */
+  const drawn = (atPlace: number): readonly [x: number, y: number] => {
+    let rest = atPlace;
+    let [across, below] = [0, 0];
     for (const [axis, size] of shape.entries()) {
       const at = rest % size;
       rest = Math.floor(rest / size);
       const row = axis === 2 ? Math.floor(at / perRow) : 0;
       const inRow = at - row * perRow;
-      x[node] += (row % 2 === 0 ? inRow : perRow - 1 - inRow) * right[axis];
-      y[node] += at * down[axis] + row * slabHeight;
+      across += (row % 2 === 0 ? inRow : perRow - 1 - inRow) * right[axis];
+      below += at * down[axis] + row * slabHeight;
     }
-  }
-  const radius = 0.3 * CELL;
-  const room = CELL;
-  for (let node = 0; node < nodes; node++) {
-    x[node] = x[node] * CELL + room;
-    y[node] = y[node] * CELL + room;
-  }
+    return [across * CELL + room, below * CELL + room];
+  };
+  for (let node = 0; node < nodes; node++) [x[node], y[node]] = drawn(place[node]);
   const boxes: Layout["boxes"][number][] = [];
   const inSlab = shape[0] * shape[1];
-  for (let first = 0; first < nodes; first += inSlab) {
+  const places = shape.reduce((product, size) => product * size, 1);
+  for (let first = 0; first < places; first += inSlab) {
+    const [left, top] = drawn(first);
     boxes.push({
-      x: x[first] - 0.55 * CELL,
-      y: y[first] - 0.55 * CELL,
+      x: left - 0.55 * CELL,
+      y: top - 0.55 * CELL,
       width: (shape[0] + 0.1) * CELL,
       height: (shape[1] + 0.1) * CELL,
       name: `(x, y, ${coordinates(first / inSlab, shape.slice(2)).join(", ")})`,
     });
   }
   const bend = (a: number, b: number): number => {
-    const apart = b - a;
+    const apart = place[b] - place[a];
     if (apart < shape[0]) return apart === 1 ? 0 : -0.36 * CELL;
     if (apart < inSlab) return apart === shape[0] ? 0 : 0.36 * CELL;
     return 0.42 * CELL;
