@@ -94,6 +94,8 @@ const MISTAKES = [
   "synth mesh:3x3 -c allgather -s 1MiB --size 2MiB",
   "synth mesh:3x3 -c allgather -s 0",
   "synth mesh:3x3 -c allgather -s 1,5GiB",
+  "synth mesh:3x3 -c allgather -s 1MiB,256MiB",
+  "synth mesh:3x3 -c allgather --size 1KiB,1MiB,1GiB",
   "synth mesh:3x3 --all-gather",
   "synth mesh:3x3 -c allgather --report r.html",
   "synth mesh:3x3 -c allgather --group 0-3",
