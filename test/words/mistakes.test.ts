@@ -29,6 +29,7 @@ const MISTAKES = [
   "search 64 4",
   // networks
   "topology h100:8",
+  "topology h100:2",
   "topology a100:16",
   "topology dgx_h100:2",
   "topology h200",
