@@ -137,7 +137,7 @@ export const TABLE = {
     part: "network",
     short: "w",
     value: "<ids>",
-    help: "leave out NPUs, switches and links: 7,sw0,3>4,5-6",
+    help: "leave out NPUs, switches, links and boxes: 7,sw0,3>4,5-6,box0",
     repeats: true,
     parse: listed("names of NPUs, switches and links"),
   },

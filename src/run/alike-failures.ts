@@ -22,8 +22,9 @@ export function alikeFailures(
   const nodes = orbitsOf(nodeCount(topology), nodeMaps).of;
   const links = orbitsOf(linkCount(topology), linkMaps).of;
   return ([first, ...others]) => {
-    if (first === undefined || others.length > 0) return null;
-    if (first.node >= 0) return `node ${nodes[first.node]}`;
+    if (first === undefined || others.length > 0 || first.nodes.length > 1) return null;
+    const [node] = first.nodes;
+    if (node !== undefined) return `node ${nodes[node]}`;
     // both ways of a cable; parallel links as wide and as long stand for each other
     const orbits = first.links.map((link) => links[link] as number).sort((a, b) => a - b);
     return `links ${orbits.join()}`;

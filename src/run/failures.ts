@@ -6,7 +6,7 @@ import { linksOfRoute } from "../model/routes/routes.ts";
 import { isSlotSchedule } from "../model/slots/slot-schedule.ts";
 import type { AnySchedule } from "../model/steps/schedule.ts";
 import type { StepSchedule } from "../model/steps/step-schedule.ts";
-import { resolver, without } from "../model/topology/modify.ts";
+import { isBox, resolver, without } from "../model/topology/modify.ts";
 import { linkCount, linkNames, nodeCount, type Topology } from "../model/topology/topology.ts";
 import { isTreeFlow } from "../model/trees/tree-flow.ts";
 import {
@@ -182,8 +182,8 @@ function namesOf(topology: Topology, name: string): readonly string[] {
   if (name === "npus") return nodeNames.slice(0, npuCount);
   if (name === "switches") return nodeNames.slice(npuCount, nodeCount(topology));
   if (name !== "links") {
-    if (/[->]/.test(name)) return [name];
-    const right = `an NPU, switch or link of ${topology.name}, or links, switches or npus for each of them`;
+    if (/[->]/.test(name) || isBox(topology, name)) return [name];
+    const right = `an NPU, switch, link or box of ${topology.name}, or links, switches or npus for each of them`;
     const meant = EACH_MEANT[name.toLowerCase()];
     const refusal = new InputError(optionName("withoutEach"), right, name).as("unknown-name");
     throw meant === undefined

@@ -132,6 +132,13 @@ describe("standard output and standard error", () => {
     const { stdout, stderr } = spawnSync("sh", ["-c", command], { encoding: "utf8" });
     expect([stdout, stderr]).toEqual(['{\n  "schem', ""]);
   });
+
+  it.skipIf(process.platform === "win32")("ends well when the reader of a file has gone", () => {
+    const made = `"${process.execPath}" "${MAIN}" synth mesh:24x24 -c allgather -a ring -q -o -`;
+    const command = `{ ${made}; echo "status $?" >&2; } | head -c 10`;
+    const { stdout, stderr } = spawnSync("sh", ["-c", command], { encoding: "utf8" });
+    expect([stdout.length, stderr]).toEqual([10, "status 0\n"]);
+  });
 });
 
 describe("files are written beside and renamed", () => {

@@ -29,6 +29,7 @@ const MISTAKES = [
   "search 64 4",
   // networks
   "topology h100:8",
+  "topology h100:2",
   "topology a100:16",
   "topology dgx_h100:2",
   "topology h200",
@@ -94,6 +95,8 @@ const MISTAKES = [
   "synth mesh:3x3 -c allgather -s 1MiB --size 2MiB",
   "synth mesh:3x3 -c allgather -s 0",
   "synth mesh:3x3 -c allgather -s 1,5GiB",
+  "synth mesh:3x3 -c allgather -s 1MiB,256MiB",
+  "synth mesh:3x3 -c allgather --size 1KiB,1MiB,1GiB",
   "synth mesh:3x3 --all-gather",
   "synth mesh:3x3 -c allgather --report r.html",
   "synth mesh:3x3 -c allgather --group 0-3",
@@ -139,6 +142,7 @@ const MISTAKES = [
   "verify folder",
   "verify mixed",
   "verify torch.py",
+  "verify pp/plans.py",
   "verify cut.xml",
   "topology cut.txt",
   "topology short.txt",
@@ -240,6 +244,7 @@ it("mistakes that people make get these answers", { timeout: 180_000 }, async ()
   mkdirSync(here.at("mixed"));
   here.put("mixed/plan.json", readFileSync(here.at("plan.json"), "utf8"));
   here.put("cut.xml", readFileSync(here.at("program.xml"), "utf8").slice(0, 300));
+  await here.run("export ring:3 -c allgather --to mscclpp --sizes 9KiB -o pp -q");
   here.put("torch.py", '"""allgather among 8 ranks"""\nimport torch\n');
   here.put("cut.txt", "\tGPU0\tGPU1\nGPU0\t X \tNV12\nGPU1\tNV1");
   here.put("short.txt", "\tGPU0\tGPU1\nGPU0\t X \tNV12\n");

@@ -399,6 +399,7 @@ function report(
       .filter((_, i) => isShown(head[i] as string));
     return table(shown(head).map(style.dim), cells.map(shown), align);
   }
+  const star = `* the fastest of its size${hasPrograms ? ", programs aside" : ""}`;
   const why = new Set(
     limits.map(({ sizeBytes, limit }) => `${formatSize(sizeBytes)}: ${timeText(limit.us)}, ${limit.because}`),
   );
@@ -408,7 +409,7 @@ function report(
   return [
     "",
     labelled("topology", networkText(topology)),
-    labelled("collective", `${collective}; simulated times, * the fastest of its size; ${style.good(verdict)}`),
+    labelled("collective", `${collective}; simulated times, ${star}; ${style.good(verdict)}`),
     "",
     ...lines,
     "",

@@ -20,6 +20,9 @@ export const WRITABLE: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "a shorter name of a file",
 };
 
+/** What the system says where nobody reads any more (`| head`); this is no failure. */
+export const NOBODY_READS: ReadonlySet<string | undefined> = new Set(["EPIPE", "ECONNRESET", "EOF"]);
+
 /** Bytes per call of the system. */
 const MOST_AT_ONCE = 2 ** 24;
 /** How long a pipe that takes nothing just now is left alone. */

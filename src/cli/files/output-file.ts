@@ -17,7 +17,7 @@ import { aboutBytes } from "../../model/steps/estimate.ts";
 import { blocks } from "../../run/export/blocks.ts";
 import type { OutputFile } from "../../run/export/world.ts";
 import { type Context, STANDARD_OUTPUT } from "../context.ts";
-import { closing, flush, WRITABLE, writeAll } from "./descriptor.ts";
+import { closing, flush, NOBODY_READS, WRITABLE, writeAll } from "./descriptor.ts";
 import { nameBeside, OWN_EYES, removeStaleFor, replaceFile, takeRights } from "./replace-file.ts";
 
 /** How many links are followed, as the system does. */
@@ -173,7 +173,7 @@ type Written = Parameters<OutputFile["write"]>;
 
 /** Writes parts to a target and returns how many bytes; where it throws, what was there is as it was. */
 function writeTo(context: Context, target: Target, ...[parts, onBytes]: Written): number {
-  if (target.kind === "descriptor") return writeFlushed(target.descriptor, parts, onBytes);
+  if (target.kind === "descriptor") return writeToReader(target.descriptor, parts, onBytes);
   if (target.kind === "device")
     return closing(openSync(target.file, "w"), (descriptor) => writeFlushed(descriptor, parts, onBytes));
   const { file, before } = target;
@@ -189,6 +189,21 @@ function writeTo(context: Context, target: Target, ...[parts, onBytes]: Written)
   } catch (error) {
     remove(context, name);
     throw error;
+  }
+}
+
+/** Writes parts for as long as somebody reads, and returns how many bytes of whole blocks were taken. */
+function writeToReader(descriptor: number, ...[parts, onBytes]: Written): number {
+  let taken = 0;
+  const count = (bytes: number): void => {
+    taken = bytes;
+    onBytes?.(bytes);
+  };
+  try {
+    return writeFlushed(descriptor, parts, count);
+  } catch (error) {
+    if (!NOBODY_READS.has((error as NodeJS.ErrnoException).code)) throw error;
+    return taken;
   }
 }
 

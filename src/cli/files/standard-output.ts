@@ -1,12 +1,9 @@
 import { fstatSync } from "node:fs";
 import { isatty } from "node:tty";
 import { InputError } from "../../base/errors.ts";
-import { flush, WRITABLE, writeAll } from "./descriptor.ts";
+import { flush, NOBODY_READS, WRITABLE, writeAll } from "./descriptor.ts";
 
 const DESCRIPTOR = 1;
-
-/** What the system says where nobody reads any more (`| head`); this is no failure. */
-const NOBODY_READS: ReadonlySet<string | undefined> = new Set(["EPIPE", "ECONNRESET", "EOF"]);
 
 /** Standard output of this process; what cannot be written is remembered, and nothing throws. */
 export interface StandardOutput {

@@ -1,4 +1,6 @@
+import { dirname } from "node:path";
 import { inWords } from "../../base/errors.ts";
+import { isPlanSelectorText } from "../../export/programs/mscclpp-select.ts";
 import { isNcclTestsText } from "../../import/logs/nccl-tests.ts";
 import { looksLikeProgram } from "../../import/programs/program.ts";
 import { isScheduleText } from "../../import/schedules/schedule-text.ts";
@@ -24,6 +26,12 @@ export async function whatItIs(text: string, file: string): Promise<Told | null>
       kind: "schedule",
       what: "a list of sends",
       command: `banyan verify ${file} --topology TOPO --collective NAME`,
+    };
+  if (isPlanSelectorText(text))
+    return {
+      kind: "script",
+      what: "a module in Python that registers the plans beside it with MSCCL++",
+      command: `banyan verify ${dirname(file)}`,
     };
   if (/^"""|^(?:import|from) \w/.test(text))
     return { kind: "script", what: "a program in Python, which checks itself when it runs", command: `python ${file}` };

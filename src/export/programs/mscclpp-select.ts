@@ -1,5 +1,11 @@
 import { jsonText } from "../../base/visible.ts";
 
+/** How the module begins, by which it is known. */
+const BEGIN = '"""Plans of MSCCL++ by size.';
+
+/** Returns whether a text is a module that `planSelectorText` made. */
+export const isPlanSelectorText = (text: string): boolean => text.startsWith(BEGIN);
+
 /** Plans of one folder, and the ranks that they are for. */
 export interface PlanFolder {
   /** Names of the files. */
@@ -13,7 +19,7 @@ export interface PlanFolder {
  * Returns a Python module that makes a folder's plans known to MSCCL++ (microsoft/mscclpp, AlgorithmCollectionBuilder), whose NCCL
  * interface then takes, for each call, one with its ranks, placement and size (matchExecutionPlan): it loads no folder by itself.
  */
-export const planSelectorText = ({ plans, rankCount, ranksPerBox }: PlanFolder): string => `"""Plans of MSCCL++ by size.
+export const planSelectorText = ({ plans, rankCount, ranksPerBox }: PlanFolder): string => `${BEGIN}
 
 Call register(rank) before the process group is made; calls through MSCCL++'s NCCL interface then run the plan for their size.
 """

@@ -135,13 +135,22 @@ function bytesOf(unit: string): bigint | null {
   return prefixed(prefix, what === undefined || binary !== "");
 }
 
+function isSize(text: string): boolean {
+  const parts = split(text);
+  return parts !== null && bytesOf(parts.unit) !== null;
+}
+
+/** Returns the sizes of a list ("1MiB,256MiB"), joined by commas; null for one size, and for "1,5GiB", which has a decimal comma. */
+function listOfSizes(text: string): string | null {
+  const sizes = text.split(",").map((size) => size.trim());
+  if (sizes.length < 2 || !sizes.every(isSize)) return null;
+  const isDecimal = sizes.length === 2 && /^\d+$/.test(sizes[0]) && !/^\d+$/.test(sizes[1]);
+  return isDecimal ? null : sizes.join(",");
+}
+
 /** Returns what a size with a decimal comma ("1.5GiB" for "1,5GiB"), or a range in a list of sizes ("1M,1G" for "1M-1G"), meant; null for others. */
 function sizesMeant(text: string, place: Place): string | null {
   const [first = "", second = "", ...others] = text.split(/\s*(?:-|\.{2,}|:|,)\s*/);
-  const isSize = (part: string): boolean => {
-    const parts = split(part);
-    return parts !== null && bytesOf(parts.unit) !== null;
-  };
   if (others.length > 0 || !isSize(first) || !isSize(second)) return null;
   if (text.includes(",")) return `${first}.${second}`;
   return typeof place !== "string" && place.option === "sizesBytes" ? `${first},${second}` : null;
@@ -155,6 +164,11 @@ export function parseSize(text: string, place: Place = optionName("sizeBytes")):
   if (parts === null || scale === null) {
     const refusal = new InputError(place, expected, text);
     const [, number, prefix] = /^\s*([\d.]+)\s*([KMGT])b\s*$/.exec(text) ?? [];
+    const list = listOfSizes(text);
+    if (list !== null)
+      throw refusal.saying(
+        `${place} is ${shown(text)}, a list of sizes; here it is one size (\`export\` and \`compare\` take ${optionName("sizesBytes")} ${list})`,
+      );
     const listed = sizesMeant(text, place);
     throw number === undefined
       ? listed === null

@@ -331,7 +331,7 @@ const gpusOf = (name: string): number => (NAMES.has(name) && Object.hasOwn(BOXES
 
 /**
  * Returns what a text that is no preset was perhaps meant to be, quoted: "torus:4x4" for "torsu:4x4", "dgx-h100:1" (8 GPUs) for
- * "h100:8" and "8xh100", the form of a platform for the name of its GPU; null where nothing is near.
+ * "h100:8" and "8xh100", for "h100:2" that or "dgx-h100:2" (16 GPUs), the form of a platform for the name of its GPU; null where nothing is near.
  */
 export function presetMeant(text: string): string | null {
   // figures stand behind "@", options behind ","
@@ -351,7 +351,10 @@ export function presetMeant(text: string): string | null {
   if (platform !== undefined) {
     const asked = Number(/^:(\d{1,7})$/.exec(rest)?.[1] ?? 0);
     const boxes = Math.max(1, Math.ceil(asked / gpusOf(platform)));
-    return `"${platform}:${boxes}" (${boxes * gpusOf(platform)} GPUs)`;
+    const ofBoxes = (many: number): string => `"${platform}:${many}" (${many * gpusOf(platform)} GPUs)`;
+    // a number that fills no boxes is as well one of boxes
+    const isOfGpus = asked <= 1 || asked % gpusOf(platform) === 0 || BOXES[platform][1].scaleOut === undefined;
+    return isOfGpus ? ofBoxes(boxes) : `${ofBoxes(boxes)} or ${ofBoxes(asked)}`;
   }
   const near = closest(word, NAMES) ?? closest(word.replace(/\d+$/, ""), NAMES);
   if (near === null) return null;

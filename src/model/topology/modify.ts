@@ -45,15 +45,48 @@ function whyNoLink(
   return { why: `${what}; links of ${a} are ${links}`, links };
 }
 
-/** What a name stands for: one node, or links (`a-b` is two). */
+/** What a name stands for: one node, those of a box, or links (`a-b` is two). */
 export interface Target {
-  readonly node: number;
+  readonly nodes: readonly number[];
   readonly links: readonly number[];
 }
 
 /**
+ * Returns the nodes of a box (NodeTraits.group), NPUs and switches, with the switches that no NPU outside it has a way to but through
+ * it; none where no box is called so. O(nodes + links).
+ */
+function boxNodes(topology: Topology, name: string): readonly number[] {
+  const { nodeTraits, npuCount } = topology;
+  const isIn = Uint8Array.from({ length: nodeCount(topology) }, (_, node) =>
+    nodeTraits[node]?.group === name ? 1 : 0,
+  );
+  if (!isIn.includes(1)) return [];
+  const isKept = isIn.map((inside, node) => (!inside && node < npuCount ? 1 : 0));
+  const kept = Array.from(isKept.keys()).filter((node) => isKept[node]);
+  const ways = [
+    { ...outLinks(topology), ends: topology.linkTarget },
+    { ...inLinks(topology), ends: topology.linkSource },
+  ];
+  for (let node = kept.pop(); node !== undefined; node = kept.pop()) {
+    for (const { offset, links, ends } of ways) {
+      for (let i = offset[node]; i < offset[node + 1]; i++) {
+        const end = ends[links[i]];
+        if (isIn[end] || isKept[end]) continue;
+        isKept[end] = 1;
+        kept.push(end);
+      }
+    }
+  }
+  return Array.from(isKept.keys()).filter((node) => !isKept[node]);
+}
+
+/** Returns whether boxes are called so, and no node is. */
+export const isBox = ({ nodeNames, nodeTraits }: Topology, name: string): boolean =>
+  !nodeNames.includes(name) && nodeTraits.some((traits) => traits?.group === name);
+
+/**
  * Returns a function from a name to the node or links it stands for: a node's name, `a>b` (one direction), `a-b` (both),
- * `a>b#2` and `a-b#2` (second of parallel links). Node names may hold `-`, `>` and `#` themselves: a node's whole name wins,
+ * `a>b#2` and `a-b#2` (second of parallel links), and a box's name where nothing else has it. Node names may hold `-`, `>` and `#` themselves: a node's whole name wins,
  * then every way to cut the text is tried against the links there are, and a name that fits several is refused.
  */
 export function resolver(topology: Topology, place: Place): (name: string) => Target {
@@ -91,10 +124,12 @@ export function resolver(topology: Topology, place: Place): (name: string) => Ta
   return (raw) => {
     const text = raw.trim();
     const node = byName.get(text);
-    if (node !== undefined) return { node, links: [] };
+    if (node !== undefined) return { nodes: [node], links: [] };
     const found = readings(text);
-    if (found.length === 1) return { node: -1, links: found[0] };
+    if (found.length === 1) return { nodes: [], links: found[0] };
     if (found.length > 1) throw new InputError(place, "a name that fits one link only", text);
+    const box = boxNodes(topology, text);
+    if (box.length > 0) return { nodes: box, links: [] };
     const named = /[->]/.test(text) && linkCount(topology) <= SUGGEST_LINKS ? linkNames(topology) : [];
     const told = whyNoLink(topology, byName, text);
     if (told !== null)
@@ -114,7 +149,7 @@ export function resolver(topology: Topology, place: Place): (name: string) => Ta
 }
 
 /**
- * Returns the network without the NPUs, switches and links named (`7`, `sw0`, `a>b`, `a-b`, `a>b#2`), with ` without 7,sw0`
+ * Returns the network without the NPUs, switches, links and boxes named (`7`, `sw0`, `a>b`, `a-b`, `a>b#2`, `box0`), with ` without 7,sw0`
  * after its name. The links of a removed node go too. NPUs are renumbered in order, names stay; the shape becomes empty if
  * a node goes. Throws InputError for an unknown name and when no NPU is left. O(nodes + links).
  */
@@ -125,8 +160,8 @@ export function without(topology: Topology, names: readonly string[], place: Pla
   const goneNode = new Uint8Array(nodeCount(topology));
   const goneLink = new Uint8Array(linkCount(topology));
   for (const name of names) {
-    const { node, links } = resolve(name);
-    if (node >= 0) goneNode[node] = 1;
+    const { nodes, links } = resolve(name);
+    for (const node of nodes) goneNode[node] = 1;
     for (const link of links) goneLink[link] = 1;
   }
 
@@ -172,7 +207,7 @@ function gapped(topology: Topology, npus: readonly number[]): Pick<Topology, "sh
 
 /**
  * Returns the network with the bandwidth of the links named times their factor, in (0, 1], to the nearest byte/s and at
- * least 1; a node's name stands for all its links. A link named twice is degraded twice, in the order given. The name gets
+ * least 1; the name of a node or box stands for all its links. A link named twice is degraded twice, in the order given. The name gets
  * ` degraded a-b=0.5`; latencies and shape stay. Throws InputError for an unknown name or a factor out of range.
  * @param factors pairs of name and factor: a Map, or `Object.entries` of a record
  */
@@ -186,14 +221,16 @@ export function degrade(topology: Topology, factors: Iterable<readonly [name: st
   for (const [name, factor] of pairs) {
     if (!(factor > 0 && factor <= 1))
       throw new InputError(optionName("degrade", ` ${name}`), "a factor above 0 and at most 1", factor);
-    const { node, links } = resolve(name);
+    const { nodes, links } = resolve(name);
     const slow = (link: number): void => {
       linkBytesPerSecond[link] = Math.max(1, Math.round(linkBytesPerSecond[link] * factor));
     };
-    links.forEach(slow);
-    for (const { offset, links: touching } of node < 0 ? [] : [outgoing, incoming]) {
-      touching.subarray(offset[node], offset[node + 1]).forEach(slow);
+    const slowed = new Set(links);
+    for (const node of nodes) {
+      for (const { offset, links: touching } of [outgoing, incoming])
+        for (const link of touching.subarray(offset[node], offset[node + 1])) slowed.add(link);
     }
+    slowed.forEach(slow);
   }
   const suffix = pairs.map(([name, factor]) => `${name.trim()}=${factor}`).join(",");
   return { ...topology, name: `${topology.name} degraded ${suffix}`, linkBytesPerSecond };

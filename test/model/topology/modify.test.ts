@@ -69,6 +69,40 @@ describe("without", () => {
     expect(kept(["box0-gpu1"])).toEqual([300]);
   });
 
+  it("takes the name of a box for its NPUs and the switches that only these have", () => {
+    const rest = without(presetTopology("dgx-a100:3"), ["box1"]);
+    expect(rest.name).toBe("dgx-a100:3 without box1");
+    expect(rest.nodeNames).toEqual([
+      ...Array.from({ length: 24 }, (_, npu) => String(npu)).filter((_, npu) => npu < 8 || npu >= 16),
+      "nvsw0",
+      "nvsw2",
+      "ib",
+    ]);
+    const builder = topologyBuilder("switches without boxes");
+    const [a, b] = ["box0", "box1"].map((group) => builder.addNpu(group.replace("box", "gpu"), { group }));
+    const [near, far, spine] = ["near", "far", "spine"].map((name) => builder.addSwitch(name));
+    for (const [from, to] of [
+      [a, near],
+      [near, far],
+      [a, spine],
+      [b, spine],
+    ])
+      builder.addDuplex(from, to, 4, 0);
+    expect(without(builder.build(), ["box0"]).nodeNames).toEqual(["gpu1", "spine"]);
+    expect(() => without(presetTopology("dgx-a100:2"), ["box2"])).toThrow(InputError);
+    expect(() => without(presetTopology("dgx-a100:2"), ["box0", "box1"])).toThrow(outOfRange("without", "box0,box1"));
+  });
+
+  it("takes a node for a box of the same name, and slows each link of a box once", () => {
+    const builder = topologyBuilder("named alike");
+    const nodes = ["box0", "x", "y"].map((name, i) => builder.addNpu(name, { group: i < 2 ? "box0" : "other" }));
+    builder.addDuplex(nodes[0], nodes[1], 100, 0);
+    builder.addDuplex(nodes[1], nodes[2], 100, 0);
+    expect(without(builder.build(), ["box0"]).nodeNames).toEqual(["x", "y"]);
+    const slow = degrade(presetTopology("dgx-a100:2"), [["box0", 0.5]]);
+    expect(new Set(slow.linkBytesPerSecond)).toEqual(new Set([300e9, 150e9, 25e9, 12.5e9]));
+  });
+
   it("refuses a name that fits two links", () => {
     const builder = topologyBuilder("two readings");
     const nodes = ["a", "b-c", "a-b", "c"].map((name) => builder.addNpu(name));
