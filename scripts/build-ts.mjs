@@ -33,7 +33,7 @@ if (status === 0) {
       rolldownOptions: { output: { entryFileNames: "independent.js", codeSplitting: false } },
     },
   });
-  // The command line in few files: a third of the start of 400. As deep below the root as the modules that look for files from where they are.
+  // The command line in few files: it starts in 0.37 s of processor where 400 modules take 0.62. As deep below the root as the modules that look for files from where they are.
   await build({
     configFile: false,
     root,

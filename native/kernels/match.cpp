@@ -221,7 +221,7 @@ BanyanStatus MatchWith(const MatchProblem& given, BanyanCancelled cancelled, con
                     folded.held_offset.data(),
                     folded.held_chunk.data(),
                     given.wanted,
-                    nullptr,
+                    nullptr,  // with maps all take the oldest
                     given.policy,
                     given.map_count,
                     given.maps};

@@ -1,4 +1,6 @@
 import { jsonText } from "../base/visible.ts";
+import { extrapolation } from "../model/topology/link-classes.ts";
+import type { Topology } from "../model/topology/topology.ts";
 import type { OptionId, Options } from "../request/option-table.ts";
 import type { Progress } from "../request/progress.ts";
 import type { CommandName } from "./protocol.ts";
@@ -92,6 +94,12 @@ export const outJson = <Answer extends { readonly schema: string }>(
   answer: Answer,
   ok = true,
 ): boolean => context.out(answerText(context, answer, { ok }));
+
+/** Says which sizes are beyond those that the network's figures were measured at. */
+export function noteExtrapolation(context: Context, topology: Topology, sizesBytes: readonly number[]): void {
+  const beyond = extrapolation(topology, sizesBytes);
+  if (beyond !== null) context.note(beyond);
+}
 
 /** Options whose files are read. */
 const READ: readonly OptionId[] = ["collective", "collectives", "sketch", "repair", "topology", "log", "with"];

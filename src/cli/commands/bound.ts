@@ -3,7 +3,6 @@ import { limitOfForwarding, wholeChunksLimit } from "../../model/bounds/class-li
 import type { Collective } from "../../model/collective/collective.ts";
 import { type RouteSet, routeTimes } from "../../model/routes/routes.ts";
 import { portRouteCount, routesOf } from "../../model/routes/routing.ts";
-import { extrapolation } from "../../model/topology/link-classes.ts";
 import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import { timeText } from "../../report/amounts.ts";
 import {
@@ -22,7 +21,7 @@ import { limitsBy } from "../../run/bottleneck.ts";
 import { failuresNamed, rankFailures } from "../../run/failures.ts";
 import { sumsLimit } from "../../run/sums-limit.ts";
 import { collectiveRequest, demandCollective } from "../collective-option.ts";
-import { type Context, outJson, outLines } from "../context.ts";
+import { type Context, noteExtrapolation, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
 import { chainTable, limitCells } from "../reports/chain-report.ts";
@@ -41,8 +40,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   await demandCollective(options, async () => whole);
   if (each !== undefined) return rankByLimit(context, whole, failuresNamed(whole, each));
   const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));
-  const beyond = extrapolation(topology, [collective.sizeBytes]);
-  if (beyond !== null) context.note(beyond);
+  noteExtrapolation(context, topology, [collective.sizeBytes]);
   context.progress({ what: "bounding" });
   const { known, forwarding, sums } = await withEngine(context, async (engine) => ({
     known: await limitWithFlow(engine, topology, collective, signal),

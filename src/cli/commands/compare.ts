@@ -9,7 +9,6 @@ import { looksLikeBys } from "../../import/schedules/bys.ts";
 import { utf8Text } from "../../import/text/utf8.ts";
 import { busFactor, collectiveName, type NamedCollective } from "../../model/collective/collective.ts";
 import { formatSize } from "../../model/numbers/units.ts";
-import { extrapolation } from "../../model/topology/link-classes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { count, percent, significant, timeText } from "../../report/amounts.ts";
 import type { Comparison, ComparisonRow, ReferenceRow } from "../../report/comparison.ts";
@@ -25,7 +24,7 @@ import { refuseEnding } from "../../run/export/endings.ts";
 import { type OwnLine, ownLine } from "../../run/own/own-lines.ts";
 import { ALGORITHMS, algorithmNamed } from "../../synthesize/catalog.ts";
 import { demandCollective } from "../collective-option.ts";
-import { answerText, type Context, outRows, reportText } from "../context.ts";
+import { answerText, type Context, noteExtrapolation, outRows, reportText } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { nameOf, openSource } from "../files/input-file.ts";
 import { outputFile } from "../files/output-file.ts";
@@ -74,8 +73,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     ...synthesisOptions(options),
   };
   const topology = await networkOf(args[0] as string, options);
-  const beyond = extrapolation(topology, request.sizesBytes);
-  if (beyond !== null) context.note(beyond);
+  noteExtrapolation(context, topology, request.sizesBytes);
   const shows = output === undefined || json;
   const live = shows ? liveLines(context, written, topology, request.sizesBytes) : null;
   const comparison = await withEngine(context, async (engine) =>

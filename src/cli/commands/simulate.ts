@@ -8,7 +8,6 @@ import { kindOf } from "../../kinds/kinds.ts";
 import { formatSize, PS_PER_NS } from "../../model/numbers/units.ts";
 import type { Replay } from "../../model/replay/problem.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
-import { extrapolation } from "../../model/topology/link-classes.ts";
 import type { JointReport } from "../../report/joint-result.ts";
 import { type Report, topologySummary } from "../../report/result.ts";
 import { type Options, optionValue, placeOf, refuseOptions, textOf } from "../../request/option-table.ts";
@@ -17,7 +16,7 @@ import { simulate, switchingFor } from "../../simulate/simulate.ts";
 import type { Switching } from "../../simulate/simulation.ts";
 import { simulateReference } from "../../simulate/steps/reference.ts";
 import { utilisation } from "../../simulate/steps/replay.ts";
-import { type Context, outJson, outLines } from "../context.ts";
+import { type Context, noteExtrapolation, outJson, outLines } from "../context.ts";
 import { outputFile } from "../files/output-file.ts";
 import { readScheduleFile } from "../files/schedule-file.ts";
 import { programFileOf } from "../programs/program-file.ts";
@@ -148,8 +147,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   }
   const { topology } = kind.schedule;
   const sizes = kind.collectives.map(({ sizeBytes }) => sizeBytes);
-  const beyond = extrapolation(topology, sizes);
-  if (beyond !== null) context.note(beyond);
+  noteExtrapolation(context, topology, sizes);
   const code = verdict.violationCount === 0 ? 0 : 1;
   const { about, counts, speeds } = kind.played(verdict, found);
   const time = { ...kind.timing(found.ps), model: found.model };

@@ -142,17 +142,8 @@ export function usedBy(topology: Topology, { links }: RouteSet): Uint8Array {
 export function usedInAll(topology: Topology, used: Uint8Array): { totalGBps: number; networkGBps?: number } {
   const own = totalGBps(topology, used);
   const isAll = used.every((one, link) => one === 1 || topology.linkBytesPerSecond[link] === 0);
-  return {
-    totalGBps: own,
-    ...(isAll
-      ? {}
-      : {
-          networkGBps: totalGBps(
-            topology,
-            used.map(() => 1),
-          ),
-        }),
-  };
+  if (isAll) return { totalGBps: own };
+  return { totalGBps: own, networkGBps: totalGBps(topology, new Uint8Array(used.length).fill(1)) };
 }
 
 const totalGBps = (topology: Topology, used: Uint8Array): number =>

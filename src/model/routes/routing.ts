@@ -1,6 +1,6 @@
 import { disjointSets } from "../graph/graph.ts";
 import { addTo, indicesBelow } from "../numbers/ordering.ts";
-import { rational } from "../numbers/rational.ts";
+import { type Rational, rational } from "../numbers/rational.ts";
 import { inLinks, isNpu, linkCount, nodeCount, outLinks, type Topology } from "../topology/topology.ts";
 import type { RouteSet } from "./routes.ts";
 
@@ -192,11 +192,7 @@ export function withShares(topology: Topology, draft: RouteDraft, divided: boole
       if (a < b) slowest = links[i];
     }
     const rate = rational(BigInt(topology.linkBytesPerSecond[slowest]), BigInt(parts(slowest)));
-    for (let i = from; i < to; i++) {
-      const share = rational(rate.num, rate.den * BigInt(topology.linkBytesPerSecond[links[i]]));
-      shareNum[i] = Number(share.num);
-      shareDen[i] = Number(share.den);
-    }
+    takeRate(topology, { links, shareNum, shareDen }, from, to, rate);
   }
   return {
     source: Int32Array.from(draft.source),
@@ -206,6 +202,21 @@ export function withShares(topology: Topology, draft: RouteDraft, divided: boole
     shareNum,
     shareDen,
   };
+}
+
+/** Sets the shares of a route's links, from .. to - 1, to a rate in bytes per second. */
+function takeRate(
+  topology: Topology,
+  { links, shareNum, shareDen }: Pick<RouteSet, "links" | "shareNum" | "shareDen">,
+  from: number,
+  to: number,
+  rate: Rational,
+): void {
+  for (let i = from; i < to; i++) {
+    const share = rational(rate.num, rate.den * BigInt(topology.linkBytesPerSecond[links[i]]));
+    shareNum[i] = Number(share.num);
+    shareDen[i] = Number(share.den);
+  }
 }
 
 /**
@@ -272,11 +283,7 @@ export function atOnePace(topology: Topology, routes: RouteSet): RouteSet | null
     const rate = component === undefined ? null : (pace.get(component) as number);
     if (rate === null || bytesPerSecond(linkOffset[route]) <= rate) return;
     slowed = true;
-    for (let i = linkOffset[route]; i < linkOffset[route + 1]; i++) {
-      const share = rational(BigInt(rate), BigInt(topology.linkBytesPerSecond[links[i]]));
-      paced.shareNum[i] = Number(share.num);
-      paced.shareDen[i] = Number(share.den);
-    }
+    takeRate(topology, paced, linkOffset[route], linkOffset[route + 1], rational(BigInt(rate)));
   });
   return slowed ? paced : null;
 }

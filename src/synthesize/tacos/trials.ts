@@ -177,7 +177,7 @@ export function defaultTrials(transfers: number, size: MulticastSize): number {
 /** From this many transfers on a trial that misses the bound by less than a hundredth is not followed by others for that. */
 const MANY_TRANSFERS = 1e8;
 
-/** Returns how many trials a multicast phase gets after its first: three where few NPUs are tight and it misses the bound by more than a slot. */
+/** Returns how many trials a multicast phase gets in all, once its first is known: at least three where few NPUs are tight and it misses the bound by more than a slot. */
 export function trialsAfter(
   first: { readonly endPs: number },
   byDefault: number,
