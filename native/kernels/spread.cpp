@@ -77,36 +77,21 @@ class SpreadRun {
  private:
   void Work(std::int32_t member) {
     Share& share = shares_[member];
-    for (;;) {
-      if (member == 0) Lead();
+    const bool oldest = static_cast<Choice>(state_.problem.choice) == Choice::kOldest;
+    for (std::int32_t slot = 0;; slot++) {
+      if (member == 0) Decide(slot);
       barrier_.Wait();
-      WriteWhereDue(share);
-      if (stop_ != Stop::kNo) return;
-      ServeRange(share, slot_);
-      barrier_.Wait();
-      if (member != 0) continue;
-      ServeDeferred(slot_);
-      slot_++;
-    }
-  }
-
-  // Decides whether the run goes on, and takes slots alone where the others would have to be waited for.
-  void Lead() {
-    Decide(slot_);
-    while (stop_ == Stop::kNo && members_ > 1 && pace_.Alone()) {
-      for (std::int32_t member = 0; member < members_; member++) {
-        WriteWhereDue(shares_[member]);
-        ServeRange(shares_[member], slot_);
+      const bool stops = stop_ != Stop::kNo;
+      if (slot > 0 && (stops || slot % kSlotsKept == 0)) {
+        const std::int32_t from = (slot - 1) / kSlotsKept * kSlotsKept;
+        WriteBits(state_, share.first, share.last, from, slot);
       }
-      ServeDeferred(slot_);
-      Decide(++slot_);
+      if (stops) return;
+      ServeRange(share, slot, oldest);
+      barrier_.Wait();
+      if (oldest) continue;
+      if (member == 0) ServeDeferred(slot);
     }
-  }
-
-  // Writes the port bits of the slots before this one, once they are as many as are kept, or the last.
-  void WriteWhereDue(const Share& share) {
-    if (slot_ == 0 || (stop_ == Stop::kNo && slot_ % kSlotsKept != 0)) return;
-    WriteBits(state_, share.first, share.last, (slot_ - 1) / kSlotsKept * kSlotsKept, slot_);
   }
 
   // Ends the run, or lets one more slot begin.
@@ -130,8 +115,7 @@ class SpreadRun {
     }
   }
 
-  void ServeRange(Share& share, std::int32_t slot) {
-    const bool oldest = Oldest();
+  void ServeRange(Share& share, std::int32_t slot, bool oldest) {
     const std::int32_t* length = state_.length[slot & 1].data();
     std::int32_t* next = state_.length[(slot + 1) & 1].data();
     const std::int32_t count = share.active_count;
@@ -157,10 +141,7 @@ class SpreadRun {
     share.active_count = kept;
   }
 
-  [[nodiscard]] bool Oldest() const { return static_cast<Choice>(state_.problem.choice) == Choice::kOldest; }
-
   void ServeDeferred(std::int32_t slot) {
-    if (Oldest()) return;
     const std::int32_t* length = state_.length[slot & 1].data();
     std::int32_t* next = state_.length[(slot + 1) & 1].data();
     for (std::int32_t member = 0; member < members_; member++) {
@@ -182,8 +163,6 @@ class SpreadRun {
   const void* context_;
   std::int64_t delivered_ = 0;
   const std::int32_t members_;
-  std::int32_t slot_ = 0;
-  Pace pace_;
   Stop stop_ = Stop::kNo;
   Barrier barrier_;
 };

@@ -10,7 +10,6 @@
 #include <thread>
 #elif !defined(__wasm__)
 #include <pthread.h>
-#include <time.h>
 #endif
 
 namespace banyan {
@@ -44,66 +43,6 @@ class Barrier {
   const std::int32_t members_;
   std::atomic<std::int32_t> arrived_{0};
   std::atomic<std::uint32_t> round_{0};
-};
-
-/// Whether members of a team that work in step should let one go on alone: where other processes want the processors as well,
-/// each step waits for the member that does not have one (on two processors with a load of 10 an all-gather of a 100x100 mesh
-/// took 32 s by two threads and 9 by one). Never where there is no clock of a thread.
-class Pace {
- public:
-  /// Called by one member before every step; returns whether it takes this one alone.
-  [[nodiscard]] bool Alone() {
-#if !defined(__wasm__) && !defined(_MSC_VER)
-    if (--left_ > 0) return alone_;
-    if (alone_) {
-      alone_ = false;
-      left_ = kStepsAtLeast;
-      Begin();
-      return false;
-    }
-    left_ = kStepsAtLeast;
-    const std::int64_t wall = Nanoseconds(CLOCK_MONOTONIC) - wall_;
-    if (began_ && wall < kLeastNanoseconds) return false;
-    const std::int64_t own = Nanoseconds(CLOCK_THREAD_CPUTIME_ID) - own_;
-    if (!began_ || own * kOwnDivisor >= wall * kOwnShare) {
-      Begin();
-      return false;
-    }
-    alone_ = true;
-    left_ = next_;
-    next_ = next_ < kMostAlone ? 2 * next_ : kMostAlone;
-    return true;
-#else
-    return false;
-#endif
-  }
-
-#if !defined(__wasm__) && !defined(_MSC_VER)
- private:
-  static constexpr std::int32_t kStepsAtLeast = 4;
-  static constexpr std::int64_t kLeastNanoseconds = 3'000'000;
-  static constexpr std::int64_t kOwnShare = 6;  // of kOwnDivisor: less of the time than this is little
-  static constexpr std::int64_t kOwnDivisor = 10;
-  static constexpr std::int32_t kMostAlone = 1 << 14;
-
-  static std::int64_t Nanoseconds(clockid_t clock) {
-    timespec now{};
-    clock_gettime(clock, &now);
-    return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-  }
-  void Begin() {
-    began_ = true;
-    wall_ = Nanoseconds(CLOCK_MONOTONIC);
-    own_ = Nanoseconds(CLOCK_THREAD_CPUTIME_ID);
-  }
-
-  std::int64_t wall_ = 0;
-  std::int64_t own_ = 0;
-  std::int32_t left_ = 1;    // steps until the clocks are looked at, or until it is no longer alone
-  std::int32_t next_ = 256;  // steps alone the next time
-  bool began_ = false;
-  bool alone_ = false;
-#endif
 };
 
 /// Most members of a team.

@@ -365,7 +365,7 @@ void ReplayStatuses() {
   Expect(replay(nullptr, -1) == kBanyanBadArgument, "a route without links", 0);
 }
 
-// An all-gather on a ring with chords by many more threads than processors: one of them goes on alone for most slots.
+// An all-gather on a ring with chords by many more threads than processors.
 void ManyThreads() {
   constexpr std::int32_t kNpus = 500;
   constexpr std::int32_t kMaxSlots = 400;

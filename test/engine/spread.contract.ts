@@ -108,7 +108,7 @@ export function spreadContract(kernels: Kernels): void {
     expect(() => kernels.spread(problem, Int32Array.of(1))).toThrow(CancelledError);
   });
 
-  it("gives the same bits by many more threads than processors, of which one goes on alone", () => {
+  it("gives the same bits by many more threads than processors", () => {
     const network = mesh(40, 40);
     const choosers = Uint8Array.from({ length: 1600 }, (_, npu) => (npu % 40 < 2 ? 1 : 0));
     for (const problem of [
