@@ -28,7 +28,10 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       ref={dialog}
       class="dialog"
       aria-labelledby={id}
-      onClose={onClose}
+      onClose={() => {
+        // taken away, it says so later, when the same window may be open once more
+        if (dialog.current !== null) onClose();
+      }}
       onClick={(event) => {
         if (event.target === dialog.current) onClose();
       }}

@@ -97,4 +97,22 @@ describeApp("accessibility of the app", (tools) => {
     }
     await app.close();
   });
+
+  it("opens a window that was closed just before", PATIENCE, async () => {
+    const app = await tools().open("#topology=ring:4&collective=allgather&size=1MiB");
+    const { page } = app;
+    await page.getByRole("button", { name: "Downloads" }).press("Enter");
+    await page.getByRole("dialog").waitFor();
+    // within one task: the browser says that the first one closed when the second is open
+    await page.evaluate(async () => {
+      const close = document.querySelector<HTMLButtonElement>('dialog button[aria-label="Close"]');
+      const open = [...document.querySelectorAll("button")].find((button) => button.innerText.trim() === "Downloads");
+      close?.click();
+      while (document.querySelector("dialog") !== null) await Promise.resolve();
+      open?.click();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    });
+    expect(await page.getByRole("dialog").count()).toBe(1);
+    await app.close();
+  });
 });
