@@ -12,6 +12,7 @@
 #include "kernels/match.h"
 #include "kernels/pack.h"
 #include "kernels/partition.h"
+#include "kernels/period.h"
 #include "kernels/place.h"
 #include "kernels/rate.h"
 #include "kernels/relay.h"
@@ -301,6 +302,12 @@ int32_t banyan_concurrent(const BanyanConcurrent* problem, BanyanCancelled cance
   out->rounds = 0;
   if (!ValidConcurrent(*problem)) return kBanyanBadArgument;
   return banyan::MaximumConcurrentFlow(*problem, cancelled, context, out);
+}
+
+int32_t banyan_period(const BanyanPeriod* problem, BanyanCancelled cancelled, const void* context,
+                      const BanyanTimetable* out) {
+  if (!banyan::PeriodArrays(problem, out) || !banyan::ValidPeriod(*problem)) return kBanyanBadArgument;
+  return banyan::Period(*problem, cancelled, context, *out);
 }
 
 int32_t banyan_pack(const BanyanPack* problem, BanyanCancelled cancelled, const void* context, BanyanTrees* out) {

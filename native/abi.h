@@ -144,6 +144,27 @@ struct BanyanArborescence {
   const double* cost;         // [arc_count] >= 0; node_count times the greatest is at most 2^53 - 1
 };
 
+// Spanning trees that carry a chunk each up and down, again and again (native/kernels/period.h). Times are exact integers.
+struct BanyanPeriod {
+  double period_ps;  // >= 1
+  double shake_ps;   // >= 0
+  int32_t npu_count;
+  int32_t edge_count;
+  int32_t tree_count;
+  uint32_t seed;
+  int32_t turn;              // >= 0: another one draws other numbers
+  const int32_t* tail;       // [edge_count] the two NPUs of an edge
+  const int32_t* head;       // [edge_count]
+  const double* serial_ps;   // [edge_count] >= 1: how long a transfer occupies a direction
+  const double* latency_ps;  // [edge_count] >= 0: how much later it arrives
+  const uint8_t* used;       // [tree_count * edge_count] 1: the tree uses the edge
+};
+
+struct BanyanTimetable {
+  int32_t* entry;    // [tree_count * npu_count] the edge towards the root, -1 at it
+  double* start_ps;  // [tree_count * 2 * npu_count] per tree when each NPU sends up, then when it receives; -1 for the root
+};
+
 // A maximum concurrent flow: every source sends the rate times its demand to every node at once. Capacities, weights and
 // demands above 0 are 2^-53 .. 2^53 - 1.
 struct BanyanConcurrent {
@@ -351,6 +372,12 @@ int32_t banyan_arborescence(const struct BanyanArborescence* problem, BanyanCanc
 BANYAN_EXPORT(banyan_concurrent)
 int32_t banyan_concurrent(const struct BanyanConcurrent* problem, BanyanCancelled cancelled, const void* context,
                           struct BanyanConcurrentFlow* out);
+
+// A timetable of spanning trees (native/kernels/period.h). kBanyanBadArgument also where a tree does not span all NPUs or an
+// edge has more transfers than fit a period.
+BANYAN_EXPORT(banyan_period)
+int32_t banyan_period(const struct BanyanPeriod* problem, BanyanCancelled cancelled, const void* context,
+                      const struct BanyanTimetable* out);
 
 // Packs spanning trees (native/kernels/pack.h). kBanyanOutputTooSmall: there are more trees or links than there is room for.
 BANYAN_EXPORT(banyan_pack)

@@ -23,6 +23,7 @@ static_assert(sizeof(BanyanConcurrent) == 64 && offsetof(BanyanConcurrent, node_
 static_assert(offsetof(BanyanConcurrent, arc_offset) == 28);
 static_assert(sizeof(BanyanConcurrentFlow) == 32 && offsetof(BanyanConcurrentFlow, length) == 20);
 static_assert(sizeof(BanyanArborescence) == 24 && offsetof(BanyanArborescence, arc_source) == 12);
+static_assert(sizeof(BanyanPeriod) == 56 && offsetof(BanyanPeriod, tail) == 36 && sizeof(BanyanTimetable) == 8);
 static_assert(sizeof(BanyanBalance) == 36 && offsetof(BanyanBalance, in_offset) == 24);
 static_assert(sizeof(BanyanBalanced) == 64 && offsetof(BanyanBalanced, load_num) == 16);
 static_assert(offsetof(BanyanBalanced, step) == 32 && offsetof(BanyanBalanced, detail) == 52);

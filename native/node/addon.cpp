@@ -228,6 +228,28 @@ int32_t Concurrent(Arguments& arguments) {
   return status;
 }
 
+// period(npuCount, treeCount, seed, turn, tail, head, serialPs, latencyPs, used, periodPs, shakePs, cancel | null, entry,
+//        startPs) -> status
+int32_t Period(Arguments& arguments) {
+  BanyanPeriod problem{};
+  problem.npu_count = arguments.Count("npuCount");
+  problem.tree_count = arguments.Count("treeCount");
+  problem.seed = arguments.Unsigned("seed");
+  problem.turn = arguments.Integer("turn");
+  problem.tail = arguments.In<int32_t>("tail", &problem.edge_count);
+  problem.head = arguments.In<int32_t>("head", problem.edge_count);
+  problem.serial_ps = arguments.In<double>("serialPs", problem.edge_count);
+  problem.latency_ps = arguments.In<double>("latencyPs", problem.edge_count);
+  problem.used = arguments.In<uint8_t>("used", Product(problem.tree_count, problem.edge_count));
+  problem.period_ps = *arguments.In<double>("periodPs", 1);
+  problem.shake_ps = *arguments.In<double>("shakePs", 1);
+  const Watch watch = arguments.Cancel();
+  BanyanTimetable out{};
+  out.entry = arguments.Out<int32_t>("entry", Product(problem.tree_count, problem.npu_count));
+  out.start_ps = arguments.Out<double>("startPs", 2 * Product(problem.tree_count, problem.npu_count));
+  return banyan_period(&problem, Watch::Stops, &watch, &out);
+}
+
 // pack(nodeCount, npuCount, linkSource, linkTarget, capacity, copies, depthPrice, loadPrice, scheduled, seed, repairs,
 //      enoughHeight, cancel | null, root, copies, linkOffset, links, cut, summary[4]) -> status
 // The summary is trees, outcome, sweeps, rollbacks.
@@ -362,6 +384,7 @@ NAPI_MODULE_INIT() {
   Export<Sweep>(env, exports, "sweep");
   Export<Partition>(env, exports, "partition");
   Export<Pack>(env, exports, "pack");
+  Export<Period>(env, exports, "period");
   Export<Concurrent>(env, exports, "concurrent");
   Export<Arborescence>(env, exports, "arborescence");
   Export<Replay>(env, exports, "replay");

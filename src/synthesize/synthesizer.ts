@@ -4,6 +4,8 @@ import type {
   ConcurrentFlow,
   ConcurrentProblem,
   MatchProblem,
+  PeriodProblem,
+  PeriodTimetable,
   PlaceProblem,
   RelayProblem,
   SpreadLogs,
@@ -30,6 +32,7 @@ export interface KernelRunner {
   spread(problem: Omit<SpreadProblem, "threads">): Promise<SpreadLogs | null>;
   relay(problem: RelayProblem): Promise<Transfers | null>;
   place(problem: PlaceProblem): Promise<Float64Array>;
+  period(problem: PeriodProblem): Promise<PeriodTimetable>;
   /** Shares the work of a large problem between threads. */
   balance(problem: Omit<BalanceProblem, "threads">): Promise<Balance | null>;
   concurrent(problem: ConcurrentProblem): Promise<ConcurrentFlow>;

@@ -144,6 +144,38 @@ export interface PlaceProblem {
   readonly key: Float64Array;
 }
 
+/**
+ * When one chunk per spanning tree goes up its tree, summed, and down again, the same again every period; see
+ * native/kernels/period.h. Times are exact integers in picoseconds.
+ */
+export interface PeriodProblem {
+  readonly npuCount: number;
+  readonly treeCount: number;
+  /** [edges] the two NPUs that each joins, alike both ways. */
+  readonly tail: Int32Array;
+  readonly head: Int32Array;
+  /** [edges] how long a transfer occupies one direction, at least 1, and how much later it arrives. */
+  readonly serialPs: Float64Array;
+  readonly latencyPs: Float64Array;
+  /** [trees x edges] 1: the tree uses the edge. */
+  readonly used: Uint8Array;
+  /** Has room for as many transfers as trees use an edge. */
+  readonly periodPs: number;
+  /** The longest ways go first; they count up to so much more, at random. */
+  readonly shakePs: number;
+  readonly seed: number;
+  /** Another turn draws other numbers. */
+  readonly turn: number;
+}
+
+/** When everything happens in the first round. */
+export interface PeriodTimetable {
+  /** [trees x NPUs] the edge towards the root, which stands in the middle of its tree; -1 for the root. */
+  readonly entry: Int32Array;
+  /** [trees x 2 NPUs] when each NPU sends up, then when it begins to receive what comes down; -1 for the root. */
+  readonly startPs: Float64Array;
+}
+
 /** The rate of an optimal all-gather on a network with switches; see native/kernels/rate.h. */
 export interface RateProblem {
   /** Nodes 0 .. npuCount - 1 are NPUs, the others switches. */
@@ -387,6 +419,8 @@ export interface Kernels {
   relay(problem: RelayProblem, cancel?: CancelFlag): Transfers | null;
   /** Returns when each transfer starts, [transfers]. Throws InternalError when transfers wait for each other in a circle. */
   place(problem: PlaceProblem, cancel?: CancelFlag): Float64Array;
+  /** Throws InternalError where a tree does not span all NPUs or does not fit the period. O(trees x NPUs x log). */
+  period(problem: PeriodProblem, cancel?: CancelFlag): PeriodTimetable;
   /** Returns the bottleneck of an all-gather. One maximum flow per NPU, each local. */
   rate(problem: RateProblem, cancel?: CancelFlag): Rate;
   /**

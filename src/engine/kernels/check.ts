@@ -7,6 +7,7 @@ import type {
   MatchProblem,
   PackProblem,
   PartitionProblem,
+  PeriodProblem,
   PlaceProblem,
   RateProblem,
   RelayProblem,
@@ -116,6 +117,17 @@ export function checkPlaceValues(problem: PlaceProblem): void {
   require(inRange(route, network.slotPs.length) && inRange(successor, route.length));
   require(ascending(successorOffset, successor.length));
   for (let i = 0; i < key.length; i++) require(Number.isSafeInteger(key[i]));
+}
+
+/** Throws when an index or a time of a period problem is out of range; the shapes have been checked. */
+export function checkPeriodValues(problem: PeriodProblem): void {
+  const { npuCount, treeCount, tail, head, serialPs, latencyPs, used, periodPs, shakePs } = problem;
+  const isTime = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
+  require(isTime(shakePs) && isTime(periodPs) && periodPs >= 1);
+  require(inRange(tail, npuCount) && inRange(head, npuCount) && tail.every((npu, e) => npu !== head[e]));
+  require(serialPs.every((time) => isTime(time) && time >= 1) && latencyPs.every(isTime));
+  require(treeCount * tail.length <= INT32_MAX && used.every((use) => use <= 1));
+  require(serialPs.reduce((cells, slot) => cells + 2 * (Math.floor(periodPs / slot) + 1), 0) <= INT32_MAX);
 }
 
 function checkLinkValues(linkSource: Int32Array, linkTarget: Int32Array, nodeCount: number): void {

@@ -18,6 +18,8 @@ import type {
   PackOutcome,
   PackProblem,
   PartitionProblem,
+  PeriodProblem,
+  PeriodTimetable,
   PlaceProblem,
   Rate,
   RateProblem,
@@ -58,6 +60,13 @@ export function allocateOutputs(room: number): Outputs {
 /** Returns the array for the starts of a place problem; throws as for a kernel out of memory. */
 export const allocateStarts = (problem: PlaceProblem): Float64Array =>
   allocated(() => new Float64Array(problem.route.length));
+
+/** Returns the arrays for the timetable of a period problem; throws as for a kernel out of memory. */
+export const allocateTimetable = ({ treeCount, npuCount }: PeriodProblem): PeriodTimetable =>
+  allocated(() => ({
+    entry: new Int32Array(treeCount * npuCount),
+    startPs: new Float64Array(2 * treeCount * npuCount),
+  }));
 
 /** Returns arrays for the deliveries of a match problem whose shapes have been checked. */
 export function allocateDeliveries(problem: MatchProblem): Outputs {

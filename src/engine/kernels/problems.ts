@@ -14,6 +14,8 @@ import {
   type PackOutcome,
   type PackProblem,
   type PartitionProblem,
+  type PeriodProblem,
+  type PeriodTimetable,
   type PlaceProblem,
   type Rate,
   type RateProblem,
@@ -54,6 +56,7 @@ import {
   allocateParts,
   allocateReplay,
   allocateStarts,
+  allocateTimetable,
   allocateTrees,
   type BalanceColumns,
   balanceOf,
@@ -229,7 +232,33 @@ const place: Kernel<PlaceProblem, Float64Array, Float64Array> = {
   answer: theColumn,
 };
 
-/** Returns the column that a kernel wrote. */
+const period: Kernel<PeriodProblem, PeriodTimetable, PeriodTimetable> = {
+  name: "period",
+  takes({ npuCount, treeCount, tail, head, serialPs, latencyPs, used, periodPs, shakePs, seed: drawn, turn }) {
+    require(treeCount * npuCount <= INT32_MAX / 2);
+    return [
+      struct([
+        double(periodPs, "late"),
+        double(shakePs, "late"),
+        int(npuCount, 1, INT32_MAX - 64),
+        count(tail.length, INT32_MAX / 2),
+        int(treeCount),
+        seed(drawn),
+        int(turn),
+        column(tail),
+        column(head, tail.length),
+        column(serialPs, tail.length),
+        column(latencyPs, tail.length),
+        column(used, treeCount * tail.length),
+      ]),
+    ];
+  },
+  allocate: allocateTimetable,
+  gives: ({ entry, startPs }) => struct([output(entry), output(startPs)]),
+  answer: theColumn,
+};
+
+/** Returns what a kernel wrote. */
 function theColumn<T>(status: number, written: T): T {
   throwForStatus(status, 0, 0);
   return written;
@@ -481,6 +510,7 @@ export const KERNELS = {
   relay,
   place,
   rate,
+  period,
   pack,
   sweep,
   partition,
@@ -516,6 +546,7 @@ export function compiledKernels(backend: Backend, call: KernelCall): Kernels {
     relay: calling(relay),
     place: calling(place),
     rate: calling(rate),
+    period: calling(period),
     pack: calling(pack),
     sweep: calling(sweep),
     partition: calling(partition),

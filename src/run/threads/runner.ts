@@ -69,6 +69,7 @@ export function runnerFor(
     match: (problem) => run({ kind: "match", problem }),
     relay: (problem) => run({ kind: "relay", problem }),
     place: (problem) => run({ kind: "place", problem }),
+    period: (problem) => run({ kind: "period", problem }, problem.treeCount * problem.npuCount >= POOL_FROM),
     balance(problem) {
       const away = problem.targets.length * problem.inSource.length >= BALANCE_POOL_FROM;
       const all = away ? Math.max(1, engine.pool().threads) : 1;

@@ -15,6 +15,7 @@ import {
   checkMatchValues,
   checkPackValues,
   checkPartitionValues,
+  checkPeriodValues,
   checkPlaceValues,
   checkRateValues,
   checkRelayValues,
@@ -36,6 +37,7 @@ import { PackRepair } from "./pack-repair.ts";
 import { PackSearch } from "./pack-search.ts";
 import { PackState } from "./pack-state.ts";
 import { partitionJs } from "./partition.ts";
+import { periodJs } from "./period.ts";
 import { relayJs } from "./relay.ts";
 import { spreadJs } from "./spread.ts";
 import { ArrivalQueue, groupUsers, LATEST, Resources, shared, slotRanks } from "./ten.ts";
@@ -72,6 +74,7 @@ export const jsKernels: Kernels = {
   relay: checked(KERNELS.relay, checkRelayValues, relayJs),
   place: checked(KERNELS.place, checkPlaceValues, placeJs),
   rate: checked(KERNELS.rate, checkRateValues, (problem, cancel) => rateOfCut(problem, rateJs(problem, cancel))),
+  period: checkedInto(KERNELS.period, checkPeriodValues, periodJs),
   pack: checkedInto(KERNELS.pack, checkPackValues, packJs),
   sweep: checked(KERNELS.sweep, checkSweepValues, sweepJs),
   partition: checked(KERNELS.partition, checkPartitionValues, partitionJs),
