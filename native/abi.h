@@ -161,8 +161,9 @@ struct BanyanPeriod {
 };
 
 struct BanyanTimetable {
-  int32_t* entry;    // [tree_count * npu_count] the edge towards the root, -1 at it
-  double* start_ps;  // [tree_count * 2 * npu_count] per tree when each NPU sends up, then when it receives; -1 for the root
+  int32_t* entry;  // [tree_count * npu_count] the edge towards the root, -1 at it
+  double*
+      start_ps;  // [tree_count * 2 * npu_count] per tree when each NPU sends up, then when it receives; -1 for the root
 };
 
 // A maximum concurrent flow: every source sends the rate times its demand to every node at once. Capacities, weights and

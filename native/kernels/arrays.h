@@ -133,7 +133,8 @@ inline bool PeriodArrays(const BanyanPeriod* problem, const BanyanTimetable* out
   if (!spans.Reads(problem, 1) || problem->npu_count < 1 || problem->npu_count > kMostNodes) return false;
   const std::int64_t places = Product(problem->tree_count, problem->npu_count);
   return spans.Reads(problem->tail, problem->edge_count) && spans.Reads(problem->head, problem->edge_count) &&
-         spans.Reads(problem->serial_ps, problem->edge_count) && spans.Reads(problem->latency_ps, problem->edge_count) &&
+         spans.Reads(problem->serial_ps, problem->edge_count) &&
+         spans.Reads(problem->latency_ps, problem->edge_count) &&
          spans.Reads(problem->used, Product(problem->tree_count, problem->edge_count)) && spans.Reads(out, 1) &&
          spans.Writes(out->entry, places) && spans.Writes(out->start_ps, Product(places, 2));
 }

@@ -12,12 +12,13 @@ namespace {
 
 constexpr double kMostBuckets = 1 << 20;
 constexpr std::int32_t kPollEvents = 4096;
+constexpr std::int32_t kMostNeighbours = UINT16_MAX;
+constexpr std::int32_t kAhead = 12;  // events by which what they will read is asked for early
 
 // An arrival of a job, or a direction that is to start one.
 struct Event {
   double time;
   std::int32_t index;
-  std::int32_t next;  // behind it in its bucket
 };
 
 // A ready job: the greatest key first, of equal ones the first job.
@@ -30,15 +31,15 @@ bool Later(const Event& a, const Event& b) { return a.time > b.time; }
 bool Sooner(const Event& a, const Event& b) { return a.time < b.time; }
 bool Lesser(const Ready& a, const Ready& b) { return a.key != b.key ? a.key < b.key : a.job > b.job; }
 
-// Events of one sort in a calendar, taken in order of time.
+// Events of one sort in a calendar, taken in order of time. Those of a bucket lie in chunks, so that most are read in a row.
 class Calendar {
  public:
   // Buckets of `width`, for events up to `ahead` after the one that was taken last.
   [[nodiscard]] bool Allocate(double width, double ahead) {
     width_ = width;
     const auto buckets = static_cast<std::size_t>(ahead / width) + 3;
-    if (!first_.Allocate(buckets) || !last_.Allocate(buckets)) return false;
-    first_.Fill(kNone);
+    if (!last_.Allocate(buckets)) return false;
+    last_.Fill(kNone);
     return true;
   }
 
@@ -46,22 +47,22 @@ class Calendar {
   [[nodiscard]] bool Add(double time, std::int32_t index) {
     pending_++;
     const auto bucket = static_cast<std::int64_t>(time / width_);
-    if (bucket == bucket_) return AddHere(Event{time, index, kNone});
-    std::int32_t node = free_;
-    if (node != kNone) {
-      free_ = nodes_[At(node)].next;
-    } else {
-      node = used_++;
-      if (!GrowTo(nodes_, At(used_))) return false;
+    if (bucket == bucket_) return AddHere(Event{time, index});
+    std::int32_t& last = last_[static_cast<std::size_t>(bucket) % last_.size()];
+    if (last == kNone || chunks_[At(last)].count == kChunk) {
+      std::int32_t chunk = free_;
+      if (chunk != kNone) {
+        free_ = chunks_[At(chunk)].before;
+      } else {
+        chunk = used_++;
+        if (!GrowTo(chunks_, At(used_))) return false;
+      }
+      chunks_[At(chunk)].before = last;
+      chunks_[At(chunk)].count = 0;
+      last = chunk;
     }
-    nodes_[At(node)] = Event{time, index, kNone};
-    const auto at = static_cast<std::size_t>(bucket) % first_.size();
-    if (first_[at] == kNone) {
-      first_[at] = node;
-    } else {
-      nodes_[At(last_[at])].next = node;
-    }
-    last_[at] = node;
+    Chunk& chunk = chunks_[At(last)];
+    chunk.events[chunk.count++] = Event{time, index};
     return true;
   }
 
@@ -71,19 +72,20 @@ class Calendar {
   [[nodiscard]] bool Open(std::int64_t bucket) {
     bucket_ = bucket;
     begin_ = end_ = 0;
-    const auto at = static_cast<std::size_t>(bucket) % first_.size();
+    std::int32_t& last = last_[static_cast<std::size_t>(bucket) % last_.size()];
     bool ordered = true;
-    for (std::int32_t node = first_[at]; node != kNone;) {
-      Event& event = nodes_[At(node)];
-      const std::int32_t next = event.next;
-      if (!GrowTo(here_, At(end_ + 1))) return false;
-      ordered = ordered && (end_ == 0 || here_[At(end_ - 1)].time <= event.time);
-      here_[At(end_++)] = event;
-      event.next = free_;
-      free_ = node;
-      node = next;
+    while (last != kNone) {
+      Chunk& chunk = chunks_[At(last)];
+      if (!GrowTo(here_, At(end_ + chunk.count))) return false;
+      for (std::int32_t i = 0; i < chunk.count; i++) {
+        ordered = ordered && (end_ == 0 || here_[At(end_ - 1)].time <= chunk.events[i].time);
+        here_[At(end_++)] = chunk.events[i];
+      }
+      const std::int32_t before = chunk.before;
+      chunk.before = free_;
+      free_ = last;
+      last = before;
     }
-    first_[at] = kNone;
     if (!ordered) std::sort(here_.data(), here_.data() + end_, Sooner);
     return true;
   }
@@ -96,6 +98,11 @@ class Calendar {
     return early != nullptr && early->time < queued->time ? early : queued;
   }
 
+  // The index of an event some way behind the next, or kNone: to ask early for what it will read.
+  [[nodiscard]] std::int32_t Coming(std::int32_t after) const {
+    return begin_ + after < end_ ? here_[At(begin_ + after)].index : kNone;
+  }
+
   void Drop(const Event* next) {
     pending_--;
     if (early_count_ > 0 && next == &early_[0]) {
@@ -106,6 +113,14 @@ class Calendar {
   }
 
  private:
+  static constexpr std::int32_t kChunk = 63;
+
+  struct Chunk {
+    Event events[kChunk];
+    std::int32_t before;  // of its bucket
+    std::int32_t count;
+  };
+
   [[nodiscard]] bool AddHere(const Event& event) {
     if (begin_ == end_ || here_[At(end_ - 1)].time <= event.time) {
       if (!GrowTo(here_, At(end_ + 1))) return false;
@@ -121,9 +136,8 @@ class Calendar {
   double width_ = 1;
   std::int64_t bucket_ = -1;
   std::int64_t pending_ = 0;
-  Buffer<std::int32_t> first_;  // [buckets] in nodes_, or kNone
-  Buffer<std::int32_t> last_;
-  Buffer<Event> nodes_;
+  Buffer<std::int32_t> last_;  // [buckets] its last chunk, or kNone
+  Buffer<Chunk> chunks_;
   std::int32_t used_ = 0;
   std::int32_t free_ = kNone;
   Buffer<Event> here_;  // the open bucket, in order, from begin_ to end_
@@ -131,6 +145,26 @@ class Calendar {
   std::int32_t end_ = 0;
   Buffer<Event> early_;  // a heap of those that came too late for that order
   std::int32_t early_count_ = 0;
+};
+
+// One direction of an edge: what is read of it when it has a job more, or starts one.
+struct Line {
+  double planned;  // the free cell next to the first of its ready jobs, -1 without any (I3)
+  double slot;
+  double latency;
+  std::int32_t heap_begin;  // its slice of the heaps of ready jobs (I2)
+  std::int32_t heap_size;
+  std::int32_t word_begin;  // its words of free cells
+  std::int32_t words;
+};
+
+// An NPU in a tree: all that is read of it when something arrives, together, as most accesses miss the caches.
+struct Place {
+  float up;  // keys of its jobs
+  float down;
+  std::int32_t entry;      // the edge towards the root, or kNone
+  std::uint16_t waiting;   // NPUs below that have not arrived
+  std::uint16_t children;  // NPUs below
 };
 
 class Scheduler {
@@ -147,7 +181,7 @@ class Scheduler {
     }
     for (std::int32_t i = 0; i < p_.tree_count; i++) {
       for (std::int32_t v = 0; v < n_; v++) {
-        if (waiting_[Place(i, v)] == 0) Summed(i, v, 0);
+        if (places_[At(i, v)].waiting == 0) Summed(i, v, 0);
       }
     }
     std::int32_t events = 0;
@@ -163,9 +197,11 @@ class Scheduler {
         const Event event = arrives ? *arrival : *start;
         if (event.time > kMaxSafe) return kBanyanTimeOverflow;
         if (arrives) {
+          PrefetchArrival();
           arrivals_.Drop(arrival);
           Arrive(event.index, event.time);
         } else {
+          PrefetchStart();
           starts_.Drop(start);
           Start(event.index, event.time);
         }
@@ -175,7 +211,9 @@ class Scheduler {
   }
 
  private:
-  [[nodiscard]] std::size_t Place(std::int32_t tree, std::int32_t npu) const { return At(tree) * At(n_) + At(npu); }
+  using Index = std::size_t;
+  [[nodiscard]] static Index At(std::int32_t i) { return banyan::At(i); }
+  [[nodiscard]] Index At(std::int32_t tree, std::int32_t npu) const { return At(tree) * At(n_) + At(npu); }
 
   [[nodiscard]] std::int32_t Other(std::int32_t edge, std::int32_t npu) const {
     return p_.tail[edge] == npu ? p_.head[edge] : p_.tail[edge];
@@ -186,36 +224,45 @@ class Scheduler {
     const auto npus = At(n_);
     Buffer<std::int32_t> load;
     Buffer<std::int32_t> ends;
-    if (!load.Allocate(edges) || !ends.Allocate(2 * edges)) return kBanyanOutOfMemory;
-    if (!cell_begin_.Allocate(2 * edges + 1) || !heap_begin_.Allocate(2 * edges + 1)) return kBanyanOutOfMemory;
+    if (!load.Allocate(edges) || !ends.Allocate(2 * edges) || !lines_.Allocate(2 * edges)) return kBanyanOutOfMemory;
     for (std::int32_t i = 0; i < p_.tree_count; i++) {
       for (std::size_t e = 0; e < edges; e++) load[e] += p_.used[At(i) * edges + e];
     }
     double least = kMaxSafe;
     double ahead = 2 * p_.period_ps;
+    std::int32_t jobs = 0;
+    std::int32_t words = 0;
     for (std::size_t e = 0; e < edges; e++) {
       ends[e] = p_.tail[e];
       ends[edges + e] = p_.head[e];
       least = std::min(least, p_.serial_ps[e]);
       ahead = std::max(ahead, p_.serial_ps[e] + p_.latency_ps[e]);
-      const auto cells = static_cast<std::int32_t>(p_.period_ps / p_.serial_ps[e]);
+      const std::int32_t cells = CellsOf(e);
       if (load[e] > cells) return kBanyanBadArgument;
       for (std::size_t d = 2 * e; d < 2 * e + 2; d++) {
-        heap_begin_[d + 1] = heap_begin_[d] + load[e];
-        cell_begin_[d + 1] = cell_begin_[d] + cells + 1;
+        lines_[d] = Line{-1, p_.serial_ps[e], p_.latency_ps[e], jobs, 0, words, (cells + 63) / 64};
+        jobs += load[e];
+        words += lines_[d].words;
       }
     }
-    const auto cells = At(cell_begin_[2 * edges]);
-    if (!incident_.Group(ends.data(), 2 * p_.edge_count, n_) || !next_.Allocate(cells) || !planned_.Allocate(2 * edges) ||
-        !heap_.Allocate(At(heap_begin_[2 * edges])) || !heap_size_.Allocate(2 * edges) ||
-        !waiting_.Allocate(At(p_.tree_count) * npus) || !order_.Allocate(npus) || !hops_.Allocate(npus) ||
-        !entry_.Allocate(npus) || !above_.Allocate(npus) || !below_.Allocate(npus)) {
+    if (!incident_.Group(ends.data(), 2 * p_.edge_count, n_) || !free_.Allocate(At(words)) ||
+        !heap_.Allocate(At(jobs)) || !places_.Allocate(At(p_.tree_count) * npus) || !order_.Allocate(npus) ||
+        !hops_.Allocate(npus) || !entry_.Allocate(npus) || !above_.Allocate(npus) || !below_.Allocate(npus)) {
       return kBanyanOutOfMemory;
     }
-    for (std::size_t c = 0; c < cells; c++) next_[c] = static_cast<std::int32_t>(c);
-    planned_.Fill(-1);
+    for (std::int32_t v = 0; v < n_; v++) {
+      if (incident_.End(v) - incident_.Begin(v) > kMostNeighbours) return kBanyanBadArgument;
+    }
+    for (std::size_t d = 0; d < 2 * edges; d++) {
+      std::uint64_t* free = free_.data() + lines_[d].word_begin;
+      for (std::int32_t c = CellsOf(d >> 1); c-- > 0;) free[c >> 6] |= std::uint64_t{1} << (c & 63);
+    }
     const double width = std::max(least, ahead / kMostBuckets);
     return arrivals_.Allocate(width, ahead) && starts_.Allocate(width, ahead) ? kBanyanOk : kBanyanOutOfMemory;
+  }
+
+  [[nodiscard]] std::int32_t CellsOf(std::size_t edge) const {
+    return static_cast<std::int32_t>(p_.period_ps / p_.serial_ps[edge]);
   }
 
   // Walks from an NPU by hops through the edges of a tree; false where it does not reach all.
@@ -240,7 +287,7 @@ class Scheduler {
     return reached == n_;
   }
 
-  // Roots a tree in the middle of its longest way, counts what NPUs wait for, and writes keys where starts come.
+  // Roots a tree in the middle of its longest way.
   [[nodiscard]] bool Root(std::int32_t tree) {
     const std::uint8_t* used = p_.used + At(tree) * At(p_.edge_count);
     std::int32_t edges = 0;
@@ -249,87 +296,125 @@ class Scheduler {
     std::int32_t middle = order_[At(n_ - 1)];
     for (std::int32_t steps = hops_[At(middle)] >> 1; steps > 0; steps--) middle = Other(entry_[At(middle)], middle);
     if (!Walk(used, middle)) return false;
+    Place* places = places_.data() + At(tree, 0);
     below_.Fill(0);
     above_[At(middle)] = 0;
     for (std::int32_t at = 1; at < n_; at++) {
       const std::int32_t npu = order_[At(at)];
-      const std::int32_t edge = entry_[At(npu)];
-      const std::int32_t up = Other(edge, npu);
-      above_[At(npu)] = above_[At(up)] + p_.serial_ps[edge] + p_.latency_ps[edge];
-      waiting_[Place(tree, up)]++;
+      const std::int32_t up = Other(entry_[At(npu)], npu);
+      above_[At(npu)] = above_[At(up)] + Hop(entry_[At(npu)]);
+      places[up].waiting++;
+      places[up].children++;
     }
     for (std::int32_t at = n_ - 1; at > 0; at--) {
       const std::int32_t npu = order_[At(at)];
-      const std::int32_t edge = entry_[At(npu)];
-      double& up = below_[At(Other(edge, npu))];
-      up = std::max(up, below_[At(npu)] + p_.serial_ps[edge] + p_.latency_ps[edge]);
+      double& up = below_[At(Other(entry_[At(npu)], npu))];
+      up = std::max(up, below_[At(npu)] + Hop(entry_[At(npu)]));
     }
     for (std::int32_t npu = 0; npu < n_; npu++) {
       const std::int32_t edge = entry_[At(npu)];
-      out_.entry[Place(tree, npu)] = edge;
-      const std::size_t up = 2 * Place(tree, 0) + At(npu);
-      const std::size_t down = up + At(n_);
-      out_.start_ps[up] = edge < 0 ? -1 : Shaken(above_[At(npu)] + below_[At(middle)], up);
-      out_.start_ps[down] =
-          edge < 0 ? -1 : Shaken(p_.serial_ps[edge] + p_.latency_ps[edge] + below_[At(npu)], down);
+      places[npu].entry = edge;
+      out_.entry[At(tree, npu)] = edge;
+      const std::size_t up = 2 * At(tree, 0) + At(npu);
+      if (edge == kNone) {
+        out_.start_ps[up] = out_.start_ps[up + At(n_)] = -1;
+      } else {
+        places[npu].up = Shaken(above_[At(npu)] + below_[At(middle)], up);
+        places[npu].down = Shaken(Hop(edge) + below_[At(npu)], up + At(n_));
+      }
     }
     return true;
   }
 
-  [[nodiscard]] double Shaken(double key, std::size_t job) const {
+  [[nodiscard]] double Hop(std::int32_t edge) const { return p_.serial_ps[edge] + p_.latency_ps[edge]; }
+
+  [[nodiscard]] float Shaken(double key, std::size_t job) const {
     const double share = Draw(p_.seed, static_cast<std::uint32_t>(p_.turn), static_cast<std::uint32_t>(job));
     return static_cast<float>(key + p_.shake_ps * share / 4294967296.0);
   }
 
-  [[nodiscard]] std::int32_t Free(std::int32_t cell) {
-    std::int32_t at = cell;
-    while (next_[At(at)] != at) {
-      next_[At(at)] = next_[At(next_[At(at)])];
-      at = next_[At(at)];
+  // The first free cell of a line from `cell` on; behind all of them where there is none.
+  [[nodiscard]] std::int32_t Free(const Line& line, std::int32_t cell) const {
+    const std::uint64_t* free = free_.data() + line.word_begin;
+    for (std::int32_t w = cell >> 6; w < line.words; w++) {
+      std::uint64_t bits = free[w];
+      if (w == cell >> 6) bits &= ~std::uint64_t{0} << (cell & 63);
+      if (bits != 0) return 64 * w + __builtin_ctzll(bits);
     }
-    return at;
+    return 64 * line.words;
   }
 
-  // When the next free cell of a direction begins, now or later.
-  [[nodiscard]] double NextPs(std::int32_t direction, double now) {
-    const double slot = p_.serial_ps[direction >> 1];
-    const std::int32_t first = cell_begin_[At(direction)];
-    const std::int32_t last = cell_begin_[At(direction) + 1] - 1;
+  // When the next free cell of a line begins, now or later.
+  [[nodiscard]] double NextPs(const Line& line, double now) const {
+    const std::int32_t behind = 64 * line.words;
     const double period = std::floor(now / p_.period_ps) * p_.period_ps;
-    const double wanted = std::ceil((now - period) / slot);
-    const std::int32_t cell = Free(wanted < last - first ? first + static_cast<std::int32_t>(wanted) : last);
-    if (cell < last) return period + (cell - first) * slot;
-    return period + p_.period_ps + (Free(first) - first) * slot;
+    const double wanted = std::ceil((now - period) / line.slot);
+    const std::int32_t cell = wanted < behind ? Free(line, static_cast<std::int32_t>(wanted)) : behind;
+    if (cell < behind) return period + cell * line.slot;
+    return period + p_.period_ps + Free(line, 0) * line.slot;
+  }
+
+  // These two only ask early for memory. No twins.
+  void PrefetchArrival() const {
+    const std::int32_t far = arrivals_.Coming(2 * kAhead);
+    if (far != kNone) __builtin_prefetch(&places_[PlaceOf(far)], 1);
+    const std::int32_t near = arrivals_.Coming(kAhead);
+    if (near == kNone) return;
+    const std::size_t at = PlaceOf(near);
+    const std::size_t tree = at / At(n_) * At(n_);
+    const auto npu = static_cast<std::int32_t>(at - tree);
+    const std::int32_t entry = places_[at].entry;
+    if (near % (2 * n_) < n_) {
+      __builtin_prefetch(&places_[tree + At(Other(entry, npu))], 1);
+      return;
+    }
+    for (std::int32_t k = incident_.Begin(npu); k < incident_.End(npu); k++) {
+      const std::int32_t edge = incident_.items[At(k)] % p_.edge_count;
+      if (edge != entry) __builtin_prefetch(&places_[tree + At(Other(edge, npu))], 1);
+    }
+  }
+  void PrefetchStart() const {
+    const std::int32_t far = starts_.Coming(2 * kAhead);
+    if (far != kNone) __builtin_prefetch(&lines_[At(far)], 1);
+    const std::int32_t near = starts_.Coming(kAhead);
+    if (near == kNone) return;
+    __builtin_prefetch(heap_.data() + lines_[At(near)].heap_begin, 1);
+    __builtin_prefetch(free_.data() + lines_[At(near)].word_begin, 1);
+  }
+
+  // Where the NPU of a job stands in places_.
+  [[nodiscard]] std::size_t PlaceOf(std::int32_t job) const {
+    const std::int32_t tree = job / (2 * n_);
+    const std::int32_t end = job - 2 * n_ * tree;
+    return At(tree, end < n_ ? end : end - n_);
   }
 
   void Plan(std::int32_t direction, double time) {
-    planned_[At(direction)] = time;
+    lines_[At(direction)].planned = time;
     if (!starts_.Add(time, direction)) failed_ = true;
   }
 
-  void Offer(std::size_t job, std::int32_t direction, double now) {
-    Ready* heap = heap_.data() + heap_begin_[At(direction)];
-    const std::int32_t size = ++heap_size_[At(direction)];
-    heap[size - 1] = Ready{static_cast<float>(out_.start_ps[job]), static_cast<std::int32_t>(job)};
-    std::push_heap(heap, heap + size, Lesser);
-    const double at = NextPs(direction, now);
-    const double planned = planned_[At(direction)];
-    if (planned < 0 || planned > at) Plan(direction, at);
+  void Offer(std::size_t job, float key, std::int32_t direction, double now) {
+    Line& line = lines_[At(direction)];
+    Ready* heap = heap_.data() + line.heap_begin;
+    heap[line.heap_size++] = Ready{key, static_cast<std::int32_t>(job)};
+    std::push_heap(heap, heap + line.heap_size, Lesser);
+    const double at = NextPs(line, now);
+    if (line.planned < 0 || line.planned > at) Plan(direction, at);
   }
 
   void Start(std::int32_t direction, double now) {
-    if (planned_[At(direction)] != now) return;
-    Ready* heap = heap_.data() + heap_begin_[At(direction)];
+    Line& line = lines_[At(direction)];
+    if (line.planned != now) return;
+    Ready* heap = heap_.data() + line.heap_begin;
     const std::int32_t job = heap[0].job;
-    std::pop_heap(heap, heap + heap_size_[At(direction)]--, Lesser);
+    std::pop_heap(heap, heap + line.heap_size--, Lesser);
     out_.start_ps[job] = now;
-    const double slot = p_.serial_ps[direction >> 1];
-    const std::int32_t cell = cell_begin_[At(direction)] +
-                              static_cast<std::int32_t>(std::floor(std::fmod(now, p_.period_ps) / slot + 0.5));
-    next_[At(cell)] = cell + 1;
-    if (!arrivals_.Add(now + slot + p_.latency_ps[direction >> 1], job)) failed_ = true;
-    planned_[At(direction)] = -1;
-    if (heap_size_[At(direction)] > 0) Plan(direction, NextPs(direction, now));
+    const auto cell = static_cast<std::int32_t>(std::floor(std::fmod(now, p_.period_ps) / line.slot + 0.5));
+    free_[At(line.word_begin + (cell >> 6))] &= ~(std::uint64_t{1} << (cell & 63));
+    if (!arrivals_.Add(now + line.slot + line.latency, job)) failed_ = true;
+    line.planned = -1;
+    if (line.heap_size > 0) Plan(direction, NextPs(line, now));
   }
 
   void Arrive(std::int32_t job, double now) {
@@ -339,28 +424,37 @@ class Scheduler {
       Spread(tree, end - n_, now);
       return;
     }
-    const std::int32_t up = Other(out_.entry[Place(tree, end)], end);
-    if (--waiting_[Place(tree, up)] == 0) Summed(tree, up, now);
+    const std::int32_t up = Other(places_[At(tree, end)].entry, end);
+    if (--places_[At(tree, up)].waiting == 0) Summed(tree, up, now);
   }
 
   // All NPUs below have sent.
   void Summed(std::int32_t tree, std::int32_t npu, double now) {
-    const std::int32_t edge = out_.entry[Place(tree, npu)];
-    if (edge < 0) {
+    const Place& place = places_[At(tree, npu)];
+    if (place.entry == kNone) {
       Spread(tree, npu, now);
     } else {
-      Offer(2 * Place(tree, 0) + At(npu), 2 * edge + (p_.tail[edge] == npu ? 0 : 1), now);
+      Offer(2 * At(tree, 0) + At(npu), place.up, Direction(place.entry, npu), now);
     }
   }
 
   // An NPU has the result: those below it are to receive it.
   void Spread(std::int32_t tree, std::int32_t npu, double now) {
-    for (std::int32_t k = incident_.Begin(npu); k < incident_.End(npu); k++) {
+    const Place& place = places_[At(tree, npu)];
+    std::int32_t children = place.children;
+    for (std::int32_t k = incident_.Begin(npu); children > 0; k++) {
       const std::int32_t edge = incident_.items[At(k)] % p_.edge_count;
+      if (edge == place.entry) continue;
       const std::int32_t below = Other(edge, npu);
-      if (out_.entry[Place(tree, below)] != edge || out_.entry[Place(tree, npu)] == edge) continue;
-      Offer(2 * Place(tree, 0) + At(n_) + At(below), 2 * edge + (p_.tail[edge] == npu ? 0 : 1), now);
+      const Place& child = places_[At(tree, below)];
+      if (child.entry != edge) continue;
+      Offer(2 * At(tree, 0) + At(n_) + At(below), child.down, Direction(edge, npu), now);
+      children--;
     }
+  }
+
+  [[nodiscard]] std::int32_t Direction(std::int32_t edge, std::int32_t from) const {
+    return 2 * edge + (p_.tail[edge] == from ? 0 : 1);
   }
 
   const BanyanPeriod& p_;
@@ -370,18 +464,15 @@ class Scheduler {
   Lists incident_;  // of each NPU the ends of edges: edge, or edge_count + edge
   Calendar arrivals_;
   Calendar starts_;
-  Buffer<std::int32_t> waiting_;     // [trees x NPUs] NPUs below that have not arrived
-  Buffer<Ready> heap_;               // [jobs] ready jobs, direction by direction (I2)
-  Buffer<std::int32_t> heap_begin_;  // [directions + 1]
-  Buffer<std::int32_t> heap_size_;   // [directions]
-  Buffer<double> planned_;           // [directions] (I3)
-  Buffer<std::int32_t> cell_begin_;  // [directions + 1]
-  Buffer<std::int32_t> next_;        // [cells] itself where it is free, else one behind it
-  Buffer<std::int32_t> order_;       // [NPUs] scratch: by hops
-  Buffer<std::int32_t> hops_;        // [NPUs] scratch
-  Buffer<std::int32_t> entry_;       // [NPUs] scratch: the edge by which each was reached
-  Buffer<double> above_;             // [NPUs] scratch: time to the root
-  Buffer<double> below_;             // [NPUs] scratch: time to the farthest NPU below
+  Buffer<Place> places_;        // [trees x NPUs]
+  Buffer<Line> lines_;          // [directions]
+  Buffer<Ready> heap_;          // [jobs] ready jobs, direction by direction
+  Buffer<std::uint64_t> free_;  // [words] a bit for each free cell, direction by direction
+  Buffer<std::int32_t> order_;  // [NPUs] scratch: by hops
+  Buffer<std::int32_t> hops_;   // [NPUs] scratch
+  Buffer<std::int32_t> entry_;  // [NPUs] scratch: the edge by which each was reached
+  Buffer<double> above_;        // [NPUs] scratch: time to the root
+  Buffer<double> below_;        // [NPUs] scratch: time to the farthest NPU below
   bool failed_ = false;
 };
 
@@ -404,7 +495,8 @@ bool ValidPeriod(const BanyanPeriod& problem) {
   return cells <= INT32_MAX && InRange(problem.used, edges * problem.tree_count);
 }
 
-BanyanStatus Period(const BanyanPeriod& problem, BanyanCancelled cancelled, const void* context, const BanyanTimetable& out) {
+BanyanStatus Period(const BanyanPeriod& problem, BanyanCancelled cancelled, const void* context,
+                    const BanyanTimetable& out) {
   Scheduler scheduler(problem, out);
   return scheduler.Run(cancelled, context);
 }

@@ -14,12 +14,13 @@
 // in a heap. Of one instant arrivals come first; among them, and among directions, the order does not matter, as they only fill
 // heaps of ready jobs, which are ordered by (key, job).
 //
-// Invariants. I1: every direction has as many cells as jobs, so a job that is ready finds a free one, in this period or the next.
-// I2: ready jobs of a direction lie in a heap in its slice of one array, which has room for all its jobs. I3: planned[d] is the
-// free cell next to the first of its ready jobs, -1 without any; an event of another time is stale.
+// Deviation. Keys are rounded to floats, so ways that differ by less than 1e-7 of them count as equal.
 //
-// Complexity. O(jobs log(jobs of a direction)) for equal slots. Memory 25 bytes per tree and NPU beside what is taken and given,
-// and 4 per cell.
+// Invariants. I1: every direction has as many cells as jobs, so a job that is ready finds a free one, in this period or the next.
+// I2: ready jobs of a direction lie in a heap in its slice of one array, which has room for all its jobs. I3: a direction's
+// `planned` is the free cell next to the first of its ready jobs; an event of another time is stale.
+//
+// Complexity. O(jobs log(jobs of a direction)) for equal slots. Memory 32 bytes per tree and NPU beside what is taken and given.
 #ifndef BANYAN_KERNELS_PERIOD_H_
 #define BANYAN_KERNELS_PERIOD_H_
 
