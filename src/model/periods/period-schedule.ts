@@ -78,3 +78,13 @@ export function periodEndPs(schedule: PeriodSchedule): number {
 /** Returns the number of transfers of all chunks: each goes up and down along all edges of its tree. */
 export const periodTransfers = ({ collective, topology }: PeriodSchedule): number =>
   2 * collective.chunkCount * (topology.npuCount - 1);
+
+/** Returns the longest tick, picoseconds, of which the period and all starts are multiples. The schedule must be well-formed. O(starts). */
+export function tickPsOf({ startPs, periodPs }: PeriodSchedule): number {
+  let tickPs = periodPs;
+  for (let job = 0; job < startPs.length; job++) {
+    if (startPs[job] < 0) continue;
+    for (let rest = startPs[job] % tickPs; rest > 0; ) [tickPs, rest] = [rest, tickPs % rest];
+  }
+  return tickPs;
+}
