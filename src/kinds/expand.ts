@@ -1,8 +1,9 @@
 import { InputError, inWords } from "../base/errors.ts";
 import { optionName, type Place } from "../base/option-names.ts";
+import { isPeriodSchedule, type PeriodSchedule } from "../model/periods/period-schedule.ts";
 import { isPhaseSchedule, type PhaseSchedule } from "../model/phases/phase-schedule.ts";
 import { phaseTransfers, stepsOfPhases } from "../model/phases/phase-steps.ts";
-import { isSlotSchedule, type Schedule } from "../model/slots/slot-schedule.ts";
+import type { Schedule } from "../model/slots/slot-schedule.ts";
 import { type AnySchedule, stepsOf, transfersOf, withoutPhases } from "../model/steps/schedule.ts";
 import type { StepSchedule } from "../model/steps/step-schedule.ts";
 import { demandForwarding, isTreeFlow, type TreeFlow } from "../model/trees/tree-flow.ts";
@@ -10,11 +11,12 @@ import { stepsOfTrees } from "../model/trees/tree-steps.ts";
 import { bestPieces } from "../model/trees/tree-times.ts";
 import type { Report } from "../report/result.ts";
 import { treeFlowClock } from "../simulate/trees/tree-flow.ts";
+import { verifyPeriods } from "../verify/periods/periods.ts";
 import { verifyPhases } from "../verify/phases/phases.ts";
 
 /** Schedules of every kind as transfers, refused where they would be too many. */
 
-/** Above this many transfers a slot schedule is not written out transfer by transfer: about 50 bytes each. */
+/** Above this many transfers arrival logs and periods are not written out transfer by transfer: about 50 bytes each. */
 const MOST_EXPANDED = 2e7;
 /** Phases of more transfers are not written as steps. */
 const MOST_OF_PHASES = 4e6;
@@ -26,14 +28,21 @@ interface MadeOrRead {
 }
 
 /** Returns whether a schedule can be written out transfer by transfer. */
-export const canExpand = (schedule: Schedule): boolean =>
-  !isSlotSchedule(schedule) || transfersOf(schedule) <= MOST_EXPANDED;
+export const canExpand = (schedule: Schedule | PeriodSchedule): boolean =>
+  !("kind" in schedule) || transfersOf(schedule) <= MOST_EXPANDED;
 
-/** Returns a schedule transfer by transfer. Throws InputError, which names `place`, where arrival logs have too many. */
-export function expanded(schedule: Schedule, place: Place): StepSchedule {
-  if (canExpand(schedule)) return stepsOf(schedule);
-  const most = `a schedule of at most ${MOST_EXPANDED.toExponential()} transfers`;
-  throw new InputError(place, most, transfersOf(schedule));
+/**
+ * Returns a schedule transfer by transfer. Throws InputError, which names `place`, where arrival logs or periods have too many, and for
+ * wrong periods.
+ */
+export function expanded(schedule: Schedule | PeriodSchedule, place: Place): StepSchedule {
+  if (!canExpand(schedule)) {
+    const most = `a schedule of at most ${MOST_EXPANDED.toExponential()} transfers`;
+    throw new InputError(place, most, transfersOf(schedule));
+  }
+  const { violations } = isPeriodSchedule(schedule) ? verifyPeriods(schedule, { limit: 1 }) : { violations: [] };
+  if (violations.length > 0) throw new InputError(place, "correct periods", violations[0]?.message);
+  return stepsOf(schedule);
 }
 
 /** Returns the number of pieces that is fastest at the size of the collective. */
@@ -74,12 +83,14 @@ function phasesAsSteps(schedule: PhaseSchedule, place: Place): StepSchedule {
   return stepsOfPhases(schedule);
 }
 
-/** Returns the schedule with trees as steps; phases only where steps are asked for. Throws InputError. */
+/** Returns the schedule with trees and periods as steps; phases only where steps are asked for. Throws InputError. */
 export function asSteps({ schedule, report }: MadeOrRead, to: string): Schedule {
   if (isPhaseSchedule(schedule) && (to === "steps" || to === "csv"))
     return phasesAsSteps(schedule, optionName("to", ` ${to}`));
-  const plain = withoutPhases(schedule, optionName("to", ` ${to}`));
-  return isTreeFlow(plain) ? treesAsSteps(plain, optionName("to", ` ${to}`), report?.schedule.pieces) : plain;
+  const place = optionName("to", ` ${to}`);
+  const plain = withoutPhases(schedule, place);
+  if (isPeriodSchedule(plain)) return expanded(plain, place);
+  return isTreeFlow(plain) ? treesAsSteps(plain, place, report?.schedule.pieces) : plain;
 }
 
 /** Returns the schedule transfer by transfer. Throws InputError where there are too many. */

@@ -182,6 +182,8 @@ function restOf(
     return restOfTrees(throughput, traffic !== undefined, schedule.pieces ?? 1, gap, restUs);
   if (schedule.kind === "phases")
     return `${gap} is the time that the first and last chunks take through the dimensions, and waiting in between: it matters less with more chunks (${optionName("chunks")}) or at a larger size`;
+  if (schedule.kind === "periods")
+    return `${gap} is the time that a round takes through its trees, and what its period leaves of links: it matters less with more chunks (${optionName("chunks")}) or at a larger size`;
   const isLatency = restUs <= 2 * details.latencyUs;
   if (isLatency)
     return `${gap} is about the latency (${timeText(details.latencyUs)} for one byte), on top of the time for the bytes: it matters less at larger sizes`;

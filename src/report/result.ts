@@ -109,11 +109,14 @@ export interface Report extends Chain {
     /** Of trees and phases what their steps would have; null where switches sum phases, which then have no steps. */
     transfers: number | null;
     file: string | null;
-    /** Trees: how many are listed, and into how many pieces each copy's part of the data is cut. */
+    /** Trees: how many are listed, and into how many pieces each copy's part of the data is cut; periods: trees of a round. */
     trees?: number;
     pieces?: number;
     /** Phases: how many, over all chunks. */
     phases?: number;
+    /** Periods: how many rounds, and how long after the one before each begins. */
+    rounds?: number;
+    periodUs?: number;
   };
   readonly details: Details;
   /** Trees: what they reach with ever more pieces. */

@@ -1,6 +1,7 @@
 import { type Collective, collectiveName, hasRoot } from "../model/collective/collective.ts";
 import { toNumber } from "../model/numbers/rational.ts";
-import { formatSize } from "../model/numbers/units.ts";
+import { formatSize, formatTime } from "../model/numbers/units.ts";
+import { type PeriodSchedule, roundsOf, treesOf } from "../model/periods/period-schedule.ts";
 import type { PhaseSchedule } from "../model/phases/phase-schedule.ts";
 import { linkCount, type Topology, topologyHash } from "../model/topology/topology.ts";
 import { groupOrder, listedTrees, type TreeFlow } from "../model/trees/tree-flow.ts";
@@ -66,3 +67,7 @@ export const provedNetworkText = (topology: Topology): string =>
 /** Returns "512 phases of 64 chunks". */
 export const phasesText = (schedule: PhaseSchedule): string =>
   `${count(schedule.chunk.length, "phase")} of ${count(schedule.collective.chunksPerNpu, "chunk")}`;
+
+/** Returns "64 trees, 256 rounds of 13.9 us". */
+export const periodsText = (schedule: PeriodSchedule): string =>
+  `${count(treesOf(schedule), "tree")}, ${count(roundsOf(schedule), "round")} of ${formatTime(schedule.periodPs)}`;

@@ -1,6 +1,7 @@
 import { InfeasibleError, InputError, inWords } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
 import type { Engine } from "../engine/types.ts";
+import { isPeriodSchedule } from "../model/periods/period-schedule.ts";
 import { isPhaseSchedule } from "../model/phases/phase-schedule.ts";
 import { linksOfRoute } from "../model/routes/routes.ts";
 import { isSlotSchedule } from "../model/slots/slot-schedule.ts";
@@ -115,6 +116,7 @@ function keptOf(
   const madeAnew = `made anew by ${algorithm}, as all but trees are`;
   if (isTreeFlow(old)) return none("no tree: all were made anew");
   if (isPhaseSchedule(old) || isPhaseSchedule(schedule) || isTreeFlow(schedule)) return none(madeAnew);
+  if (isPeriodSchedule(old) || isPeriodSchedule(schedule)) return none(`${madeAnew}; periods are not compared`);
   if (isSlotSchedule(old) || isSlotSchedule(schedule)) return none(`${madeAnew}; arrival logs are not compared`);
   if (membersOf(old) !== membersOf(schedule) || old.collective.chunksPerNpu !== schedule.collective.chunksPerNpu)
     return none(`${madeAnew}; its chunks differ from before`);

@@ -1,4 +1,4 @@
-/** Which rule of a schedule is broken: of a step schedule, then of a tree flow, then of phases within dimensions. */
+/** Which rule of a schedule is broken: of a step schedule or periods, then of trees, then of phases within dimensions. */
 export type ViolationKind =
   /** The data is not a schedule: lengths, ranges, a route that is no path, a reduction in a collective without one. */
   | "malformed"
@@ -22,7 +22,7 @@ export type ViolationKind =
   | "false-symmetry"
   /** An edge of a tree does not run along links, or through a member, or twice through a node. */
   | "broken-path"
-  /** An edge starts where the tree has not been, or ends where it has, or at no member. */
+  /** An edge starts where the tree has not been, or ends where it has, or at no member; a way up ends at no root, or there are two. */
   | "not-a-tree"
   /** An NPU is the root of more or fewer copies than the collective wants. */
   | "wrong-copies"
@@ -50,7 +50,7 @@ export interface Violation {
   /** Row of the schedule. */
   readonly transfer?: number;
   readonly timePs?: number;
-  /** Forest of a tree flow, tree of it, edge of the tree. */
+  /** Forest of a tree flow; tree of it, or of periods; edge of the tree. */
   readonly forest?: number;
   readonly tree?: number;
   readonly edge?: number;

@@ -13,12 +13,13 @@ import type { JointSchedule } from "../../src/model/joint/joint-schedule.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { Program } from "../../src/model/program/program.ts";
 import { holdersOf, type ProgramTable } from "../../src/model/program/table.ts";
-import type { Schedule } from "../../src/model/slots/slot-schedule.ts";
-import { type AnySchedule, withoutPhases } from "../../src/model/steps/schedule.ts";
+import type { Schedule, Schedule } from "../../src/model/slots/slot-schedule.ts";
+import type { AnySchedule } from "../../src/model/steps/schedule.ts";
+import type { TreeFlow } from "../../src/model/trees/tree-flow.ts";
 import { synthesizeJoint } from "../../src/run/joint.ts";
 import { besideEngine } from "../../src/run/programs/beside.ts";
 import { fastestProgram } from "../../src/run/programs/fastest.ts";
-import { callOf, programOf, programUs } from "../../src/run/programs/programs.ts";
+import { callOf, loweredOf, programOf, programUs } from "../../src/run/programs/programs.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
 import { verifyProgram } from "../../src/verify/program/program.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
@@ -89,7 +90,7 @@ describe("all-to-all-v as a program", () => {
     const ranks = presetTopology(network).npuCount;
     const dispatch = dispatchBytes({ ranks, experts: 4 * ranks, tokensPerRank: 24, tokenBytes: 512, seed: ranks });
     for (const bytes of [dispatch, combineBytes(dispatch)]) {
-      const schedule = withoutPhases(await served(network, bytes, "tacos"), "tacos");
+      const schedule = loweredOf(await served(network, bytes, "tacos")) as Schedule | TreeFlow;
       const unit = Number(schedule.collective.chunkBytes.num);
       const xml = lowerToMsccl(schedule, { runtime: "msccl", placement: "out", instances: 2 });
       expect(outputsOf(xml.table as ProgramTable)).toEqual(alltoallvOutputs(bytes, unit, xml.loopChunks === 0 ? 0 : 2));
@@ -106,7 +107,7 @@ describe("all-to-all-v as a program", () => {
       [30 * 512, 0, 0],
       [0, 7 * 512, 0],
     ];
-    const schedule = withoutPhases(await served("switch:3", bytes, "tacos"), "tacos");
+    const schedule = loweredOf(await served("switch:3", bytes, "tacos"));
     const program = lowerToMsccl(schedule, { runtime: "msccl", placement: "out", parts: 1 });
     const sent = [...program.sends.keys()].filter((i) => program.sends[i] === 1).map((i) => program.chunks[i]);
     expect(sent.sort((a, b) => a - b)).toEqual([1, 7, 30, 40]);

@@ -9,11 +9,11 @@ import { COLLECTIVE_KINDS, collective } from "../../src/model/collective/collect
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { Program } from "../../src/model/program/program.ts";
 import { routesOf } from "../../src/model/routes/routing.ts";
-import { withoutPhases } from "../../src/model/steps/schedule.ts";
 import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import { isTreeFlow } from "../../src/model/trees/tree-flow.ts";
 import { besideEngine } from "../../src/run/programs/beside.ts";
 import { fastestProgram } from "../../src/run/programs/fastest.ts";
+import { loweredOf } from "../../src/run/programs/programs.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
 import { verifyProgram } from "../../src/verify/program/program.ts";
 import { everyone } from "../support/everyone.ts";
@@ -152,7 +152,7 @@ describe("a program of messages", () => {
   it("of trees without lanes of their own goes level by level", async () => {
     const asked = { collective: "allreduce", algorithm: "forestcoll", sizeBytes: 2 ** 20 } as const;
     const { schedule: made } = await synthesize(engine, presetTopology("Torus(3,2)"), asked);
-    const trees = withoutPhases(made, "trees");
+    const trees = loweredOf(made);
     expect(isTreeFlow(trees)).toBe(true);
     for (const joining of ["apart", "ready"] as const) {
       const program = lowerToMsccl(trees, { runtime: "azure", placement: "both", lanes: false, joining });

@@ -6,8 +6,8 @@ import { lowerToMsccl } from "../../src/lower/msccl/lower.ts";
 import { collective } from "../../src/model/collective/collective.ts";
 import { BUFFER_LETTERS, blockCount, OPS, type Program } from "../../src/model/program/program.ts";
 import type { MscclRuntime } from "../../src/model/program/runtimes.ts";
-import { withoutPhases } from "../../src/model/steps/schedule.ts";
 import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { loweredOf } from "../../src/run/programs/programs.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
 import { direct, network, ring, row, task } from "../support/hand-made-schedules.ts";
 import { type LoweringCase, plainEngine, scheduleOf } from "../support/lowering-cases.ts";
@@ -170,7 +170,7 @@ describe("lowerToMsccl", () => {
     const text = JSON.stringify({ format: "banyan-collective", version: 1, chunkBytes: 1000, chunks });
     const table = readCollectiveJson(text, "table.json", topology);
     const made = await synthesize(engine, topology, { collective: table, algorithm: "tacos", trials: 1 });
-    const schedule = withoutPhases(made.schedule, "tacos");
+    const schedule = loweredOf(made.schedule);
     const program = lowerToMsccl(schedule, { runtime: "msccl", placement: "out" });
     // as many as a call's data has, where there are any: the runtime asks for that
     expect([...program.inputChunks]).toEqual([2, 2, 0, 0]);

@@ -3,12 +3,13 @@ import { scheduleBysParts } from "../../src/export/schedules/bys.ts";
 import { bytesSource, readBys } from "../../src/import/schedules/bys.ts";
 import { ENDS, FRAME_BYTES, PREFIX_BYTES } from "../../src/model/files/bys-format.ts";
 import { crc32 } from "../../src/model/files/checksum.ts";
+import type { PeriodSchedule } from "../../src/model/periods/period-schedule.ts";
 import type { Schedule, SlotSchedule } from "../../src/model/slots/slot-schedule.ts";
 
 /** `.bys` files in memory: made, read, and changed in ways that a writer would not. */
 
 /** Returns the file of a schedule. */
-export function joined(schedule: Schedule, about?: Readonly<Record<string, unknown>>): Uint8Array {
+export function joined(schedule: Schedule | PeriodSchedule, about?: Readonly<Record<string, unknown>>): Uint8Array {
   const parts = [...scheduleBysParts(schedule, about)];
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
@@ -19,7 +20,8 @@ export function joined(schedule: Schedule, about?: Readonly<Record<string, unkno
   return bytes;
 }
 /** Returns the schedule of a file called s.bys. */
-export const read = (bytes: Uint8Array, options = {}): Schedule => readBys(bytesSource(bytes), "s.bys", options);
+export const read = (bytes: Uint8Array, options = {}): Schedule =>
+  readBys(bytesSource(bytes), "s.bys", options) as Schedule;
 
 /** Returns all that a slot schedule says, its rows decoded. */
 export function contents({ row, ...rest }: SlotSchedule): unknown {

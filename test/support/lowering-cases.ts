@@ -2,8 +2,8 @@ import { openEngine } from "../../src/engine/engine.ts";
 import type { Engine } from "../../src/engine/types.ts";
 import { COLLECTIVE_KINDS, type CollectiveKind, type NamedCollective } from "../../src/model/collective/collective.ts";
 import type { Schedule } from "../../src/model/slots/slot-schedule.ts";
-import { withoutPhases } from "../../src/model/steps/schedule.ts";
 import type { TreeFlow } from "../../src/model/trees/tree-flow.ts";
+import { loweredOf } from "../../src/run/programs/programs.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
 import { topology } from "../../src/run/verbs.ts";
 import { quick } from "./runs.ts";
@@ -64,7 +64,7 @@ async function make(engine: Engine, what: LoweringCase): Promise<Schedule | Tree
   const search = algorithm === "tacos" ? { trials: 1 } : {};
   const options = algorithm === "forestcoll" ? kind : { ...kind, chunks, ...search };
   const { schedule } = await synthesize(engine, topology(network), options);
-  return withoutPhases(schedule, what.algorithm);
+  return loweredOf(schedule) as Schedule | TreeFlow;
 }
 
 /** Returns whether a rank has a part in a chunk at the start, or wants it at the end. */

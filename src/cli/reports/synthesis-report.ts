@@ -42,6 +42,10 @@ function formOf(report: Report, verdict: string, { chunksPerNpu }: AnySchedule["
       ),
     ];
   }
+  if (schedule.kind === "periods") {
+    const { trees = 0, rounds = 0, periodUs = 0 } = schedule;
+    return [`${count(trees, "tree")}, ${count(rounds, "round")} of ${timeText(periodUs)} by ${algorithm}, ${verdict}`];
+  }
   if (schedule.kind === "phases") {
     const steps =
       schedule.transfers === null
@@ -67,7 +71,7 @@ export function synthesisReport(
   const { perDimension, traffic, schedule } = report;
   const verdict = report.verified ? style.good("verified") : style.bad("NOT verified");
   const [made, ...form] = formOf(report, verdict, collective);
-  const isCounted = schedule.kind === "steps" || schedule.kind === "slots";
+  const isCounted = schedule.kind !== "trees" && schedule.kind !== "phases";
   const lines = [
     "",
     label("topology", networkText(report.topology)),

@@ -16,12 +16,17 @@ import {
   padded,
   ROWS,
   rowsLayout,
+  TREE,
+  ticksView,
+  treesLayout,
   widthFor,
 } from "../../model/files/bys-format.ts";
 import { crc32 } from "../../model/files/checksum.ts";
+import { isPeriodSchedule, type PeriodSchedule, tickPsOf, treesOf } from "../../model/periods/period-schedule.ts";
 import { routeCount } from "../../model/routes/routes.ts";
 import { type ArrivalLog, isSlotSchedule, type Schedule, type SlotSchedule } from "../../model/slots/slot-schedule.ts";
 import { type StepSchedule, transferCount } from "../../model/steps/step-schedule.ts";
+import { periodFields } from "./periods-json.ts";
 import { scheduleHeaderParts } from "./schedule-header.ts";
 
 /** Rows per block, and bytes of logs: small enough to be read at once, large enough to be read fast. */
@@ -31,7 +36,7 @@ const BLOCK_BYTES = 2 ** 24;
 /** A block before it is framed. */
 interface Block {
   readonly type: number;
-  /** First row or NPU, and how many. */
+  /** First row, NPU or tree, and how many. */
   readonly first: number;
   readonly count: number;
   readonly payload: Uint8Array;
@@ -43,12 +48,12 @@ interface Block {
  * a slot schedule are asked for in ascending order of NPU. Throws what `row` throws. O(transfers + route links).
  */
 export function* scheduleBysParts(
-  schedule: Schedule,
+  schedule: Schedule | PeriodSchedule,
   about?: Readonly<Record<string, unknown>>,
 ): Generator<Uint8Array<ArrayBuffer>> {
   if (!LITTLE_ENDIAN) throw new InputError("this machine", "one with little-endian numbers to write .bys files");
-  const compact = isSlotSchedule(schedule) && isCompact(schedule);
-  const header = headerBytes(schedule, compact, about);
+  const { body, parts } = contentOf(schedule);
+  const header = headerBytes(schedule, body, about);
   yield header;
   let bytes = header.length;
   let blocks = 0;
@@ -61,7 +66,7 @@ export function* scheduleBysParts(
     items += count;
     return frame;
   };
-  for (const block of isSlotSchedule(schedule) ? logBlocks(schedule, compact) : rowBlocks(schedule)) {
+  for (const block of parts) {
     yield framed(block);
     yield block.payload as Uint8Array<ArrayBuffer>;
   }
@@ -83,11 +88,11 @@ function isCompact({ symmetry, origin, topology, collective }: SlotSchedule): bo
 
 /** Returns all before the first block; blanks after the JSON make its length a multiple of 8. */
 function headerBytes(
-  schedule: Schedule,
-  compact: boolean,
+  schedule: Schedule | PeriodSchedule,
+  body: string,
   about?: Readonly<Record<string, unknown>>,
 ): Uint8Array<ArrayBuffer> {
-  const text = [...scheduleHeaderParts(schedule, { about }), bodyOf(schedule, compact), "}\n"].join("");
+  const text = [...scheduleHeaderParts(schedule, { about }), body, "}\n"].join("");
   const json = new TextEncoder().encode(text);
   const length = padded(PREFIX_BYTES + json.length) - PREFIX_BYTES;
   if (length > MOST_HEADER)
@@ -102,9 +107,17 @@ function headerBytes(
   return bytes;
 }
 
-/** Returns what the header says of the blocks. */
-function bodyOf(schedule: Schedule, compact: boolean): string {
-  if (!isSlotSchedule(schedule)) return `  "transfers": { "count": ${transferCount(schedule)} }\n`;
+/** Returns what the header says of the blocks, and the blocks. */
+function contentOf(schedule: Schedule | PeriodSchedule): { readonly body: string; readonly parts: Iterable<Block> } {
+  if (isPeriodSchedule(schedule)) return periodContent(schedule);
+  if (isSlotSchedule(schedule)) {
+    const compact = isCompact(schedule);
+    return { body: slotsBody(schedule, compact), parts: logBlocks(schedule, compact) };
+  }
+  return { body: `  "transfers": { "count": ${transferCount(schedule)} }\n`, parts: rowBlocks(schedule) };
+}
+
+function slotsBody(schedule: SlotSchedule, compact: boolean): string {
   const { slotPs, slots, passes, symmetry, origin } = schedule;
   const fields = [
     `"slotPs": ${slotPs}`,
@@ -150,6 +163,39 @@ function* rowBlocks(schedule: StepSchedule): Generator<Block> {
     indexView(buffer, at.route, count, lastRoute).set(schedule.route.subarray(first, end));
     new Uint8Array(buffer, at.op, count).set(schedule.op.subarray(first, end));
     yield { type: ROWS, first, count, payload: new Uint8Array(buffer) };
+  }
+}
+
+function periodContent(schedule: PeriodSchedule) {
+  const tickPs = tickPsOf(schedule);
+  const lastTick = schedule.startPs.reduce((last, ps) => Math.max(last, ps), 0) / tickPs;
+  const fields = [
+    ...periodFields(schedule, tickPs),
+    `    "trees": ${treesOf(schedule)}`,
+    `    "lastTick": ${lastTick}`,
+  ];
+  return { body: `  "periods": {\n${fields.join(",\n")}\n  }\n`, parts: treeBlocks(schedule, tickPs, lastTick) };
+}
+
+/** Yields trees; a root has the edge behind the last one, and starts of 0. */
+function* treeBlocks(schedule: PeriodSchedule, tickPs: number, lastTick: number): Generator<Block> {
+  const { topology, there, entry, startPs } = schedule;
+  const { npuCount } = topology;
+  const total = treesOf(schedule);
+  const root = there.length;
+  const bytes = treesLayout(npuCount, widthFor(root), lastTick).length;
+  if (bytes > MOST_PAYLOAD) throw new InputError("the schedule", `trees of at most ${MOST_PAYLOAD} bytes`, bytes);
+  const atOnce = Math.max(1, Math.floor(BLOCK_BYTES / bytes));
+  for (let first = 0; first < total; first += atOnce) {
+    const count = Math.min(atOnce, total - first);
+    const [from, places] = [first * npuCount, count * npuCount];
+    const at = treesLayout(places, widthFor(root), lastTick);
+    const buffer = new ArrayBuffer(at.length);
+    const ticks = ticksView(buffer, 0, 2 * places, lastTick);
+    for (let i = 0; i < ticks.length; i++) ticks[i] = Math.max(0, startPs[2 * from + i]) / tickPs;
+    const edge = indexView(buffer, at.edge, places, root);
+    for (let i = 0; i < places; i++) edge[i] = entry[from + i] < 0 ? root : entry[from + i];
+    yield { type: TREE, first, count, payload: new Uint8Array(buffer) };
   }
 }
 

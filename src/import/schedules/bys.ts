@@ -15,9 +15,13 @@ import {
   padded,
   ROWS,
   rowsLayout,
+  TREE,
+  ticksView,
+  treesLayout,
   widthFor,
 } from "../../model/files/bys-format.ts";
 import { crc32 } from "../../model/files/checksum.ts";
+import type { PeriodSchedule } from "../../model/periods/period-schedule.ts";
 import { routeCount } from "../../model/routes/routes.ts";
 import {
   type ArrivalLog,
@@ -42,6 +46,7 @@ import {
   placeIn,
   refuse,
 } from "../text/json.ts";
+import { periodFrame } from "./periods-json.ts";
 import { embeddedTopology, type ReadScheduleOptions, scheduleHeaderFromJson } from "./schedule-header.ts";
 
 /** A file, or bytes in memory, that is read in parts. */
@@ -61,7 +66,7 @@ export const bytesSource = (bytes: Uint8Array): ByteSource => ({
 interface BysBlock {
   readonly number: number;
   readonly type: number;
-  /** First row or NPU, and how many. */
+  /** First row, NPU or tree, and how many. */
   readonly first: number;
   readonly count: number;
   /** Of the payload. */
@@ -127,7 +132,7 @@ function bysBlocks(source: ByteSource, fileName: string, from: number, type: num
       return blocks;
     }
     if (block.type !== type) throw new InputError(place, `type ${nameOf(type)}`, nameOf(block.type));
-    if (block.count < 1) throw new InputError(place, "at least one row or NPU", block.count).as("out-of-range");
+    if (block.count < 1) throw new InputError(place, "at least one row, NPU or tree", block.count).as("out-of-range");
     if (blocks.length === MOST_BLOCKS)
       throw new InputError(fileName, `at most ${MOST_BLOCKS} blocks`, inWords("more")).as("out-of-range");
     items += block.count;
@@ -156,7 +161,7 @@ function bysPayload(source: ByteSource, fileName: string, block: BysBlock): Uint
 
 /** Returns "block 12 of big.bys (NPUs 4470 to 5214)". */
 function describe({ number, type, first, count }: BysBlock, fileName: string): string {
-  const items = type === LOGS ? "NPU" : type === ROWS ? "row" : "";
+  const items = type === LOGS ? "NPU" : type === ROWS ? "row" : type === TREE ? "tree" : "";
   if (items === "") return `block ${number} of ${fileName}`;
   return `block ${number} of ${fileName} (${count === 1 ? `${items} ${first}` : `${items}s ${first} to ${first + count - 1}`})`;
 }
@@ -223,15 +228,16 @@ interface ReadBysOptions extends ReadScheduleOptions {
 }
 
 /**
- * Returns the schedule of a `.bys` file (version 1, FORMATS.md), on the network inside the file. Rows of a step schedule are
- * read at once; those of a slot schedule when they are asked for, so the source must stay open. Everything that a schedule is
+ * Returns the schedule of a `.bys` file (version 1, FORMATS.md), on the network inside the file. Rows of a step schedule
+ * and trees of periods are read at once; logs of a slot schedule when they are asked for, so the source must stay open. Everything that a schedule is
  * made of is checked, lengths before anything is allocated; whether it does its work is the verifier's question. Throws
  * InputError with the place in the file, and DamagedFileError where a checksum does not match or the file is cut short.
  */
-export function readBys(source: ByteSource, fileName: string, options: ReadBysOptions = {}): Schedule {
+export function readBys(source: ByteSource, fileName: string, options: ReadBysOptions = {}): Schedule | PeriodSchedule {
   const { value, end } = bysHeader(source, fileName);
   const header = scheduleHeaderFromJson(value, fileName, options);
-  const { slots, transfers } = value as { readonly slots?: unknown; readonly transfers?: unknown };
+  const { slots, transfers, periods } = value as JsonFields<"slots" | "transfers" | "periods">;
+  if (periods !== undefined) return periodsFromBlocks(source, fileName, end, header, periods);
   return slots === undefined
     ? stepsFromBlocks(source, fileName, end, header, transfers)
     : slotsFromBlocks(source, fileName, end, header, slots, options.cacheBytes ?? 2 ** 30);
@@ -308,6 +314,59 @@ function checkRows(schedule: StepSchedule, place: string, lastChunk: number, las
     asInteger(end, `${place}.endPs[${i}]`, 0);
     throw new InputError(`${place}.endPs[${i}]`, `a time at or after startPs (${start})`, end);
   }
+}
+
+/** Returns the periods whose trees are in the blocks from `from` on. Throws InputError, DamagedFileError. O(places). */
+function periodsFromBlocks(
+  source: ByteSource,
+  fileName: string,
+  from: number,
+  header: ScheduleHeader,
+  value: unknown,
+): PeriodSchedule {
+  const { tickPs, ...frame } = periodFrame(header, value, fileName);
+  const { trees, lastTick: last } = value as JsonFields<"trees" | "lastTick">;
+  const at = (key: string): string => placeIn(fileName, `periods.${key}`);
+  const count = asInteger(trees, at("trees"), 1);
+  const lastTick = asInteger(last, at("lastTick"), 0, Math.floor(Number.MAX_SAFE_INTEGER / tickPs));
+  const { npuCount } = header.topology;
+  const root = frame.there.length;
+  const blocks = bysBlocks(source, fileName, from, TREE);
+  // before anything of that size is built
+  for (const block of blocks) {
+    const { length } = treesLayout(block.count * npuCount, widthFor(root), lastTick);
+    if (block.length !== length)
+      throw new InputError(describe(block, fileName), `${length} bytes for its trees`, block.length);
+  }
+  const found = blocks.reduce((sum, block) => sum + block.count, 0);
+  if (found !== count) refuse(at("trees"), `${found}, the trees of the blocks,`, count);
+  const entry = new Int32Array(count * npuCount);
+  const startPs = new Float64Array(2 * entry.length);
+  for (const block of blocks) {
+    const { buffer, byteOffset } = bysPayload(source, fileName, block);
+    const places = block.count * npuCount;
+    const ticks = ticksView(buffer, byteOffset, 2 * places, lastTick);
+    const edge = indexView(buffer, byteOffset + treesLayout(places, widthFor(root), lastTick).edge, places, root);
+    for (let i = 0; i < places; i++) {
+      const npu = i % npuCount;
+      const place = block.first * npuCount + i;
+      const isRoot = edge[i] === root;
+      const own = (): string => `${describe(block, fileName)}, tree ${(place - npu) / npuCount}, NPU ${npu}`;
+      if (!(edge[i] >= 0 && edge[i] <= root)) throw new InputError(own(), `an edge below ${root}, or ${root}`, edge[i]);
+      entry[place] = isRoot ? -1 : edge[i];
+      for (const job of [2 * i - npu, 2 * i - npu + npuCount]) {
+        const most = isRoot ? 0 : lastTick;
+        if (!(ticks[job] >= 0 && ticks[job] <= most && Number.isInteger(ticks[job])))
+          throw new InputError(
+            own(),
+            isRoot ? "starts of 0 ticks, as of a root," : `starts of 0 to ${most} ticks`,
+            ticks[job],
+          );
+        startPs[2 * block.first * npuCount + job] = isRoot ? -1 : ticks[job] * tickPs;
+      }
+    }
+  }
+  return { ...header, ...frame, entry, startPs };
 }
 
 type SlotFields = JsonFields<"slotPs" | "count" | "passes" | "symmetry" | "origin">;

@@ -4,6 +4,7 @@ import { routeCount } from "../../model/routes/routes.ts";
 import type { ScheduleHeader } from "../../model/steps/schedule.ts";
 import { indexColumn, inRowOrder, OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import { asList, asObject, fillIntegers, type JsonFields, parseJson, placeIn, refuse } from "../text/json.ts";
+import { isPeriodsJson, periodsFromJson } from "./periods-json.ts";
 import { isPhasesJson, phasesFromJson } from "./phases-json.ts";
 import {
   collectiveSections,
@@ -21,14 +22,15 @@ interface TenantFields {
 }
 
 /**
- * Returns the schedule of a `banyan-phases` file, or of a `banyan-schedule` file: of one collective (version 1), transfer by transfer or as trees, or of
- * several at once (version 2), checked as `readSchedule` and `readTreeFlow` do. Throws InputError with the place in the file. O(text).
+ * Returns the schedule of a `banyan-phases` file, or of a `banyan-schedule` file: of one collective (version 1), transfer by transfer, as trees or
+ * in periods, or of several at once (version 2), checked as `readSchedule`, `readTreeFlow` and `readPeriods` do. Throws InputError with the place in the file. O(text).
  */
 export function readAnySchedule(text: string, fileName: string, options: ReadScheduleOptions = {}): GivenSchedule {
   const value = parseJson(text, fileName);
   if (typeof value === "object" && value !== null && "claims" in value) options.onClaims?.();
   if (isPhasesJson(value)) return phasesFromJson(value, fileName, options);
   if (isTreeFlowJson(value)) return treeFlowFromJson(value, fileName, options);
+  if (isPeriodsJson(value)) return periodsFromJson(value, fileName, options);
   const isJoint = typeof value === "object" && value !== null && (value as JointFields).version === 2;
   return isJoint ? jointScheduleFromJson(value, fileName, options) : scheduleFromJson(value, fileName, options);
 }

@@ -5,9 +5,9 @@ import { type IndexColumn, indexColumn } from "../steps/step-schedule.ts";
  * numbers are little-endian, columns start at multiples of 8 bytes.
  *
  * file  = magic [8], version u32, length of header u32, CRC-32 of all before and of the header u32, header (JSON), blocks
- * block = frame [32], payload; frame = type u32, block number u32, first row or NPU u64, how many u32, length of payload u32,
+ * block = frame [32], payload; frame = type u32, block number u32, first row, NPU or tree u64, how many u32, length of payload u32,
  *         CRC-32 of payload u32, CRC-32 of the 28 bytes before u32
- * The last block is of type "ENDS": rows or NPUs u64, bytes of the file u64, blocks before u32, CRC-32 of their frames u32.
+ * The last block is of type "ENDS": rows, NPUs or trees u64, bytes of the file u64, blocks before u32, CRC-32 of their frames u32.
  */
 export const BYS_MAGIC: readonly number[] = [0x89, 0x42, 0x59, 0x53, 0x0d, 0x0a, 0x1a, 0x0a];
 export const BYS_VERSION = 1;
@@ -26,6 +26,8 @@ const letters = (text: string): number => [...text].reduce((sum, c, i) => sum + 
 export const ROWS = letters("ROWS");
 /** Arrival logs of consecutive NPUs. */
 export const LOGS = letters("LOGS");
+/** Consecutive trees of periods. */
+export const TREE = letters("TREE");
 export const ENDS = letters("ENDS");
 
 /** Typed arrays are the file's bytes only on such a machine. */
@@ -55,6 +57,24 @@ export function logsLayout(npus: number, chunkCount: number, chunkWidth: number)
   const chunk = padded(npus * 4);
   return { chunk, ports: chunk + padded(npus * chunkCount * chunkWidth) };
 }
+
+/** Returns whether starts of so many ticks are kept in 4 bytes each (u32), and not in 8 (f64). */
+export const areShortTicks = (lastTick: number): boolean => lastTick < 2 ** 32;
+
+/** Returns where the edges of a TREE payload begin, behind two starts a place (ticks); `length` is where it ends. */
+export function treesLayout(places: number, edgeWidth: number, lastTick: number): { edge: number; length: number } {
+  const edge = 2 * places * (areShortTicks(lastTick) ? 4 : 8);
+  return { edge, length: padded(edge + places * edgeWidth) };
+}
+
+/** Returns a view of `length` starts in ticks. `at` must be a multiple of 8 in the buffer. */
+export const ticksView = (
+  buffer: ArrayBufferLike,
+  at: number,
+  length: number,
+  lastTick: number,
+): Uint32Array | Float64Array =>
+  areShortTicks(lastTick) ? new Uint32Array(buffer, at, length) : new Float64Array(buffer, at, length);
 
 /** Returns a view of `length` numbers of a column for 0 .. maximum. `at` must be a multiple of 4 in the buffer. */
 export function indexView(buffer: ArrayBufferLike, at: number, length: number, maximum: number): IndexColumn {

@@ -1,6 +1,8 @@
 import { InputError } from "../../base/errors.ts";
 import type { Place } from "../../base/option-names.ts";
 import type { Collective } from "../collective/collective.ts";
+import { treesLayout, widthFor } from "../files/bys-format.ts";
+import { type PeriodSchedule, tickPsOf } from "../periods/period-schedule.ts";
 import { routesOf } from "../routes/routing.ts";
 import { isSlotSchedule, mirrorRoutes, portBytes, portsOf, type Schedule } from "../slots/slot-schedule.ts";
 import { translationsOf } from "../symmetry/translation.ts";
@@ -124,6 +126,17 @@ export function jsonBytesOf(schedule: Schedule): number {
   const { topology, collective, routes } = schedule;
   const row = rowText(collective.chunkCount, routes.source.length, digits(makespanOf(schedule)));
   return transfersOf(schedule) * row + headerBytes(topology, collective.chunkCount);
+}
+
+/** Returns about how many bytes the files of periods have. O(trees x NPUs). */
+export function periodFilesOf(schedule: PeriodSchedule): Pick<Estimate, "jsonBytes" | "bysBytes"> {
+  const { topology, collective, there, entry, startPs } = schedule;
+  const lastTick = startPs.reduce((last, ps) => Math.max(last, ps), 0) / tickPsOf(schedule);
+  const header = headerBytes(topology, collective.chunkCount);
+  return {
+    jsonBytes: header + entry.length * (digits(there.length) + 2 * digits(lastTick) + 3),
+    bysBytes: header + treesLayout(entry.length, widthFor(there.length), lastTick).length,
+  };
 }
 
 /** Returns about how many bytes the .bys file of a schedule has. O(routes). */

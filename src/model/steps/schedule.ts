@@ -1,6 +1,8 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import type { Place } from "../../base/option-names.ts";
 import type { Collective } from "../collective/collective.ts";
+import { isPeriodSchedule, type PeriodSchedule, periodTransfers } from "../periods/period-schedule.ts";
+import { stepsOfPeriods } from "../periods/period-steps.ts";
 import { isPhaseSchedule, type PhaseSchedule } from "../phases/phase-schedule.ts";
 import { stepsOfPhases } from "../phases/phase-steps.ts";
 import type { RouteSet } from "../routes/routes.ts";
@@ -24,34 +26,37 @@ export interface ScheduleHeader {
 }
 
 /** The kinds of schedules of one collective. */
-export type KindName = "steps" | "slots" | "trees" | "phases";
+export type KindName = "steps" | "slots" | "periods" | "trees" | "phases";
 
-/** A schedule of any kind: its transfers, their arrival logs, its trees, or its phases within dimensions. */
-export type AnySchedule = Schedule | TreeFlow | PhaseSchedule;
+/** A schedule of any kind: its transfers, their arrival logs, their periods, its trees, or its phases within dimensions. */
+export type AnySchedule = Schedule | PeriodSchedule | TreeFlow | PhaseSchedule;
 
 /** Returns a schedule that is not one of phases. Throws InputError, which names `place`, for one of phases. */
-export function withoutPhases(schedule: AnySchedule, place: Place): Schedule | TreeFlow {
+export function withoutPhases(schedule: AnySchedule, place: Place): Exclude<AnySchedule, PhaseSchedule> {
   if (!isPhaseSchedule(schedule)) return schedule;
   const steps = `a schedule of transfers (\`banyan export FILE --to steps\` makes one of phases)`;
   throw new InputError(place, steps, inWords(`${schedule.chunk.length} phases`));
 }
 
-/** Returns the number of transfers of a schedule of either kind. */
-export const transfersOf = (schedule: Schedule): number =>
-  isSlotSchedule(schedule) ? slotTransferCount(schedule) : transferCount(schedule);
+/** Returns the number of transfers of a schedule that has one. */
+export function transfersOf(schedule: Schedule | PeriodSchedule): number {
+  if (isPeriodSchedule(schedule)) return periodTransfers(schedule);
+  return isSlotSchedule(schedule) ? slotTransferCount(schedule) : transferCount(schedule);
+}
 
 /** Returns when the last transfer ends, in picoseconds (link-busy model). O(transfers) for a step schedule. */
 export const makespanOf = (schedule: Schedule): number =>
   isSlotSchedule(schedule) ? slotMakespanPs(schedule) : makespanPs(schedule);
 
 /**
- * Returns the schedule transfer by transfer: itself, its arrival logs expanded to about 20 bytes a transfer, its trees with
+ * Returns the schedule transfer by transfer: itself, its arrival logs or periods expanded to about 20 bytes a transfer, its trees with
  * each copy's part in this many pieces (`report.schedule.pieces` has the best number), or the messages of its phases. Throws as
  * stepsOfTrees and stepsOfPhases do.
  */
 export const stepsOf = (schedule: AnySchedule, pieces = 1): StepSchedule => {
   if (isPhaseSchedule(schedule)) return stepsOfPhases(schedule);
   if (isTreeFlow(schedule)) return stepsOfTrees(schedule, pieces);
+  if (isPeriodSchedule(schedule)) return stepsOfPeriods(schedule);
   return isSlotSchedule(schedule) ? expandSlots(schedule) : schedule;
 };
 

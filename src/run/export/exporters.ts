@@ -26,6 +26,7 @@ import { asSteps, expanded, stepsFor } from "../../kinds/expand.ts";
 import type { Kind } from "../../kinds/kind.ts";
 import { kindOf } from "../../kinds/kinds.ts";
 import { formatTime, PS_PER_NS } from "../../model/numbers/units.ts";
+import { isPeriodSchedule } from "../../model/periods/period-schedule.ts";
 import { ringDecomposition } from "../../model/routes/rings.ts";
 import { proposedSketches } from "../../model/sketch/proposals.ts";
 import { aboutBytes } from "../../model/steps/estimate.ts";
@@ -173,7 +174,7 @@ const SCHEDULE_EXPORTERS: readonly Exporter[] = [
   {
     name: "json",
     extension: ".json",
-    description: "a schedule, its trees or phases, or a network, as Banyan's JSON",
+    description: "a schedule, its trees, periods or phases, or a network, as Banyan's JSON",
     fromSchedule: (world, subject, path) => writeKind(world, subject, kindOf(subject.schedule), path, "json"),
     fromNetwork(world, { topology }, path) {
       const bytes = world.file(path).write(topologyJsonParts(topology));
@@ -185,12 +186,15 @@ const SCHEDULE_EXPORTERS: readonly Exporter[] = [
     extension: ".bys",
     description: "a schedule in little space, with checksums",
     lacks: lacksMessages,
-    fromSchedule: (world, subject, path) => writeAs(world, subject, path, "bys", "bys"),
+    fromSchedule: (world, subject, path) =>
+      isPeriodSchedule(subject.schedule)
+        ? writeKind(world, subject, kindOf(subject.schedule), path, "bys")
+        : writeAs(world, subject, path, "bys", "bys"),
   },
   {
     name: "steps",
     extension: ".json",
-    description: "trees or phases transfer by transfer, JSON",
+    description: "trees, periods or phases transfer by transfer, JSON",
     lacks: lacksMessages,
     fromSchedule: (world, subject, path) => writeAs(world, subject, path, "steps", "json"),
   },

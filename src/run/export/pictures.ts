@@ -7,12 +7,15 @@ import { timelineSvg } from "../../export/pictures/svg-timeline.ts";
 import { topologySvg } from "../../export/pictures/svg-topology.ts";
 import { treesSvg } from "../../export/pictures/svg-trees.ts";
 import { bestPiecesOf } from "../../kinds/expand.ts";
-import { isSlotSchedule, type Schedule } from "../../model/slots/slot-schedule.ts";
-import { type AnySchedule, transfersOf, withoutPhases } from "../../model/steps/schedule.ts";
-import { demandForwarding, isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
+import { isPeriodSchedule } from "../../model/periods/period-schedule.ts";
+import type { PhaseSchedule } from "../../model/phases/phase-schedule.ts";
+import { isSlotSchedule } from "../../model/slots/slot-schedule.ts";
+import { type AnySchedule, stepsOf, transfersOf, withoutPhases } from "../../model/steps/schedule.ts";
+import { demandForwarding, isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { stepsOfTrees, treeTransfers } from "../../model/trees/tree-steps.ts";
 import { type Timeline, timelineOf } from "../../picture/scene/timeline.ts";
 import { wordOf } from "../../request/option-table.ts";
+import { simulatePeriods } from "../../simulate/periods/periods.ts";
 import { simulate, switchingFor } from "../../simulate/simulate.ts";
 import { simulateSchedule } from "../../simulate/steps/replay.ts";
 import { simulateTreeFlow } from "../../simulate/trees/tree-flow.ts";
@@ -111,8 +114,15 @@ interface Busy {
 /** More transfers are not drawn one by one. */
 const MOST_DRAWN = 2e5;
 
+/** What has transfers that pictures show. */
+type Drawn = Exclude<AnySchedule, PhaseSchedule>;
+
 /** Returns how long links are held in the simulation, and until when. Costs one simulation. */
-export function busyOf(schedule: Schedule | TreeFlow): Busy {
+export function busyOf(schedule: Drawn): Busy {
+  if (isPeriodSchedule(schedule)) {
+    const { linkBusyPs, ps } = simulatePeriods(schedule);
+    return { linkBusyPs, totalPs: ps };
+  }
   const { linkBusyPs, ps } = isTreeFlow(schedule)
     ? simulateTreeFlow(schedule, bestPiecesOf(schedule))
     : simulate(schedule, { switching: switchingFor(schedule) });
@@ -123,7 +133,7 @@ export function busyOf(schedule: Schedule | TreeFlow): Busy {
  * Returns when links are held in the simulation; null where there are more than `mostDrawn` transfers, arrival logs, or switches
  * that duplicate and sum. Costs one simulation.
  */
-export function timelineFor(schedule: Schedule | TreeFlow, mostDrawn = MOST_DRAWN): Timeline | null {
+export function timelineFor(schedule: Drawn, mostDrawn = MOST_DRAWN): Timeline | null {
   if (isTreeFlow(schedule)) {
     if (schedule.inNetwork === true) return null;
     const pieces = bestPiecesOf(schedule);
@@ -131,7 +141,9 @@ export function timelineFor(schedule: Schedule | TreeFlow, mostDrawn = MOST_DRAW
     const steps = stepsOfTrees(schedule, pieces);
     return timelineOf(steps, simulateSchedule(steps, { timeline: true }).startPs);
   }
-  if (isSlotSchedule(schedule) || transfersOf(schedule) > mostDrawn) return null;
+  if (transfersOf(schedule) > mostDrawn) return null;
+  if (isPeriodSchedule(schedule)) return timelineFor(stepsOf(schedule));
+  if (isSlotSchedule(schedule)) return null;
   // hops of messages that are stored on their way are not distinguished; the plan's times stand for them
   if (switchingFor(schedule) !== "cut-through") return timelineOf(schedule);
   return timelineOf(schedule, simulateSchedule(schedule, { timeline: true }).startPs);

@@ -4,6 +4,7 @@ import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { becomesCustom } from "../../lower/any-moves.ts";
 import { goesThroughSwitch } from "../../lower/mscclpp/plan.ts";
 import { formatSize } from "../../model/numbers/units.ts";
+import { isPeriodSchedule } from "../../model/periods/period-schedule.ts";
 import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import type { Program } from "../../model/program/program.ts";
 import type { RuntimeName } from "../../model/program/runtimes.ts";
@@ -97,7 +98,8 @@ async function writeFound(
   return { ...written, notes: [...notes, ...(written.notes ?? [])] };
 }
 
-const isTable = (schedule: AnySchedule): boolean => !isPhaseSchedule(schedule) && becomesCustom(schedule);
+const isTable = (schedule: AnySchedule): boolean =>
+  !isPhaseSchedule(schedule) && !isPeriodSchedule(schedule) && becomesCustom(schedule);
 
 export const PROGRAM_EXPORTERS: readonly Exporter[] = [
   {

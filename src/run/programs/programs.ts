@@ -2,6 +2,7 @@ import { InputError, InternalError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { mscclppJsonParts } from "../../export/programs/mscclpp-json.ts";
+import { expanded } from "../../kinds/expand.ts";
 import { becomesCustom, type LoweredSchedule, ranksOf } from "../../lower/any-moves.ts";
 import { lateSums } from "../../lower/late-sums.ts";
 import type { MoveTimes } from "../../lower/messages.ts";
@@ -11,6 +12,7 @@ import { lowerToPlan } from "../../lower/mscclpp/plan.ts";
 import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
 import { add, ceil, multiply, rational } from "../../model/numbers/rational.ts";
 import { formatSize, toUs } from "../../model/numbers/units.ts";
+import { isPeriodSchedule } from "../../model/periods/period-schedule.ts";
 import { instructionCount, type Program } from "../../model/program/program.ts";
 import { CONNECTIONS, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
 import { stepsOf, withoutPhases } from "../../model/steps/schedule.ts";
@@ -67,9 +69,12 @@ function placementFor({ runtime, placement }: ProgramOptions, kind: string): "in
   return inPlaceByDefault.has(kind) || runtime === "mscclpp" ? "in" : "out";
 }
 
-/** Returns what is lowered of a schedule. Throws InputError for phases. */
-export const loweredOf = (given: GivenSchedule): LoweredSchedule =>
-  isJoint(given) ? given : withoutPhases(given, optionName("to"));
+/** Returns what is lowered of a schedule. Throws InputError for phases, and for periods of too many transfers. */
+export function loweredOf(given: GivenSchedule): LoweredSchedule {
+  if (isJoint(given)) return given;
+  const schedule = withoutPhases(given, optionName("to"));
+  return isPeriodSchedule(schedule) ? expanded(schedule, optionName("to")) : schedule;
+}
 
 /**
  * Returns the program of a schedule, not judged; plans that are `known` on its network are not made again. Throws InputError where it

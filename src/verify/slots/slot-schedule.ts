@@ -2,11 +2,10 @@ import { InputError } from "../../base/errors.ts";
 import { random } from "../../base/random.ts";
 import type { Placement } from "../../model/collective/collective.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
-import { add, compare, format, type Rational, rational } from "../../model/numbers/rational.ts";
 import { type RouteSet, routeCount, routeTimes } from "../../model/routes/routes.ts";
 import type { SlotSchedule } from "../../model/slots/slot-schedule.ts";
-import { linkCount } from "../../model/topology/topology.ts";
 import { type Names, names } from "../describe.ts";
+import { checkShares } from "../shares.ts";
 import { placementView } from "../steps/rows.ts";
 import type { Verification } from "../steps/schedule.ts";
 import { type Recorder, recorder } from "../violation.ts";
@@ -31,7 +30,8 @@ export interface SlotVerifyOptions {
  *
  * 0. the network, the collective, routes and passes are well-formed, and the passes make the collective; else nothing
  *    further is judged;
- * 1. on every link the shares of all routes together are at most 1;
+ * 1. on every link the shares of all routes together are at most 1: they may all be in use in one slot, and each carries one
+ *    chunk a slot, since a port has one bit a slot and mirrors are as distinct as the routes;
  * 2. each log is well-formed, and has each chunk once, the NPU's own first; one that is not is not judged further;
  * 3. a chunk that arrives is at the source of its route when the slot starts;
  * 4. a slot is as long as a chunk needs on every route in use, in the direction in which it is used.
@@ -74,43 +74,6 @@ function wholeNumber(place: string, value: number): number {
   if (!Number.isSafeInteger(value) || value < 0)
     throw new InputError(place, "a whole number, 0 or more", value).as("out-of-range");
   return value;
-}
-
-const WHOLE = rational(1);
-
-/**
- * Records each link of which all routes together take more than the whole: they may all be in use in one slot. Each route
- * carries one chunk a slot, since a port has one bit a slot and mirrors are as distinct as the routes. O(route links).
- */
-function checkShares({ topology, routes }: SlotSchedule, recorder: Recorder, words: Names): void {
-  const users = groupedBy(routes.links, linkCount(topology));
-  for (let link = 0; link + 1 < users.offset.length; link++) {
-    const positions = users.items.subarray(users.offset[link], users.offset[link + 1]);
-    if (positions.length < 2) continue; // one share is at most the whole
-    const all = sumOfShares(routes, positions);
-    if (compare(all, WHOLE) <= 0) continue;
-    recorder.record(() => ({
-      kind: "link-conflict",
-      link,
-      message: `routes over link ${words.link(link)} take ${format(all)} times its capacity when they are used together`,
-    }));
-  }
-}
-
-/** Returns the exact sum; shares of one denominator that follow each other are added as doubles. */
-function sumOfShares({ shareNum, shareDen }: RouteSet, positions: Int32Array): Rational {
-  let all = rational(0);
-  let num = 0;
-  let den = 1;
-  for (const p of positions) {
-    if (shareDen[p] !== den || num + shareNum[p] > Number.MAX_SAFE_INTEGER) {
-      all = add(all, rational(num, BigInt(den)));
-      num = 0;
-      den = shareDen[p];
-    }
-    num += shareNum[p];
-  }
-  return add(all, rational(num, BigInt(den)));
 }
 
 /**

@@ -12,12 +12,15 @@ const threadsText = (used: number, lent: number): string =>
  */
 export function factsOf(report: AnyReport, ms: number, lent = 1): [string, string][] {
   const { algorithm, schedule, collective, synthesis, topology, time } = report;
-  const { kind, transfers, phases } = schedule;
+  const { kind, transfers, phases, trees = 0, rounds } = schedule;
   return [
     ["Algorithm", algorithm],
     ["Time", `by the model ${time.model}`],
     ["Schedule", kind === "trees" ? treeCounts(report) : kind],
     ...(transfers === null ? [] : [["Transfers", grouped(transfers)] as [string, string]]),
+    ...(rounds === undefined
+      ? []
+      : [["Rounds", `${grouped(rounds)} of ${counted(trees, "tree")}`] as [string, string]]),
     ...(phases === undefined ? [] : [["Phases", grouped(phases)] as [string, string]]),
     ["Size", `${formatSize(collective.sizeBytes)}, ${counted(collective.chunksPerNpu, "chunk")} per NPU`],
     ["Network", `${topology.name || "unnamed"}, ${counted(topology.npus, "NPU")}, ${counted(topology.links, "link")}`],

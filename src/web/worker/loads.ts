@@ -1,10 +1,12 @@
 import { wiringOf } from "../../model/dimensions/dimensions.ts";
 import { toNumber } from "../../model/numbers/rational.ts";
+import { isPeriodSchedule } from "../../model/periods/period-schedule.ts";
 import { isPhaseSchedule, type PhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import type { Replay } from "../../model/replay/problem.ts";
 import { isNpu, type Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { bandwidthClasses, widthOf } from "../../picture/scene/wires.ts";
+import { simulatePeriods } from "../../simulate/periods/periods.ts";
 import { simulatePhases } from "../../simulate/phases/phases.ts";
 import { simulate, switchingFor } from "../../simulate/simulate.ts";
 import { simulateTreeFlow } from "../../simulate/trees/tree-flow.ts";
@@ -50,6 +52,10 @@ function busyOfMany(
   if (isPhaseSchedule(schedule)) return busyOfPhases(schedule);
   if (isTreeFlow(schedule)) {
     const { linkBusyPs, ps } = simulateTreeFlow(schedule, report.schedule.pieces ?? 1);
+    return { busyPs: linkBusyPs, totalPs: ps };
+  }
+  if (isPeriodSchedule(schedule)) {
+    const { linkBusyPs, ps } = simulatePeriods(schedule);
     return { busyPs: linkBusyPs, totalPs: ps };
   }
   if (report.ofLimit === null) return null;

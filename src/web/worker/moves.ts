@@ -1,6 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import type { Collective, Placement } from "../../model/collective/collective.ts";
 import { ceil, toNumber } from "../../model/numbers/rational.ts";
+import { isPeriodSchedule } from "../../model/periods/period-schedule.ts";
 import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import { phaseTransfers } from "../../model/phases/phase-steps.ts";
 import type { Replay } from "../../model/replay/problem.ts";
@@ -98,7 +99,10 @@ function made({ schedule, report }: KnownSchedule, replay: Replay): Moves | Refu
     }
     if (transfersOf(schedule) > MOST_MOVES) return tooMany(transfersOf(schedule));
     const stores = report.time.model.endsWith("store-and-forward");
-    return stepMoves(stepsOf(schedule), stores, replay, "");
+    const note = isPeriodSchedule(schedule)
+      ? "These are the transfers of the rounds, each as early as its links allow, which may be before its time in the period."
+      : "";
+    return stepMoves(stepsOf(schedule), stores, replay, note);
   } catch (error) {
     if (error instanceof InputError) return { refusal: `The schedule cannot be replayed: ${error.message}.` };
     throw error;

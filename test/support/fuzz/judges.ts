@@ -7,6 +7,7 @@ import { topologyToJson } from "../../../src/export/networks/topology-json.ts";
 import { mscclXmlParts } from "../../../src/export/programs/msccl-xml.ts";
 import { mscclppJsonParts } from "../../../src/export/programs/mscclpp-json.ts";
 import { scheduleBysParts } from "../../../src/export/schedules/bys.ts";
+import { periodsToJson } from "../../../src/export/schedules/periods-json.ts";
 import { phasesToJson } from "../../../src/export/schedules/phases-json.ts";
 import { jointScheduleJsonParts, scheduleToJson } from "../../../src/export/schedules/schedule-json.ts";
 import { treeFlowToJson } from "../../../src/export/schedules/tree-flow-json.ts";
@@ -18,6 +19,7 @@ import { bytesSource, readBys } from "../../../src/import/schedules/bys.ts";
 import { readScheduleText } from "../../../src/import/schedules/schedule-text.ts";
 import { readSketch, readSketchNodes } from "../../../src/import/sketches/taccl-sketch.ts";
 import type { JointSchedule } from "../../../src/model/joint/joint-schedule.ts";
+import { isPeriodSchedule, type PeriodSchedule } from "../../../src/model/periods/period-schedule.ts";
 import { isPhaseSchedule } from "../../../src/model/phases/phase-schedule.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { blockCount, instructionCount, type Program } from "../../../src/model/program/program.ts";
@@ -30,6 +32,7 @@ import { isTreeFlow } from "../../../src/model/trees/tree-flow.ts";
 import { limitViolations } from "../../../src/run/programs/programs.ts";
 import { reportOfFile } from "../../../src/run/report-file.ts";
 import { verifyJoint } from "../../../src/verify/joint.ts";
+import { verifyPeriods } from "../../../src/verify/periods/periods.ts";
 import { verifyPhases } from "../../../src/verify/phases/phases.ts";
 import { verifyProgram } from "../../../src/verify/program/program.ts";
 import { chunkTotal } from "../../../src/verify/program/wiring.ts";
@@ -65,6 +68,7 @@ function written(schedule: AnySchedule | JointSchedule): string {
   if ("tenants" in schedule) return [...jointScheduleJsonParts(schedule)].join("");
   if (isPhaseSchedule(schedule)) return phasesToJson(schedule);
   if (isTreeFlow(schedule)) return treeFlowToJson(schedule);
+  if (isPeriodSchedule(schedule)) return periodsToJson(schedule);
   if ("slotPs" in schedule) throw new Error("slot schedules are not written as JSON");
   return scheduleToJson(schedule);
 }
@@ -73,6 +77,7 @@ function violations(schedule: AnySchedule | JointSchedule): number {
   if ("tenants" in schedule) return verifyJoint(schedule, VIOLATIONS).violationCount;
   if (isPhaseSchedule(schedule)) return verifyPhases(schedule, VIOLATIONS).violationCount;
   if (isTreeFlow(schedule)) return verifyTreeFlow(schedule, VIOLATIONS).violationCount;
+  if (isPeriodSchedule(schedule)) return verifyPeriods(schedule, VIOLATIONS).violationCount;
   return verify(schedule, VIOLATIONS).violationCount;
 }
 
@@ -105,7 +110,7 @@ export function judgeScheduleText(text: string): void {
   same(file, written(readScheduleText(file, "again.json")), "a schedule");
 }
 
-function joined(schedule: Schedule): Uint8Array {
+function joined(schedule: Schedule | PeriodSchedule): Uint8Array {
   return new Uint8Array(Buffer.concat([...scheduleBysParts(schedule)]));
 }
 

@@ -1,11 +1,12 @@
 import { withChunks } from "../../../model/collective/collective.ts";
+import { stepsOfPeriods } from "../../../model/periods/period-steps.ts";
 import { routeTimes } from "../../../model/routes/routes.ts";
 import { routesOf } from "../../../model/routes/routing.ts";
 import { leastTransfers } from "../../../model/steps/estimate.ts";
 import type { StepSchedule } from "../../../model/steps/step-schedule.ts";
 import { switchCount } from "../../../model/topology/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest } from "../../synthesizer.ts";
-import { expandedPeriods, type Periods, periodsOf } from "./periods.ts";
+import { type Periods, periodsOf, scheduleOfPeriods } from "./periods.ts";
 
 /** All-reduces of more transfers than this are not made of periods. */
 const MOST_TRANSFERS = 1e7;
@@ -25,9 +26,9 @@ export async function periodicAllReduce(
 ): Promise<(Synthesis & { readonly schedule: StepSchedule; readonly gainsFromMatching: boolean }) | null> {
   const found = await findPeriods(request, context);
   if (found === null) return null;
-  const { routes, times, periods } = found;
+  const { routes, periods } = found;
   return {
-    schedule: expandedPeriods(request.topology, request.collective, routes, times, periods),
+    schedule: stepsOfPeriods(scheduleOfPeriods(request.topology, request.collective, routes, periods)),
     policy: `${periods.packing.trees.length} spanning trees, up and down, one round each period`,
     trials: periods.tables,
     gainsFromMatching: gainsFromMatching(periods),
@@ -56,7 +57,7 @@ async function findPeriods({ topology, collective, seed, policy }: SynthesisRequ
   const routes = routesOf(topology, 1);
   const times = routeTimes(topology, routes, collective.chunkBytes);
   const periods = await periodsOf(topology, collective, routes, times, seed, breathe);
-  return periods === null ? null : { routes, times, periods };
+  return periods === null ? null : { routes, periods };
 }
 
 /** Returns whether matching may be faster: halves one after the other, or overlapped ones where few rounds leave much room. */

@@ -1,7 +1,7 @@
 import type { Collective } from "../../../model/collective/collective.ts";
 import { rational } from "../../../model/numbers/rational.ts";
+import type { PeriodSchedule } from "../../../model/periods/period-schedule.ts";
 import { type RouteSet, type RouteTimes, routeTimes } from "../../../model/routes/routes.ts";
-import { emptyRows, inRowOrder, OP_COPY, OP_REDUCE, type StepSchedule } from "../../../model/steps/step-schedule.ts";
 import { placesOf, type Topology } from "../../../model/topology/topology.ts";
 import { combsOf } from "./combs.ts";
 import { type DuplexNetwork, duplexNetwork } from "./duplex.ts";
@@ -140,50 +140,16 @@ function forestsOf(topology: Topology, network: DuplexNetwork, seed: number): ((
   return counts.map((count) => () => shallowTrees(network, count, seed));
 }
 
-/**
- * Returns the rounds as transfers, in the order of the timetable on every route, each as early as route and data allow: chunk c goes
- * by tree c mod trees in round c / trees. O(transfers log transfers).
- */
-export function expandedPeriods(
+/** Returns the periods as a schedule, without trees that have no chunk; `routes` are those that they were made for. */
+export function scheduleOfPeriods(
   topology: Topology,
   collective: Collective,
   routes: RouteSet,
-  { slotPs }: RouteTimes,
   { network, packing, rooted: trees, table }: Periods,
-): StepSchedule {
-  const { npuCount, tail, there, back } = network;
-  const { chunkCount } = collective;
-  const rows = emptyRows(topology, collective, routes, 2 * chunkCount * (npuCount - 1));
-  let row = 0;
-  for (let chunk = 0; chunk < chunkCount; chunk++) {
-    const i = chunk % packing.trees.length;
-    const basePs = Math.floor(chunk / packing.trees.length) * packing.periodPs;
-    for (let npu = 0; npu < npuCount; npu++) {
-      const edge = trees.entry[i * npuCount + npu];
-      if (edge < 0) continue;
-      const [up, down] = tail[edge] === npu ? [there[edge], back[edge]] : [back[edge], there[edge]];
-      for (const [route, op, job] of [
-        [up, OP_REDUCE, 0],
-        [down, OP_COPY, npuCount],
-      ]) {
-        rows.chunk[row] = chunk;
-        rows.route[row] = route;
-        rows.op[row] = op;
-        rows.startPs[row++] = basePs + table.startPs[2 * i * npuCount + job + npu];
-      }
-    }
-  }
-  const ordered = inRowOrder(rows);
-  const { chunk, route, startPs, endPs } = ordered;
-  const freePs = new Float64Array(slotPs.length);
-  const readyPs = new Float64Array(chunkCount * npuCount);
-  for (let i = 0; i < startPs.length; i++) {
-    const r = route[i];
-    const [from, to] = [chunk[i] * npuCount + routes.source[r], chunk[i] * npuCount + routes.target[r]];
-    startPs[i] = Math.max(freePs[r], readyPs[from]);
-    endPs[i] = startPs[i] + slotPs[r];
-    freePs[r] = endPs[i];
-    readyPs[to] = Math.max(readyPs[to], endPs[i]);
-  }
-  return inRowOrder(ordered);
+): PeriodSchedule {
+  const { there, back } = network;
+  const places = Math.min(packing.trees.length, collective.chunkCount) * topology.npuCount;
+  const entry = trees.entry.subarray(0, places);
+  const startPs = table.startPs.subarray(0, 2 * places);
+  return { kind: "periods", topology, collective, routes, there, back, entry, startPs, periodPs: packing.periodPs };
 }

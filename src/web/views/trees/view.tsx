@@ -112,6 +112,7 @@ function NoTrees({ made }: { readonly made: Made }) {
 const KINDS = {
   steps: "transfers at times",
   slots: "transfers in time slots",
+  periods: "transfers in periods",
   phases: "phases within dimensions",
   trees: "trees",
 } as const;
