@@ -16,6 +16,7 @@ import type { LpSolver, MilpRunner } from "../engine/contract/programs.ts";
 import type { Bound } from "../model/bounds/witness.ts";
 import type { Collective } from "../model/collective/collective.ts";
 import type { DirectFacts } from "../model/direct/facts.ts";
+import type { PeriodSchedule } from "../model/periods/period-schedule.ts";
 import type { SwitchDegree } from "../model/routes/routing.ts";
 import type { Sketch } from "../model/sketch/sketch.ts";
 import type { Schedule } from "../model/slots/slot-schedule.ts";
@@ -69,8 +70,8 @@ export interface SynthesisContext {
   readonly onProgress?: (progress: { readonly phase: string; readonly done: number; readonly total: number }) => void;
 }
 
-export interface Synthesis {
-  readonly schedule: Schedule;
+export interface Synthesis<Made = Schedule> {
+  readonly schedule: Made;
   /** In words: what was chosen, per phase where they differ. */
   readonly policy: string;
   /** Trials run, over all phases. */
@@ -90,7 +91,7 @@ export interface Synthesis {
 }
 
 /** One way to make schedules of transfers: a folder under synthesize/ and a line in catalog.ts. */
-export interface Synthesizer extends Maker {
+export interface Synthesizer<Made = Schedule> extends Maker {
   readonly makes: "steps";
   /** Large schedules are arrival logs where they can be, so their transfers are not listed. */
   readonly makesLogs?: true;

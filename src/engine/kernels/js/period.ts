@@ -1,5 +1,5 @@
-import { draw } from "../../../base/random.ts";
 import { CancelledError } from "../../../base/errors.ts";
+import { draw } from "../../../base/random.ts";
 import type { CancelFlag, PeriodProblem, PeriodTimetable } from "../../contract/kernels.ts";
 import { STATUS } from "../status.ts";
 import { group, type Lists, NONE } from "./lists.ts";

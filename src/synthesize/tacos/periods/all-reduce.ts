@@ -1,4 +1,6 @@
 import { withChunks } from "../../../model/collective/collective.ts";
+import { toNumber } from "../../../model/numbers/rational.ts";
+import type { PeriodSchedule } from "../../../model/periods/period-schedule.ts";
 import { stepsOfPeriods } from "../../../model/periods/period-steps.ts";
 import { routeTimes } from "../../../model/routes/routes.ts";
 import { routesOf } from "../../../model/routes/routing.ts";
@@ -8,13 +10,14 @@ import { switchCount } from "../../../model/topology/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest } from "../../synthesizer.ts";
 import { type Periods, periodsOf, scheduleOfPeriods } from "./periods.ts";
 
-/** All-reduces of more transfers than this are not made of periods. */
-const MOST_TRANSFERS = 1e7;
+/** Periods of more transfers than this stay periods. */
+const MOST_LISTED = 1e7;
 /** Twice the chunks are worth it where they save this share of the time; the more, the more transfers they make. */
 const WORTH_TWICE: readonly (readonly [transfers: number, share: number])[] = [
   [5e5, 0.01],
   [2e6, 0.02],
-  [MOST_TRANSFERS, 0.04],
+  [MOST_LISTED, 0.04],
+  [Number.POSITIVE_INFINITY, 0.01],
 ];
 /** Overlapped halves come no nearer to what spanning trees reach without beginning and end: from measurements. */
 const OVERLAPPED_SHARE = 0.85;
@@ -23,12 +26,15 @@ const OVERLAPPED_SHARE = 0.85;
 export async function periodicAllReduce(
   request: SynthesisRequest,
   context: SynthesisContext,
-): Promise<(Synthesis & { readonly schedule: StepSchedule; readonly gainsFromMatching: boolean }) | null> {
+): Promise<
+  (Synthesis & { readonly schedule: StepSchedule | PeriodSchedule; readonly gainsFromMatching: boolean }) | null
+> {
   const found = await findPeriods(request, context);
   if (found === null) return null;
   const { routes, periods } = found;
+  const schedule = scheduleOfPeriods(request.topology, request.collective, routes, periods);
   return {
-    schedule: stepsOfPeriods(scheduleOfPeriods(request.topology, request.collective, routes, periods)),
+    schedule: leastTransfers(request.collective) > MOST_LISTED ? schedule : stepsOfPeriods(schedule),
     policy: `${periods.packing.trees.length} spanning trees, up and down, one round each period`,
     trials: periods.tables,
     gainsFromMatching: gainsFromMatching(periods),
@@ -41,7 +47,7 @@ export async function autoChunks(request: SynthesisRequest, context: SynthesisCo
   let best: { readonly chunks: number; readonly periods: Periods } | null = null;
   for (let chunks = 1; ; chunks *= 2) {
     const collective = withChunks(request.collective, chunks);
-    const found = await findPeriods({ ...request, collective }, context);
+    const found = toNumber(collective.chunkBytes) < 1 ? null : await findPeriods({ ...request, collective }, context);
     // what trees reach at best, halves one after the other reach as well
     if (found === null || found.periods.halvesPs <= found.periods.idealPs) break;
     const [, share] = WORTH_TWICE.find(([transfers]) => leastTransfers(collective) <= transfers) ?? [0, 1];
@@ -51,12 +57,12 @@ export async function autoChunks(request: SynthesisRequest, context: SynthesisCo
   return best === null || gainsFromMatching(best.periods) ? null : best.chunks;
 }
 
-async function findPeriods({ topology, collective, seed, policy }: SynthesisRequest, { breathe }: SynthesisContext) {
+async function findPeriods({ topology, collective, seed, policy }: SynthesisRequest, context: SynthesisContext) {
   if (collective.kind !== "allreduce" || collective.groupSize < topology.npuCount || policy !== null) return null;
-  if (switchCount(topology) > 0 || leastTransfers(collective) > MOST_TRANSFERS) return null;
+  if (switchCount(topology) > 0) return null;
   const routes = routesOf(topology, 1);
   const times = routeTimes(topology, routes, collective.chunkBytes);
-  const periods = await periodsOf(topology, collective, routes, times, seed, breathe);
+  const periods = await periodsOf(topology, collective, routes, times, seed, context);
   return periods === null ? null : { routes, periods };
 }
 

@@ -84,7 +84,7 @@ export function combsOf(grid: Grid, network: DuplexNetwork, mostTrees: number): 
   }
   if (slots.some((lengths, d) => lengths.size > 1 || (shape[d] > 1 && lengths.size === 0))) return null;
   const sides = shape.map((size, d): Side => ({ size, serialPs: [...slots[d]][0] ?? 0, ring: wraps[d] }));
-  const places = Array.from(place, (at) => coordinates(shape, at));
+  const places = shape.map((_, d) => Int32Array.from(network.tail, (npu) => coordinates(shape, place[npu])[d]));
   const comb = ({ copies }: Combs, i: number): Uint8Array => {
     let rest = i;
     let first = 0;
@@ -98,12 +98,14 @@ export function combsOf(grid: Grid, network: DuplexNetwork, mostTrees: number): 
       digits = Math.floor(digits / shape[d]);
     }
     const turn = order.slice(1).reduce((sum, d) => sum + spine[d], rest % copies[first]);
+    const open = shape.map((size, d) => (wraps[d] ? (rank[d] === 0 ? turn : spine[d] + (size >> 1)) % size : -1));
     const used = new Uint8Array(dimension.length);
     for (let e = 0; e < used.length; e++) {
       const d = dimension[e];
-      if (order.slice(rank[d] + 1).some((other) => places[network.tail[e]][other] !== spine[other])) continue;
-      const open = (rank[d] === 0 ? turn : spine[d] + (shape[d] >> 1)) % shape[d];
-      used[e] = wraps[d] && from[e] === open ? 0 : 1;
+      if (from[e] === open[d]) continue;
+      let on = rank[d] + 1;
+      while (on < order.length && places[order[on]][e] === spine[order[on]]) on++;
+      if (on === order.length) used[e] = 1;
     }
     return used;
   };

@@ -71,11 +71,20 @@ function leastPeriod({ npuCount, serialPs }: DuplexNetwork, trees: number): numb
   return high;
 }
 
+/** Returns whether two edges join the same NPUs; forests that were made of places may then have circles. */
+function hasParallels({ npuCount, tail, head }: DuplexNetwork): boolean {
+  const pairs = Float64Array.from(tail, (npu, e) => Math.min(npu, head[e]) * npuCount + Math.max(npu, head[e])).sort();
+  return pairs.some((pair, i) => i > 0 && pair === pairs[i - 1]);
+}
+
 /** Makes forests trees: of the edges that join two parts it takes those first that are used least, then those in the middle. */
 function join(network: DuplexNetwork, trees: readonly Uint8Array[], load: Int32Array): void {
   const { npuCount, tail, head, serialPs } = network;
   let eccentricity: Int32Array | null = null;
+  const mayCircle = hasParallels(network);
   for (const used of trees) {
+    // a forest of so many edges is a tree
+    if (!mayCircle && used.reduce((sum, use) => sum + use, 0) === npuCount - 1) continue;
     const parts = disjointSets(npuCount);
     let count = npuCount;
     for (let e = 0; e < used.length; e++) {

@@ -1,16 +1,17 @@
+import type { PeriodTimetable } from "../../../engine/contract/kernels.ts";
 import type { Collective } from "../../../model/collective/collective.ts";
 import { rational } from "../../../model/numbers/rational.ts";
 import type { PeriodSchedule } from "../../../model/periods/period-schedule.ts";
 import { type RouteSet, type RouteTimes, routeTimes } from "../../../model/routes/routes.ts";
 import { placesOf, type Topology } from "../../../model/topology/topology.ts";
+import type { KernelRunner } from "../../synthesizer.ts";
 import { combsOf } from "./combs.ts";
 import { type DuplexNetwork, duplexNetwork } from "./duplex.ts";
 import { type Packing, packed, retimed, shallowTrees } from "./packing.ts";
-import { type RootedTrees, rooted, type Timetable, timetable } from "./timetable.ts";
 
 /**
  * All-reduce in periods of spanning trees: chunks go up a tree, summed, and down the same tree. Trees that use all links alike are
- * packed (combs.ts, packing.ts); one chunk for each gets a timetable that repeats every period (timetable.ts); round follows round
+ * packed (combs.ts, packing.ts); one chunk for each gets a timetable that repeats every period (the kernel `period`); round follows round
  * by one period, so T trees, k rounds and a last arrival at `lat` take (k - 1) periods + lat.
  *
  * No schedule in which every NPU both sends and hears each sum is shorter than chunks / rate, where the rate is the least over
@@ -20,8 +21,7 @@ import { type RootedTrees, rooted, type Timetable, timetable } from "./timetable
 export interface Periods {
   readonly network: DuplexNetwork;
   readonly packing: Packing;
-  readonly rooted: RootedTrees;
-  readonly table: Timetable;
+  readonly table: PeriodTimetable;
   /** Timetables that were made. */
   readonly tables: number;
   /** When it ends where latency does not occupy links. */
@@ -32,9 +32,11 @@ export interface Periods {
   readonly halvesPs: number;
 }
 
-/** Trees and NPUs of all trees together, at most. */
 const MOST_TREES = 512;
-const MOST_PLACES = 2e5;
+/** Up to so many places, trees and NPUs of all trees together, several packings and timetables are tried. */
+const MOST_TRIED_PLACES = 2e5;
+/** More trees are not packed: their timetable would take minutes. */
+const MOST_PLACES = 7e7;
 /** Periods longer by these shares leave free cells, so that a round takes fewer of them; tried until this share is reached. */
 const SLACKS = [0, 0.02, 0.06];
 const FULL = 0.95;
@@ -42,30 +44,37 @@ const FULL = 0.95;
 const MOST_JOBS = 4e5;
 const MOST_TABLES = 12;
 
-/**
- * Returns the periods that end first, or null where routes do not go both ways alike. `breathe` is called between timetables, and may
- * reject.
- */
+/** Where timetables are made; `breathe` is called between them, and may reject. */
+export interface PeriodContext {
+  readonly runner: Pick<KernelRunner, "period">;
+  readonly breathe?: () => Promise<void>;
+}
+
+/** Returns the periods that end first, or null where routes do not go both ways alike, or NPUs are too many. */
 export async function periodsOf(
   topology: Topology,
   collective: Collective,
   routes: RouteSet,
   times: RouteTimes,
   seed: number,
-  breathe: () => Promise<void> = async () => {},
+  { runner, breathe = async () => {} }: PeriodContext,
 ): Promise<Periods | null> {
   const network = duplexNetwork(topology.npuCount, routes, times);
   if (network === null) return null;
+  const { npuCount, tail, head, serialPs, latencyPs } = network;
   const { chunkCount } = collective;
-  const halvesPs = 2 * (chunkCount - chunkCount / topology.npuCount) * slowestEntryPs(network);
+  const halvesPs = 2 * (chunkCount - chunkCount / npuCount) * slowestEntryPs(network);
   let tables = 0;
-  const make = (packing: Packing, trees: RootedTrees, turn: number): Periods => {
-    const table = timetable(network, packing, trees, { shakePs: (turn % 4) * network.serialPs[0], seed, turn });
+  const make = async (packing: Packing, turn: number): Promise<Periods> => {
+    await breathe();
+    const { trees, periodPs } = packing;
+    const used = new Uint8Array(trees.length * tail.length);
+    for (const [i, tree] of trees.entries()) used.set(tree, i * tail.length);
+    const problem = { npuCount, treeCount: trees.length, tail, head, serialPs, latencyPs, used, periodPs };
+    const table = await runner.period({ ...problem, shakePs: (turn % 4) * serialPs[0], seed, turn });
     tables++;
-    const rounds = Math.ceil(chunkCount / packing.trees.length);
-    const endPs = (rounds - 1) * packing.periodPs + table.endPs;
-    const idealPs = (chunkCount / packing.trees.length) * packing.periodPs;
-    return { network, packing, rooted: trees, table, tables, endPs, idealPs, halvesPs };
+    const endPs = endOf(network, table, chunkCount, periodPs);
+    return { network, packing, table, tables, endPs, idealPs: (chunkCount / trees.length) * periodPs, halvesPs };
   };
   const sooner = (one: Periods | null, other: Periods): Periods =>
     one === null || other.endPs < one.endPs ? other : one;
@@ -73,20 +82,36 @@ export async function periodsOf(
   for (const packingWith of packingsOf(topology, routes, seed)) {
     if (best !== null && packingWith(network, 0).trees.length > chunkCount) continue;
     for (const slack of SLACKS) {
-      await breathe();
-      const packing = packingWith(network, slack);
-      best = sooner(best, make(packing, rooted(network, packing), 0));
-      if (best.idealPs > FULL * best.endPs) break;
+      best = sooner(best, await make(packingWith(network, slack), 0));
+      if (best.idealPs > FULL * best.endPs || best.table.entry.length > MOST_TRIED_PLACES) break;
     }
   }
   if (best === null) return null;
-  const { packing, rooted: trees } = best;
-  const most = Math.min(MOST_TABLES, Math.floor(MOST_JOBS / (2 * trees.entry.length)));
-  for (let turn = 1; turn < most; turn++) {
-    await breathe();
-    best = sooner(best, make(packing, trees, turn));
-  }
+  const { packing, table } = best;
+  const most = Math.min(MOST_TABLES, Math.floor(MOST_JOBS / (2 * table.entry.length)));
+  for (let turn = 1; turn < most; turn++) best = sooner(best, await make(packing, turn));
   return { ...best, tables };
+}
+
+/** Returns when the last chunk has arrived everywhere: each tree's last round may be one before the last. O(trees x NPUs). */
+function endOf(
+  { npuCount, serialPs, latencyPs }: DuplexNetwork,
+  { entry, startPs }: PeriodTimetable,
+  chunkCount: number,
+  periodPs: number,
+): number {
+  const trees = entry.length / npuCount;
+  let endPs = 0;
+  for (let i = 0; i < Math.min(trees, chunkCount); i++) {
+    const basePs = (Math.ceil((chunkCount - i) / trees) - 1) * periodPs;
+    for (let npu = 0; npu < npuCount; npu++) {
+      const edge = entry[i * npuCount + npu];
+      if (edge < 0) continue;
+      const arrivalPs = startPs[(2 * i + 1) * npuCount + npu] + serialPs[edge] + latencyPs[edge];
+      if (basePs + arrivalPs > endPs) endPs = basePs + arrivalPs;
+    }
+  }
+  return endPs;
 }
 
 /** Chunks for which trees are packed, whatever the chunks are: long ones, so that rounding to picoseconds does not tell. */
@@ -130,11 +155,14 @@ function slowestEntryPs({ npuCount, incident, serialPs }: DuplexNetwork): number
 /** Returns what packings begin with: combs of a grid, else shallow trees. */
 function forestsOf(topology: Topology, network: DuplexNetwork, seed: number): (() => Uint8Array[])[] {
   const { npuCount } = topology;
-  const mostTrees = Math.min(MOST_TREES, Math.floor(MOST_PLACES / npuCount));
+  const mostTrees = Math.min(MOST_TREES, Math.floor(MOST_TRIED_PLACES / npuCount));
   const grid = placesOf(topology);
-  const combs = grid === null ? null : combsOf(grid, network, mostTrees);
+  const combs = grid === null ? null : combsOf(grid, network, Math.floor(MOST_PLACES / npuCount));
   if (combs !== null && combs.choices.length > 0) {
-    return combs.choices.map((choice) => () => Array.from({ length: choice.count }, (_, i) => combs.comb(choice, i)));
+    const few = combs.choices.filter(({ count }) => count <= mostTrees);
+    return (few.length > 0 ? few : combs.choices.slice(0, 1)).map(
+      (choice) => () => Array.from({ length: choice.count }, (_, i) => combs.comb(choice, i)),
+    );
   }
   const counts = [...new Set([16, 32, 64].map((count) => Math.min(count, mostTrees)))].filter((count) => count > 0);
   return counts.map((count) => () => shallowTrees(network, count, seed));
@@ -145,11 +173,11 @@ export function scheduleOfPeriods(
   topology: Topology,
   collective: Collective,
   routes: RouteSet,
-  { network, packing, rooted: trees, table }: Periods,
+  { network, packing, table }: Periods,
 ): PeriodSchedule {
   const { there, back } = network;
   const places = Math.min(packing.trees.length, collective.chunkCount) * topology.npuCount;
-  const entry = trees.entry.subarray(0, places);
+  const entry = table.entry.subarray(0, places);
   const startPs = table.startPs.subarray(0, 2 * places);
   return { kind: "periods", topology, collective, routes, there, back, entry, startPs, periodPs: packing.periodPs };
 }
