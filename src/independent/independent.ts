@@ -7,6 +7,7 @@
 import { checkWholeChunks } from "./chunk-limits.ts";
 import { readNetwork } from "./collectives.ts";
 import { type Ground, provenPs } from "./limits.ts";
+import { checkPeriods, type Periods, periodsPs, readPeriods } from "./periods.ts";
 import { checkPhases, type Phases, phasesPs, readPhases } from "./phases.ts";
 import { cutThroughPs, storeAndForwardPs } from "./replay.ts";
 import { checkSteps, readSteps, type Steps } from "./transfers.ts";
@@ -49,6 +50,7 @@ interface Judged {
   readonly steps: Steps | null;
   readonly trees: Trees | null;
   readonly phases: Phases | null;
+  readonly periods: Periods | null;
   /** Returns the time in a model that reports name. */
   readonly psIn: (model: string, time: Json) => number;
   readonly what: string;
@@ -60,7 +62,7 @@ function judged(file: Json): Judged {
   if (!isPhases && format !== "banyan-schedule") return bad("format", '"banyan-schedule" or "banyan-phases"', format);
   if (version !== 1 && (isPhases || version !== 2)) return bad("version", "a known version", version);
   const net = readNetwork(file["topology"]);
-  const none = { steps: null, trees: null, phases: null };
+  const none = { steps: null, trees: null, phases: null, periods: null };
   const noModel = (model: string): never => wrong(`no time of it is in the model ${JSON.stringify(model)}`);
   if (isPhases) {
     const phases = readPhases(file, net);
@@ -76,6 +78,12 @@ function judged(file: Json): Judged {
         ? treesPs(trees, nodes, wholeAt(pieces, "claims.time.pieces", 1))
         : noModel(model);
     return { ...none, trees, psIn, what: `${trees.forests.reduce((sum, one) => sum + one.trees.length, 0)} trees` };
+  }
+  if (file["periods"] !== undefined) {
+    const periods = readPeriods(file, net);
+    checkPeriods(periods);
+    const psIn = (model: string): number => (model === "network/cut-through" ? periodsPs(periods) : noModel(model));
+    return { ...none, periods, psIn, what: `${periods.trees.length} trees in periods` };
   }
   const steps = readSteps(file, net);
   checkSteps(steps);
@@ -99,7 +107,7 @@ const CLASSES: Readonly<Record<string, string>> = {
 
 /** Throws Wrong where the witness of a limit proves less, or for fewer schedules, than is claimed. */
 function checkLimit(schedule: Judged, claim: Json, of: string | null, stores: boolean): string {
-  const { steps, trees, phases } = schedule;
+  const { steps, trees, phases, periods } = schedule;
   const kind = textAt(claim["kind"], "a limit's kind");
   const witness = objectAt(claim["witness"], "a limit's witness");
   const ps = fractionAt(claim["ps"], "a limit's ps", 0n);
@@ -118,7 +126,8 @@ function checkLimit(schedule: Judged, claim: Json, of: string | null, stores: bo
     );
     return because;
   }
-  const { net, tasks } = steps ?? { net: (trees ?? phases)?.net, tasks: [(trees ?? phases)?.task] };
+  const other = trees ?? phases ?? periods;
+  const { net, tasks } = steps ?? { net: other?.net, tasks: [other?.task] };
   const ground = { net, tasks, trees, phases, forwarding: of === "forwarding switches" } as Ground;
   const isAble = ground.net.copies.includes(true) || ground.net.sums.includes(true);
   const counts =

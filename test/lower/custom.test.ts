@@ -13,7 +13,7 @@ import type { JointSchedule } from "../../src/model/joint/joint-schedule.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { Program } from "../../src/model/program/program.ts";
 import { holdersOf, type ProgramTable } from "../../src/model/program/table.ts";
-import type { Schedule, Schedule } from "../../src/model/slots/slot-schedule.ts";
+import type { Schedule } from "../../src/model/slots/slot-schedule.ts";
 import type { AnySchedule } from "../../src/model/steps/schedule.ts";
 import type { TreeFlow } from "../../src/model/trees/tree-flow.ts";
 import { synthesizeJoint } from "../../src/run/joint.ts";

@@ -22,7 +22,14 @@ import {
   widthFor,
 } from "../../model/files/bys-format.ts";
 import { crc32 } from "../../model/files/checksum.ts";
-import { isPeriodSchedule, type PeriodSchedule, tickPsOf, treesOf } from "../../model/periods/period-schedule.ts";
+import {
+  edgeEnds,
+  isPeriodSchedule,
+  mostEnds,
+  type PeriodSchedule,
+  tickPsOf,
+  treesOf,
+} from "../../model/periods/period-schedule.ts";
 import { routeCount } from "../../model/routes/routes.ts";
 import { type ArrivalLog, isSlotSchedule, type Schedule, type SlotSchedule } from "../../model/slots/slot-schedule.ts";
 import { type StepSchedule, transferCount } from "../../model/steps/step-schedule.ts";
@@ -177,12 +184,20 @@ function periodContent(schedule: PeriodSchedule) {
   return { body: `  "periods": {\n${fields.join(",\n")}\n  }\n`, parts: treeBlocks(schedule, tickPs, lastTick) };
 }
 
-/** Yields trees; a root has the edge behind the last one, and starts of 0. */
+/**
+ * Yields trees; a root has starts of 0 and a port that no NPU has. Throws InputError for an edge that is not at its NPU, which has no
+ * port there.
+ */
 function* treeBlocks(schedule: PeriodSchedule, tickPs: number, lastTick: number): Generator<Block> {
-  const { topology, there, entry, startPs } = schedule;
+  const { topology, routes, there, entry, startPs } = schedule;
   const { npuCount } = topology;
+  const { offset, items } = edgeEnds(schedule);
+  const root = mostEnds({ offset, items });
+  /** [2 edges] which port of its NPU an end is. */
+  const portOf = new Int32Array(items.length);
+  for (let npu = 0; npu < npuCount; npu++)
+    for (let k = offset[npu]; k < offset[npu + 1]; k++) portOf[items[k]] = k - offset[npu];
   const total = treesOf(schedule);
-  const root = there.length;
   const bytes = treesLayout(npuCount, widthFor(root), lastTick).length;
   if (bytes > MOST_PAYLOAD) throw new InputError("the schedule", `trees of at most ${MOST_PAYLOAD} bytes`, bytes);
   const atOnce = Math.max(1, Math.floor(BLOCK_BYTES / bytes));
@@ -193,8 +208,15 @@ function* treeBlocks(schedule: PeriodSchedule, tickPs: number, lastTick: number)
     const buffer = new ArrayBuffer(at.length);
     const ticks = ticksView(buffer, 0, 2 * places, lastTick);
     for (let i = 0; i < ticks.length; i++) ticks[i] = Math.max(0, startPs[2 * from + i]) / tickPs;
-    const edge = indexView(buffer, at.edge, places, root);
-    for (let i = 0; i < places; i++) edge[i] = entry[from + i] < 0 ? root : entry[from + i];
+    const port = indexView(buffer, at.port, places, root);
+    for (let i = 0; i < places; i++) {
+      const edge = entry[from + i];
+      const npu = i % npuCount;
+      const begins = routes.source[there[edge]] === npu;
+      if (edge >= 0 && !begins && routes.target[there[edge]] !== npu)
+        throw new InputError(`tree ${(from + i - npu) / npuCount}`, `an edge at NPU ${npu}`, edge);
+      port[i] = edge < 0 ? root : portOf[2 * edge + (begins ? 0 : 1)];
+    }
     yield { type: TREE, first, count, payload: new Uint8Array(buffer) };
   }
 }

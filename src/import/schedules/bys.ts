@@ -21,7 +21,7 @@ import {
   widthFor,
 } from "../../model/files/bys-format.ts";
 import { crc32 } from "../../model/files/checksum.ts";
-import type { PeriodSchedule } from "../../model/periods/period-schedule.ts";
+import { edgeEnds, mostEnds, type PeriodSchedule } from "../../model/periods/period-schedule.ts";
 import { routeCount } from "../../model/routes/routes.ts";
 import {
   type ArrivalLog,
@@ -330,7 +330,8 @@ function periodsFromBlocks(
   const count = asInteger(trees, at("trees"), 1);
   const lastTick = asInteger(last, at("lastTick"), 0, Math.floor(Number.MAX_SAFE_INTEGER / tickPs));
   const { npuCount } = header.topology;
-  const root = frame.there.length;
+  const { offset, items } = edgeEnds({ ...header, ...frame });
+  const root = mostEnds({ offset, items });
   const blocks = bysBlocks(source, fileName, from, TREE);
   // before anything of that size is built
   for (const block of blocks) {
@@ -346,14 +347,16 @@ function periodsFromBlocks(
     const { buffer, byteOffset } = bysPayload(source, fileName, block);
     const places = block.count * npuCount;
     const ticks = ticksView(buffer, byteOffset, 2 * places, lastTick);
-    const edge = indexView(buffer, byteOffset + treesLayout(places, widthFor(root), lastTick).edge, places, root);
+    const port = indexView(buffer, byteOffset + treesLayout(places, widthFor(root), lastTick).port, places, root);
     for (let i = 0; i < places; i++) {
       const npu = i % npuCount;
       const place = block.first * npuCount + i;
-      const isRoot = edge[i] === root;
+      const isRoot = port[i] === root;
       const own = (): string => `${describe(block, fileName)}, tree ${(place - npu) / npuCount}, NPU ${npu}`;
-      if (!(edge[i] >= 0 && edge[i] <= root)) throw new InputError(own(), `an edge below ${root}, or ${root}`, edge[i]);
-      entry[place] = isRoot ? -1 : edge[i];
+      const end = offset[npu] + port[i];
+      if (!isRoot && !(port[i] >= 0 && end < offset[npu + 1]))
+        throw new InputError(own(), `a port below ${offset[npu + 1] - offset[npu]}, or ${root}`, port[i]);
+      entry[place] = isRoot ? -1 : items[end] >> 1;
       for (const job of [2 * i - npu, 2 * i - npu + npuCount]) {
         const most = isRoot ? 0 : lastTick;
         if (!(ticks[job] >= 0 && ticks[job] <= most && Number.isInteger(ticks[job])))

@@ -61,10 +61,10 @@ export function logsLayout(npus: number, chunkCount: number, chunkWidth: number)
 /** Returns whether starts of so many ticks are kept in 4 bytes each (u32), and not in 8 (f64). */
 export const areShortTicks = (lastTick: number): boolean => lastTick < 2 ** 32;
 
-/** Returns where the edges of a TREE payload begin, behind two starts a place (ticks); `length` is where it ends. */
-export function treesLayout(places: number, edgeWidth: number, lastTick: number): { edge: number; length: number } {
-  const edge = 2 * places * (areShortTicks(lastTick) ? 4 : 8);
-  return { edge, length: padded(edge + places * edgeWidth) };
+/** Returns where the ports of a TREE payload begin, behind two starts a place (ticks); `length` is where it ends. */
+export function treesLayout(places: number, portWidth: number, lastTick: number): { port: number; length: number } {
+  const port = 2 * places * (areShortTicks(lastTick) ? 4 : 8);
+  return { port, length: padded(port + places * portWidth) };
 }
 
 /** Returns a view of `length` starts in ticks. `at` must be a multiple of 8 in the buffer. */

@@ -1,4 +1,5 @@
 import type { Collective } from "../collective/collective.ts";
+import { bothEnds, type Grouped, groupedBy } from "../graph/graph.ts";
 import { type RouteSet, routeTimes } from "../routes/routes.ts";
 import type { Topology } from "../topology/topology.ts";
 
@@ -78,6 +79,20 @@ export function periodEndPs(schedule: PeriodSchedule): number {
 /** Returns the number of transfers of all chunks: each goes up and down along all edges of its tree. */
 export const periodTransfers = ({ collective, topology }: PeriodSchedule): number =>
   2 * collective.chunkCount * (topology.npuCount - 1);
+
+/** Returns the ends of edges at each NPU, ascending: edge e begins (by its route there) at end 2e, and ends at 2e + 1. O(edges + NPUs). */
+export function edgeEnds({ topology, routes, there }: Pick<PeriodSchedule, "topology" | "routes" | "there">): Grouped {
+  const { source, target } = routes;
+  const ends = bothEnds(
+    there.map((route) => source[route]),
+    there.map((route) => target[route]),
+  );
+  return groupedBy(ends, topology.npuCount);
+}
+
+/** Returns how many ends of edges an NPU has at most. O(NPUs). */
+export const mostEnds = ({ offset }: Grouped): number =>
+  offset.reduce((most, end, npu) => (npu === 0 ? 0 : Math.max(most, end - offset[npu - 1])), 0);
 
 /** Returns the longest tick, picoseconds, of which the period and all starts are multiples. The schedule must be well-formed. O(starts). */
 export function tickPsOf({ startPs, periodPs }: PeriodSchedule): number {

@@ -2,7 +2,7 @@ import { InputError } from "../../base/errors.ts";
 import type { Place } from "../../base/option-names.ts";
 import type { Collective } from "../collective/collective.ts";
 import { treesLayout, widthFor } from "../files/bys-format.ts";
-import { type PeriodSchedule, tickPsOf } from "../periods/period-schedule.ts";
+import { edgeEnds, mostEnds, type PeriodSchedule, tickPsOf } from "../periods/period-schedule.ts";
 import { routesOf } from "../routes/routing.ts";
 import { isSlotSchedule, mirrorRoutes, portBytes, portsOf, type Schedule } from "../slots/slot-schedule.ts";
 import { translationsOf } from "../symmetry/translation.ts";
@@ -135,7 +135,7 @@ export function periodFilesOf(schedule: PeriodSchedule): Pick<Estimate, "jsonByt
   const header = headerBytes(topology, collective.chunkCount);
   return {
     jsonBytes: header + entry.length * (digits(there.length) + 2 * digits(lastTick) + 3),
-    bysBytes: header + treesLayout(entry.length, widthFor(there.length), lastTick).length,
+    bysBytes: header + treesLayout(entry.length, widthFor(mostEnds(edgeEnds(schedule))), lastTick).length,
   };
 }
 

@@ -142,7 +142,7 @@ export function timelineFor(schedule: Drawn, mostDrawn = MOST_DRAWN): Timeline |
     return timelineOf(steps, simulateSchedule(steps, { timeline: true }).startPs);
   }
   if (transfersOf(schedule) > mostDrawn) return null;
-  if (isPeriodSchedule(schedule)) return timelineFor(stepsOf(schedule));
+  if (isPeriodSchedule(schedule)) return timelineFor(stepsOf(schedule), mostDrawn);
   if (isSlotSchedule(schedule)) return null;
   // hops of messages that are stored on their way are not distinguished; the plan's times stand for them
   if (switchingFor(schedule) !== "cut-through") return timelineOf(schedule);
