@@ -18,7 +18,7 @@ import { type JointContext, type JointRequest, type JointSynthesis, synthesizeJo
 import type { MakerOption } from "./maker.ts";
 import type { PhaseMaker } from "./phase-maker.ts";
 import { sccl } from "./sccl/sccl.ts";
-import type { Synthesizer } from "./synthesizer.ts";
+import type { MadeSteps, Synthesizer } from "./synthesizer.ts";
 import { taccl } from "./taccl/taccl.ts";
 import { tacos } from "./tacos/tacos.ts";
 import { blueconnect, themis } from "./themis/themis.ts";
@@ -28,7 +28,7 @@ import { nvls } from "./trees/nvls.ts";
 import { tto } from "./trees/tto.ts";
 
 /** Every synthesizer of step schedules, the default first. */
-export const SYNTHESIZERS: readonly Synthesizer[] = [
+export const SYNTHESIZERS: readonly Synthesizer<MadeSteps>[] = [
   tacos,
   ring,
   rings,
@@ -54,7 +54,7 @@ export const TREE_MAKERS: readonly TreeMaker[] = [forestcoll, blink, multitree, 
 /** Everything that makes phases within the dimensions of a network. */
 export const PHASE_MAKERS: readonly PhaseMaker[] = [themis, blueconnect];
 
-export type Algorithm = Synthesizer | TreeMaker | PhaseMaker;
+export type Algorithm = Synthesizer<MadeSteps> | TreeMaker | PhaseMaker;
 
 export const ALGORITHMS: readonly Algorithm[] = [...SYNTHESIZERS, ...TREE_MAKERS, ...PHASE_MAKERS];
 
@@ -122,7 +122,7 @@ export function checkPolicy(
 }
 
 /** Returns the synthesizer of step schedules of that name; throws InputError. */
-export function synthesizerNamed(name: string): Synthesizer {
+export function synthesizerNamed(name: string): Synthesizer<MadeSteps> {
   const found = algorithmNamed(name);
   if (found.makes !== "steps") {
     const names = SYNTHESIZERS.map((one) => one.name).join(", ");

@@ -20,6 +20,7 @@ import type { PeriodSchedule } from "../model/periods/period-schedule.ts";
 import type { SwitchDegree } from "../model/routes/routing.ts";
 import type { Sketch } from "../model/sketch/sketch.ts";
 import type { Schedule } from "../model/slots/slot-schedule.ts";
+import type { Estimate } from "../model/steps/estimate.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import type { Maker, MakerOptions } from "./maker.ts";
 import type { SolverFacts } from "./solver-facts.ts";
@@ -70,7 +71,10 @@ export interface SynthesisContext {
   readonly onProgress?: (progress: { readonly phase: string; readonly done: number; readonly total: number }) => void;
 }
 
-export interface Synthesis<Made = Schedule> {
+/** Transfers, arrival logs or periods. */
+export type MadeSteps = Schedule | PeriodSchedule;
+
+export interface Synthesis<Made extends MadeSteps = Schedule> {
   readonly schedule: Made;
   /** In words: what was chosen, per phase where they differ. */
   readonly policy: string;
@@ -91,10 +95,12 @@ export interface Synthesis<Made = Schedule> {
 }
 
 /** One way to make schedules of transfers: a folder under synthesize/ and a line in catalog.ts. */
-export interface Synthesizer<Made = Schedule> extends Maker {
+export interface Synthesizer<Made extends MadeSteps = Schedule> extends Maker {
   readonly makes: "steps";
   /** Large schedules are arrival logs where they can be, so their transfers are not listed. */
   readonly makesLogs?: true;
+  /** Returns what a schedule takes that is neither transfers nor arrival logs; null where it is one of these. */
+  estimate?(topology: Topology, collective: Collective): Estimate | null;
   /**
    * Its planned times are what it makes short. Others issue messages or comm steps in order: a plan in which latency occupies links
    * is only their file's form, and the replay tells their time.
@@ -108,5 +114,5 @@ export interface Synthesizer<Made = Schedule> extends Maker {
   /** The same, asked where the user wants the best number whatever it is; null: numbers are to be tried. */
   autoChunks?(request: SynthesisRequest, context: SynthesisContext): Promise<number | null>;
   /** Throws InfeasibleError when there is no schedule, InputError when the request asks for what it cannot do. */
-  synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis>;
+  synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis<Made>>;
 }

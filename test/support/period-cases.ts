@@ -1,4 +1,5 @@
 import { type Random, random } from "../../src/base/random.ts";
+import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import { withChunks } from "../../src/model/collective/collective.ts";
 import type { PeriodSchedule } from "../../src/model/periods/period-schedule.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
@@ -8,7 +9,7 @@ import type { Topology } from "../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { periodsOf, scheduleOfPeriods } from "../../src/synthesize/tacos/periods/periods.ts";
 import { pick } from "./draws.ts";
-import { wholeCollective } from "./synthesis.ts";
+import { inlineRunner, wholeCollective } from "./synthesis.ts";
 
 /** Returns 2 to 6 NPUs joined by two-way links, some side by side, alike or of mixed figures. */
 function twoWayNetwork(draws: Random): Topology {
@@ -39,6 +40,7 @@ export async function periodsOn(
     routes,
     routeTimes(topology, routes, collective.chunkBytes),
     seed,
+    { runner: inlineRunner(jsKernels) },
   );
   if (found === null) throw new Error(`no periods on ${topology.name}`);
   return scheduleOfPeriods(topology, collective, routes, found);

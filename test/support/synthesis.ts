@@ -14,6 +14,7 @@ export const inlineRunner = (kernels: Kernels, width = 1): KernelRunner => ({
   spread: async (problem) => kernels.spread({ ...problem, threads: 1 }),
   relay: async (problem) => kernels.relay(problem),
   place: async (problem) => kernels.place(problem),
+  period: async (problem) => kernels.period(problem),
   balance: async (problem) => kernels.balance({ ...problem, threads: 1 }),
   concurrent: async (problem) => kernels.concurrent(problem),
 });

@@ -16,11 +16,10 @@ import { combsOf } from "../../src/synthesize/tacos/periods/combs.ts";
 import { type DuplexNetwork, duplexNetwork } from "../../src/synthesize/tacos/periods/duplex.ts";
 import { packed, shallowTrees } from "../../src/synthesize/tacos/periods/packing.ts";
 import { periodsOf, scheduleOfPeriods } from "../../src/synthesize/tacos/periods/periods.ts";
-import { rooted, timetable } from "../../src/synthesize/tacos/periods/timetable.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { availableKernels } from "../support/backends.ts";
 import { quick, runs } from "../support/runs.ts";
-import { columnsOf, synthesizeWith, wholeCollective } from "../support/synthesis.ts";
+import { columnsOf, inlineRunner, synthesizeWith, wholeCollective } from "../support/synthesis.ts";
 
 let backends: Kernels[];
 let kernels: Kernels;
@@ -159,48 +158,12 @@ describe("packed trees", () => {
   });
 });
 
-describe("a timetable", () => {
-  it("starts every job once, after what it waits for, and no two in one cell of the period", () => {
-    for (const expression of ["mesh:4x4", "torus:4x3", "C(12,{2,3})"]) {
-      const network = edgesOf(presetTopology(expression));
-      const { npuCount, serialPs, latencyPs } = network;
-      const packing = packed(network, shallowTrees(network, 6, 1), 0);
-      const trees = rooted(network, packing);
-      for (const turn of [0, 1, 2]) {
-        const { startPs } = timetable(network, packing, trees, { shakePs: turn * serialPs[0], seed: 1, turn });
-        const busy = new Set<string>();
-        for (let at = 0; at < trees.entry.length; at++) {
-          const [i, npu] = [Math.floor(at / npuCount), at % npuCount];
-          const edge = trees.entry[at];
-          if (edge < 0) continue;
-          const above = trees.parent[at];
-          const arrival = (job: number): number => startPs[job] + serialPs[edge] + latencyPs[edge];
-          const [up, down] = [2 * i * npuCount + npu, 2 * i * npuCount + npuCount + npu];
-          const upOf = 2 * i * npuCount + above;
-          if (trees.parent[i * npuCount + above] >= 0) {
-            expect(startPs[upOf]).toBeGreaterThanOrEqual(arrival(up));
-            expect(startPs[down]).toBeGreaterThan(startPs[upOf + npuCount]);
-          } else expect(startPs[down]).toBeGreaterThanOrEqual(arrival(up));
-          for (const [job, from] of [
-            [up, npu],
-            [down, above],
-          ]) {
-            const cell = `${edge} ${from} ${Math.floor((startPs[job] % packing.periodPs) / serialPs[edge])}`;
-            expect(busy.has(cell)).toBe(false);
-            busy.add(cell);
-          }
-        }
-      }
-    }
-  });
-});
-
 /** Returns what an all-reduce of 1 GiB in periods reaches of the limit for any algorithm, as simulated. */
 async function shareOfLimit(topology: Topology, chunks: number): Promise<number> {
   const collective = wholeCollective(topology, "allreduce", GIB, chunks);
   const routes = routesOf(topology, 1);
   const times = routeTimes(topology, routes, collective.chunkBytes);
-  const found = await periodsOf(topology, collective, routes, times, 1);
+  const found = await periodsOf(topology, collective, routes, times, 1, { runner: inlineRunner(kernels) });
   if (found === null) return 0;
   const schedule = stepsOfPeriods(scheduleOfPeriods(topology, collective, routes, found));
   expect(verifySchedule(schedule).violations).toEqual([]);

@@ -5,8 +5,9 @@ import type { Engine } from "../../engine/types.ts";
 import type { Simulated } from "../../kinds/kind.ts";
 import { kindOf } from "../../kinds/kinds.ts";
 import { toNumber } from "../../model/numbers/rational.ts";
+import { isPeriodSchedule } from "../../model/periods/period-schedule.ts";
 import { NO_ROUTES } from "../../model/routes/routes.ts";
-import { isSlotSchedule, type Schedule } from "../../model/slots/slot-schedule.ts";
+import { isSlotSchedule } from "../../model/slots/slot-schedule.ts";
 import { canBeSlots, estimateOf, leastTransfers, refuseWithoutMemory } from "../../model/steps/estimate.ts";
 import { inRowOrder, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -20,7 +21,13 @@ import {
   refuseTinyChunks,
   tooLong,
 } from "../../request/problem.ts";
-import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../../synthesize/synthesizer.ts";
+import type {
+  MadeSteps,
+  Synthesis,
+  SynthesisContext,
+  SynthesisRequest,
+  Synthesizer,
+} from "../../synthesize/synthesizer.ts";
 import { greaterLimit } from "../all-to-all.ts";
 import { limitWithBottleneck } from "../bottleneck.ts";
 import type { Made } from "../report-on.ts";
@@ -40,9 +47,9 @@ export async function makeSteps(
   engine: Engine,
   topology: Topology,
   options: SynthesizeOptions,
-  maker: Synthesizer,
+  maker: Synthesizer<MadeSteps>,
   asked: SynthesizeOptions,
-): Promise<Made<Schedule>> {
+): Promise<Made<MadeSteps>> {
   const { chunks } = options;
   const first = problemOf(topology, { ...options, chunks: chunks === "auto" ? 1 : (chunks ?? 1) });
   refuseTinyChunks(first.collective);
@@ -107,7 +114,7 @@ function emptySchedule({ topology, collective }: Problem): StepSchedule {
 /** What a maker made of a problem. */
 interface Found {
   readonly problem: Problem;
-  readonly found: Synthesis;
+  readonly found: Synthesis<MadeSteps>;
   readonly ms: number;
   readonly threads: number;
   /** Where it was simulated to choose it. */
@@ -117,20 +124,21 @@ interface Found {
 /** Throws InputError for a problem whose schedule cannot be held. */
 function refuseTooLarge(
   engine: Engine,
-  synthesizer: Synthesizer,
+  synthesizer: Synthesizer<MadeSteps>,
   { topology, collective }: Problem,
   { switchDegree }: SynthesizeOptions,
 ): void {
   const inSlots = synthesizer.makesLogs === true && switchDegree !== "ports";
-  if (!inSlots || !canBeSlots(topology, collective)) checkSize(collective);
+  const own = synthesizer.estimate?.(topology, collective) ?? null;
+  if (own === null && (!inSlots || !canBeSlots(topology, collective))) checkSize(collective);
   const cause = collective.chunksPerNpu > 1 ? optionName("chunks") : optionName("collective");
-  refuseWithoutMemory(estimateOf(topology, collective), engine.freeMemory(), cause);
+  refuseWithoutMemory(own ?? estimateOf(topology, collective), engine.freeMemory(), cause);
 }
 
 /** Returns what the synthesizer makes of a problem. */
 async function make(
   engine: Engine,
-  synthesizer: Synthesizer,
+  synthesizer: Synthesizer<MadeSteps>,
   problem: Problem,
   options: SynthesizeOptions,
 ): Promise<Found> {
@@ -147,7 +155,7 @@ async function make(
     const started = performance.now();
     const found = await synthesizer.synthesize(request, context);
     const { schedule } = found;
-    const inOrder = isSlotSchedule(schedule) ? schedule : inRowOrder(schedule);
+    const inOrder = isPeriodSchedule(schedule) || isSlotSchedule(schedule) ? schedule : inRowOrder(schedule);
     return { problem, found: { ...found, schedule: inOrder }, ms: performance.now() - started, threads };
   });
 }
@@ -197,7 +205,7 @@ interface OwnChunks {
 /** Returns the number of chunks per NPU that the synthesizer finds best for the problem of one, or null where it has none. */
 async function ownChunksOf(
   engine: Engine,
-  synthesizer: Synthesizer,
+  synthesizer: Synthesizer<MadeSteps>,
   first: Problem,
   options: SynthesizeOptions,
 ): Promise<OwnChunks | null> {
@@ -215,7 +223,7 @@ async function ownChunksOf(
 /** Returns the schedule with so many chunks per NPU. */
 async function makeWithOwnChunks(
   engine: Engine,
-  synthesizer: Synthesizer,
+  synthesizer: Synthesizer<MadeSteps>,
   first: Problem,
   options: SynthesizeOptions,
   { chunks, ms }: OwnChunks,
@@ -227,7 +235,7 @@ async function makeWithOwnChunks(
 /** Returns the fastest, as simulated, of the schedules with 1, 2, 4, ... chunks per NPU, the fewest chunks among equals. */
 async function makeWithBestChunks(
   engine: Engine,
-  synthesizer: Synthesizer,
+  synthesizer: Synthesizer<MadeSteps>,
   topology: Topology,
   options: SynthesizeOptions,
 ): Promise<Found> {

@@ -11,7 +11,7 @@ import type { Topology } from "../../model/topology/topology.ts";
 import { deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { type Phase, phasesOf } from "../tacos/network.ts";
-import { tacos } from "../tacos/tacos.ts";
+import { synthesizeListed, tacos } from "../tacos/tacos.ts";
 import { boundBy, contains, degreeFor, gap, MOST_TRANSFERS, skipped, TRYING, WHOLE_CHUNKS } from "./facts.ts";
 import { earliest, endOfMoves, type Move, movesOf, neededMoves, scheduleOf } from "./found-rows.ts";
 import {
@@ -52,7 +52,7 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   const limitMs = timeLimitMs ?? USUAL_SOLVE_MS;
   const deadline = deadlineIn(limitMs);
   const trials = request.trials ?? trialsFor(collective, limitMs);
-  const greedy = await tacos.synthesize({ ...request, policy: null, trials }, context);
+  const greedy = await synthesizeListed({ ...request, policy: null, trials }, context);
   const highPs = makespanOf(greedy.schedule);
   const routes = routesOf(topology, degreeFor(topology, switchDegree));
   const boundFor = (set: RouteSet): Bound =>

@@ -17,13 +17,13 @@ import {
 } from "../../model/steps/step-schedule.ts";
 import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import { refined } from "../joint/table-search.ts";
-import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
+import type { MadeSteps, Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { assemble, endOf, endsOf, type PhaseTransfers, slotClasses } from "./assemble.ts";
 import { allTimes, serviceOrder } from "./demand.ts";
 import { multicastAttempts } from "./multicast.ts";
 import { type Phase, phasesOf, tenNetwork } from "./network.ts";
 import { overlapped } from "./overlap.ts";
-import { autoChunks, periodicAllReduce } from "./periods/all-reduce.ts";
+import { autoChunks, fewRounds, manyRounds, periodsEstimate } from "./periods/all-reduce.ts";
 import { slotSynthesis } from "./slots.ts";
 import {
   type Attempt,
@@ -57,8 +57,13 @@ function routeSetsOf(topology: Topology, degree: SwitchDegree) {
   return paced === null ? [own] : [own, { label: "ports at one pace", routes: paced }];
 }
 
-async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
-  const periodic = await periodicAllReduce(request, context);
+async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis<MadeSteps>> {
+  return (await manyRounds(request, context)) ?? synthesizeListed(request, context);
+}
+
+/** Returns the same without periods that are too long to be listed. */
+export async function synthesizeListed(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
+  const periodic = await fewRounds(request, context);
   if (periodic !== null && !periodic.gainsFromMatching) return periodic;
   const matched = await refined(await synthesizeByMatching(request, context), request, context);
   if (periodic === null || isSlotSchedule(matched.schedule)) return matched;
@@ -141,13 +146,14 @@ const refusesSize = ({ npuCount }: Topology, collective: Collective): string | n
   npuCount > MOST_NPUS && phasesOf(collective).some(({ unicast }) => unicast) ? FEWER_NPUS : null;
 
 /** TACOS: greedy matching of chunks to links on the time-expanded network (TACOS 2024, Algorithms 1 and 2). */
-export const tacos: Synthesizer = {
+export const tacos: Synthesizer<MadeSteps> = {
   name: "tacos",
   makes: "steps",
   description: "greedy matching on the time-expanded network, best of several seeded trials",
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: [...MULTICAST_POLICIES, ...RELAY_POLICIES],
   makesLogs: true,
+  estimate: periodsEstimate,
   options: ["trials", "switchDegree"],
   traits: { searches: 2, triesChunks: true },
   plans: true,
@@ -260,7 +266,7 @@ async function inRounds(
   phases: readonly Phase[],
   networksOfPhase: (phase: Phase) => readonly Network[],
   context: SynthesisContext,
-  synthesize: Synthesizer["synthesize"],
+  synthesize: typeof synthesizeByMatching,
 ): Promise<Synthesis | null> {
   const { topology, collective } = request;
   if (collective.kind !== "allreduce" || switchCount(topology) > 0) return null;

@@ -1,17 +1,24 @@
-import { withChunks } from "../../../model/collective/collective.ts";
-import { toNumber } from "../../../model/numbers/rational.ts";
+import { type Collective, withChunks } from "../../../model/collective/collective.ts";
+import { format, toNumber } from "../../../model/numbers/rational.ts";
 import type { PeriodSchedule } from "../../../model/periods/period-schedule.ts";
 import { stepsOfPeriods } from "../../../model/periods/period-steps.ts";
 import { routeTimes } from "../../../model/routes/routes.ts";
 import { routesOf } from "../../../model/routes/routing.ts";
-import { leastTransfers } from "../../../model/steps/estimate.ts";
+import { type Estimate, leastTransfers } from "../../../model/steps/estimate.ts";
 import type { StepSchedule } from "../../../model/steps/step-schedule.ts";
-import { switchCount } from "../../../model/topology/topology.ts";
+import { placesOf, switchCount, type Topology } from "../../../model/topology/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest } from "../../synthesizer.ts";
-import { type Periods, periodsOf, scheduleOfPeriods } from "./periods.ts";
+import { combPlaces, type Periods, periodsOf, scheduleOfPeriods } from "./periods.ts";
 
 /** Periods of more transfers than this stay periods. */
 const MOST_LISTED = 1e7;
+/** Of a tree and an NPU, while periods are made and judged, and in files. */
+const PLACE_MEMORY = 80;
+const PLACE_BYS = 9;
+const PLACE_TEXT = 14;
+/** With more places the number of chunks is chosen by one timetable, for about so many rounds. */
+const MOST_GUESSED_FROM = 2e5;
+const MANY_ROUNDS = 256;
 /** Twice the chunks are worth it where they save this share of the time; the more, the more transfers they make. */
 const WORTH_TWICE: readonly (readonly [transfers: number, share: number])[] = [
   [5e5, 0.01],
@@ -22,50 +29,114 @@ const WORTH_TWICE: readonly (readonly [transfers: number, share: number])[] = [
 /** Overlapped halves come no nearer to what spanning trees reach without beginning and end: from measurements. */
 const OVERLAPPED_SHARE = 0.85;
 
-/** Returns an all-reduce in periods, and whether matching may be faster; null where the network or the request is not for it. */
-export async function periodicAllReduce(
+/** Returns an all-reduce of periods, transfer by transfer, and whether matching may be faster; null where it is not to be made or listed. */
+export async function fewRounds(
   request: SynthesisRequest,
   context: SynthesisContext,
-): Promise<
-  (Synthesis & { readonly schedule: StepSchedule | PeriodSchedule; readonly gainsFromMatching: boolean }) | null
-> {
+): Promise<(Synthesis & { readonly schedule: StepSchedule; readonly gainsFromMatching: boolean }) | null> {
+  if (leastTransfers(request.collective) > MOST_LISTED) return null;
   const found = await findPeriods(request, context);
   if (found === null) return null;
-  const { routes, periods } = found;
-  const schedule = scheduleOfPeriods(request.topology, request.collective, routes, periods);
+  const { schedule, ...made } = synthesisOf(request, found);
+  return { ...made, schedule: stepsOfPeriods(schedule), gainsFromMatching: gainsFromMatching(found) };
+}
+
+/** Returns an all-reduce of periods that are too many to be listed; null where it is not to be made, or halves are faster. */
+export async function manyRounds(
+  request: SynthesisRequest,
+  context: SynthesisContext,
+): Promise<Synthesis<PeriodSchedule> | null> {
+  if (leastTransfers(request.collective) <= MOST_LISTED || combPlaces(request.topology) === null) return null;
+  const found = await findPeriods(request, context);
+  return found === null || found.halvesPs < found.endPs ? null : synthesisOf(request, found);
+}
+
+function synthesisOf({ topology, collective }: SynthesisRequest, periods: Periods): Synthesis<PeriodSchedule> {
   return {
-    schedule: leastTransfers(request.collective) > MOST_LISTED ? schedule : stepsOfPeriods(schedule),
+    schedule: scheduleOfPeriods(topology, collective, routesOf(topology, 1), periods),
     policy: `${periods.packing.trees.length} spanning trees, up and down, one round each period`,
     trials: periods.tables,
-    gainsFromMatching: gainsFromMatching(periods),
   };
+}
+
+/** Returns what an all-reduce takes as periods that are too many to be listed, about; null where it is none. */
+export function periodsEstimate(topology: Topology, collective: Collective): Estimate | null {
+  const transfers = leastTransfers(collective);
+  const places = isWhole(topology, collective) && transfers > MOST_LISTED ? combPlaces(topology) : null;
+  return places === null
+    ? null
+    : { transfers, memoryBytes: places * PLACE_MEMORY, bysBytes: places * PLACE_BYS, jsonBytes: places * PLACE_TEXT };
 }
 
 /** Returns the chunks per NPU with which an all-reduce in periods is fastest, where that is faster than matching; else null. */
 export async function autoChunks(request: SynthesisRequest, context: SynthesisContext): Promise<number | null> {
-  if (request.collective.kind !== "allreduce") return null;
-  let best: { readonly chunks: number; readonly periods: Periods } | null = null;
+  const { topology, collective } = request;
+  if (!isWhole(topology, collective) || request.policy !== null) return null;
+  const guess = await guessFor(request, context);
+  let best: { readonly chunks: number; readonly periods: Ends } | null = null;
   for (let chunks = 1; ; chunks *= 2) {
-    const collective = withChunks(request.collective, chunks);
-    const found = toNumber(collective.chunkBytes) < 1 ? null : await findPeriods({ ...request, collective }, context);
+    const cut = withChunks(collective, chunks);
+    const transfers = leastTransfers(cut);
+    if (toNumber(cut.chunkBytes) < 1 || (transfers > MOST_LISTED && combPlaces(topology) === null)) break;
+    const periods = guess === null ? await findPeriods({ ...request, collective: cut }, context) : guess(cut);
     // what trees reach at best, halves one after the other reach as well
-    if (found === null || found.periods.halvesPs <= found.periods.idealPs) break;
-    const [, share] = WORTH_TWICE.find(([transfers]) => leastTransfers(collective) <= transfers) ?? [0, 1];
-    if (best !== null && found.periods.endPs > (1 - share) * best.periods.endPs) break;
-    best = { chunks, periods: found.periods };
+    if (periods === null || periods.halvesPs <= periods.idealPs) break;
+    const [, share] = WORTH_TWICE.find(([most]) => transfers <= most) ?? [0, 1];
+    if (best !== null && periods.endPs > (1 - share) * best.periods.endPs) break;
+    best = { chunks, periods };
   }
   return best === null || gainsFromMatching(best.periods) ? null : best.chunks;
 }
 
+type Ends = Pick<Periods, "endPs" | "idealPs" | "halvesPs">;
+
+/**
+ * Returns when periods with other chunks end, about, where timetables take long: from one for many rounds, of which everything but
+ * latency is proportional to the chunks. Null where they do not take long.
+ */
+async function guessFor(request: SynthesisRequest, context: SynthesisContext) {
+  const { topology, collective } = request;
+  const places = combPlaces(topology);
+  if (places === null || places <= MOST_GUESSED_FROM) return null;
+  const trees = places / topology.npuCount;
+  let chunks = 1;
+  while (chunks * topology.npuCount < MANY_ROUNDS * trees) chunks *= 2;
+  while (toNumber(withChunks(collective, chunks).chunkBytes) < 1 && chunks > 1) chunks /= 2;
+  const cut = withChunks(collective, chunks);
+  const found = await findPeriods({ ...request, collective: cut }, context);
+  if (found === null) return null;
+  const { latencyPs } = found.network;
+  // up and down again, from the corners to a root in the middle
+  const waysPs = latencyPs[0] * (placesOf(topology)?.shape ?? []).reduce((sum, size) => sum + size, 0);
+  const roundPs = found.packing.periodPs;
+  const lastPs = found.endPs - (Math.ceil(cut.chunkCount / trees) - 1) * roundPs;
+  return (other: Collective): Ends => {
+    const scale = cut.chunkCount / other.chunkCount;
+    const rounds = Math.ceil(other.chunkCount / trees) - 1;
+    const endPs = rounds * roundPs * scale + (lastPs - waysPs) * scale + waysPs;
+    return { endPs, idealPs: found.idealPs, halvesPs: found.halvesPs };
+  };
+}
+
+/** Returns whether it is an all-reduce of all NPUs, which are linked directly. */
+const isWhole = (topology: Topology, { kind, groupSize }: Collective): boolean =>
+  kind === "allreduce" && groupSize === topology.npuCount && switchCount(topology) === 0;
+
+/** The periods that were made last on a network: whoever chose their chunks is to have them again. */
+const lastMade = new WeakMap<Topology, { readonly key: string; readonly periods: Periods | null }>();
+
 async function findPeriods({ topology, collective, seed, policy }: SynthesisRequest, context: SynthesisContext) {
-  if (collective.kind !== "allreduce" || collective.groupSize < topology.npuCount || policy !== null) return null;
-  if (switchCount(topology) > 0) return null;
+  if (!isWhole(topology, collective) || policy !== null) return null;
+  const key = `${seed} ${collective.chunkCount} ${format(collective.chunkBytes)}`;
+  const last = lastMade.get(topology);
+  if (last?.key === key) return last.periods;
   const routes = routesOf(topology, 1);
   const times = routeTimes(topology, routes, collective.chunkBytes);
   const periods = await periodsOf(topology, collective, routes, times, seed, context);
-  return periods === null ? null : { routes, periods };
+  lastMade.set(topology, { key, periods });
+  return periods;
 }
 
 /** Returns whether matching may be faster: halves one after the other, or overlapped ones where few rounds leave much room. */
-const gainsFromMatching = ({ endPs, idealPs, halvesPs }: Periods): boolean =>
+const gainsFromMatching = ({ endPs, idealPs, halvesPs }: Ends): boolean =>
   halvesPs < endPs || idealPs < OVERLAPPED_SHARE * endPs;

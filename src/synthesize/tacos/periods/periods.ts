@@ -3,6 +3,7 @@ import type { Collective } from "../../../model/collective/collective.ts";
 import { rational } from "../../../model/numbers/rational.ts";
 import type { PeriodSchedule } from "../../../model/periods/period-schedule.ts";
 import { type RouteSet, type RouteTimes, routeTimes } from "../../../model/routes/routes.ts";
+import { routesOf } from "../../../model/routes/routing.ts";
 import { placesOf, type Topology } from "../../../model/topology/topology.ts";
 import type { KernelRunner } from "../../synthesizer.ts";
 import { combsOf } from "./combs.ts";
@@ -150,6 +151,16 @@ function slowestEntryPs({ npuCount, incident, serialPs }: DuplexNetwork): number
     slowestPs = Math.max(slowestPs, 1 / chunksPerPs);
   }
   return slowestPs;
+}
+
+/** Returns how many places the combs of a grid have at least, trees and NPUs; null where there are none. O(routes log routes). */
+export function combPlaces(topology: Topology): number | null {
+  const grid = placesOf(topology);
+  if (grid === null) return null;
+  const routes = routesOf(topology, 1);
+  const network = duplexNetwork(topology.npuCount, routes, routeTimes(topology, routes, WEIGHED_BYTES));
+  const combs = network === null ? null : combsOf(grid, network, Math.floor(MOST_PLACES / topology.npuCount));
+  return combs?.choices[0] === undefined ? null : combs.choices[0].count * topology.npuCount;
 }
 
 /** Returns what packings begin with: combs of a grid, else shallow trees. */
