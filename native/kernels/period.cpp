@@ -10,7 +10,7 @@
 namespace banyan {
 namespace {
 
-constexpr double kMostBuckets = 1 << 20;
+constexpr double kMostBuckets = 1 << 16;
 constexpr std::int32_t kPollEvents = 4096;
 constexpr std::int32_t kMostNeighbours = UINT16_MAX;
 constexpr std::int32_t kAhead = 12;  // events by which what they will read is asked for early
@@ -255,7 +255,9 @@ class Scheduler {
     }
     for (std::size_t d = 0; d < 2 * edges; d++) {
       std::uint64_t* free = free_.data() + lines_[d].word_begin;
-      for (std::int32_t c = CellsOf(d >> 1); c-- > 0;) free[c >> 6] |= std::uint64_t{1} << (c & 63);
+      const std::int32_t cells = CellsOf(d >> 1);
+      for (std::int32_t w = 0; w < lines_[d].words; w++) free[w] = ~std::uint64_t{0};
+      if ((cells & 63) != 0) free[cells >> 6] = (std::uint64_t{1} << (cells & 63)) - 1;
     }
     const double width = std::max(least, ahead / kMostBuckets);
     return arrivals_.Allocate(width, ahead) && starts_.Allocate(width, ahead) ? kBanyanOk : kBanyanOutOfMemory;

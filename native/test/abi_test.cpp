@@ -50,6 +50,7 @@ void RandomProblems(std::uint32_t count) {
   std::uint32_t folded = 0;
   std::uint32_t spanned = 0;
   std::uint32_t balanced = 0;
+  std::uint32_t timed = 0;
   std::uint32_t flowing = 0;
   std::size_t replayed = 0;
   for (std::uint32_t seed = 0; seed < count; seed++) {
@@ -80,6 +81,9 @@ void RandomProblems(std::uint32_t count) {
     fault = banyan_test::RunArborescence(banyan_test::RandomArborescence(random, 6), &status);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
     spanned += status == kBanyanOk ? 1U : 0U;
+    fault = banyan_test::RunPeriod(banyan_test::RandomPeriod(random, 9), &status);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+    timed += status == kBanyanOk ? 1U : 0U;
     fault = banyan_test::RunBalance(banyan_test::RandomBalance(random, 9), &status);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
     balanced += status == kBanyanOk ? 1U : 0U;
@@ -93,6 +97,7 @@ void RandomProblems(std::uint32_t count) {
   Expect(flowing > count / 2, "most demands have paths", count);
   Expect(folded > count / 2, "most problems with maps have an answer", count);
   Expect(spanned > count / 4, "many random graphs have an arborescence", count);
+  Expect(timed > count / 2, "most random trees have a timetable", count);
   Expect(balanced > count / 2, "most random graphs can be balanced", count);
   Expect(solved > count, "most random problems have an answer", count);
 }
@@ -235,6 +240,43 @@ void SweepStatuses() {
   made.capacity[0] = 3;
   made.sinks[0] = 2;
   Expect(sweep(nullptr) == kBanyanBadArgument, "a sink out of range", 0);
+}
+
+void PeriodStatuses() {
+  banyan_test::PeriodCase made;
+  made.npus = 2;
+  made.trees = 2;
+  made.period = 20;
+  made.tail = {0};
+  made.head = {1};
+  made.serial = {10};
+  made.latency = {3};
+  made.used = {1, 1};
+  std::int32_t entry[4] = {};
+  double start[8] = {};
+  const BanyanTimetable out{entry, start};
+  const auto time = [&](BanyanCancelled cancelled) {
+    const BanyanPeriod view = made.View();
+    return banyan_period(&view, cancelled, nullptr, &out);
+  };
+  Expect(time(nullptr) == kBanyanOk && entry[0] == 0 && entry[1] == -1 && start[0] == 0, "a timetable", 0);
+  Expect(time(Stop) == kBanyanCancelled, "a timetable cancelled", 0);
+  made.period = 19;
+  Expect(time(nullptr) == kBanyanBadArgument, "two transfers of 10 in a period of 19", 0);
+  made.period = 20;
+  made.used[1] = 0;
+  Expect(time(nullptr) == kBanyanBadArgument, "a tree without edges", 0);
+  made.used[1] = 2;
+  Expect(time(nullptr) == kBanyanBadArgument, "an edge used twice", 0);
+  made.used[1] = 1;
+  made.serial[0] = 0.5;
+  Expect(time(nullptr) == kBanyanBadArgument, "half a picosecond", 0);
+  made.serial[0] = 10;
+  made.head[0] = 0;
+  Expect(time(nullptr) == kBanyanBadArgument, "an edge to itself", 0);
+  made.head[0] = 1;
+  made.latency[0] = 9007199254740991.0;
+  Expect(time(nullptr) == kBanyanTimeOverflow, "times that are no longer exact", 0);
 }
 
 void ArborescenceStatuses() {
@@ -412,6 +454,7 @@ int main() {
   PartitionStatuses();
   PackStatuses();
   BalanceStatuses();
+  PeriodStatuses();
   ArborescenceStatuses();
   ReplayStatuses();
   std::printf(failures == 0 ? "native tests passed\n" : "%d native tests failed\n", failures);

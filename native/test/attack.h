@@ -238,6 +238,29 @@ inline const char* AttackPartition(Source& random) {
       [&](BanyanCancelled stops, const void* context) { return banyan_partition(&problem, stops, context, part); });
 }
 
+inline const char* AttackPeriod(Source& random) {
+  const PeriodCase made = RandomPeriod(random, 6);
+  BanyanPeriod problem = made.View();
+  const auto npus = static_cast<std::size_t>(problem.npu_count);
+  std::vector<std::int32_t> entry(static_cast<std::size_t>(problem.tree_count) * npus);
+  std::vector<double> start(2 * entry.size());
+  BanyanTimetable out{entry.data(), start.data()};
+  const auto edges = [&] { return static_cast<std::int64_t>(problem.edge_count); };
+  const auto places = [&] { return static_cast<std::int64_t>(problem.tree_count) * problem.npu_count; };
+  HostileCall call(random);
+  for (std::int32_t* number : {&problem.npu_count, &problem.edge_count, &problem.tree_count, &problem.turn})
+    call.Number(number);
+  call.In(&problem.tail, edges);
+  call.In(&problem.head, edges);
+  call.In(&problem.serial_ps, edges);
+  call.In(&problem.latency_ps, edges);
+  call.In(&problem.used, [&] { return static_cast<std::int64_t>(problem.tree_count) * problem.edge_count; });
+  call.Out(&out.entry, places);
+  call.Out(&out.start_ps, [&] { return 2 * places(); });
+  return call.Run(
+      [&](BanyanCancelled stops, const void* context) { return banyan_period(&problem, stops, context, &out); });
+}
+
 inline const char* AttackArborescence(Source& random) {
   const ArborescenceCase made = RandomArborescence(random, 6);
   BanyanArborescence problem = made.View();
@@ -410,8 +433,8 @@ inline const char* AttackReplay(Source& random) {
 /// One hostile call of any kernel; null where it was borne.
 inline const char* Attack(Source& random) {
   static constexpr const char* (*kAttacks[])(Source&) = {
-      AttackMatch, AttackSpread,       AttackRelay,      AttackPlace,  AttackRate,    AttackSweep,
-      AttackPack,  AttackArborescence, AttackConcurrent, AttackReplay, AttackBalance, AttackPartition};
+      AttackMatch,        AttackSpread,     AttackRelay,  AttackPlace,   AttackRate,      AttackSweep, AttackPack,
+      AttackArborescence, AttackConcurrent, AttackReplay, AttackBalance, AttackPartition, AttackPeriod};
   return kAttacks[random.Below(static_cast<std::int32_t>(std::size(kAttacks)))](random);
 }
 

@@ -9,6 +9,7 @@
 #include "concurrent.h"
 #include "pack.h"
 #include "partition.h"
+#include "period.h"
 #include "problem.h"
 #include "rate.h"
 #include "replay.h"

@@ -12,6 +12,7 @@ import { foldedProblems, mapColumns } from "../support/folded-problems.ts";
 import { allGather, matchProblems, mesh, networkOf, relayProblems, type Sharing } from "../support/networks.ts";
 import { type PackSettings, packOfPreset, packProblems } from "../support/pack-problems.ts";
 import { partitionOfTopology, partitionProblems } from "../support/partition-problems.ts";
+import { periodProblems } from "../support/period-problems.ts";
 import { placeProblems } from "../support/place-problems.ts";
 import { rateOfTopology, rateProblems } from "../support/rate-problems.ts";
 import { replayProblems } from "../support/replay-problems.ts";
@@ -281,6 +282,16 @@ describe(`the backends ${names} give the same bits`, () => {
       threadsOf(kernels).map((threads) => kernels.balance({ ...problem, threads })),
     );
     for (const other of others) expect(other).toEqual(first);
+  });
+
+  it("for random trees that share a period", () => {
+    fc.assert(
+      fc.property(periodProblems(40, 12), (problem) => {
+        const [first, ...others] = all.map((kernels) => outcome(() => kernels.period(problem)));
+        for (const other of others) expect(other).toEqual(first);
+      }),
+      { numRuns: runs(200) },
+    );
   });
 
   it("for random arborescence problems, many arcs of the same cost among them", () => {

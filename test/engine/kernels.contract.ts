@@ -16,6 +16,7 @@ import { concurrentContract } from "./concurrent.contract.ts";
 import { foldedContract } from "./folded.contract.ts";
 import { packContract } from "./pack.contract.ts";
 import { partitionContract } from "./partition.contract.ts";
+import { periodContract } from "./period.contract.ts";
 import { rateContract } from "./rate.contract.ts";
 import { replayContract } from "./replay.contract.ts";
 import { spreadContract } from "./spread.contract.ts";
@@ -192,6 +193,7 @@ function cases(backend: Backend, kernels: Kernels): void {
   spreadContract(kernels);
   rateContract(kernels);
   packContract(kernels);
+  periodContract(kernels);
   sweepContract(kernels);
   partitionContract(kernels);
   arborescenceContract(kernels);

@@ -44,6 +44,11 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
   const goodArborescence = (): unknown[] => [
     ...[2, 0, ints(0, 0), ints(1, 1), Float64Array.of(5, 4), null, new Int32Array(2)],
   ];
+  // One tree of one edge.
+  const goodPeriod = (): unknown[] => [
+    ...[2, 1, 1, 0, ints(0), ints(1), Float64Array.of(5), Float64Array.of(2), Uint8Array.of(1), Float64Array.of(5)],
+    ...[Float64Array.of(0), null, ints(9, 9), Float64Array.of(9, 9, 9, 9)],
+  ];
   // All that node 0 sends node 1 goes over one link.
   const goodConcurrent = (): unknown[] => [
     ...[2, ints(0, 1, 1), ints(1), ints(0), Float64Array.of(5), ints(0), Float64Array.of(1), null, Uint8Array.of(1, 1)],
@@ -65,6 +70,7 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
     partition: goodPartition,
     pack: goodPack,
     arborescence: goodArborescence,
+    period: goodPeriod,
     replay: goodReplay,
   };
   const names = Object.keys(calls) as (keyof typeof calls)[];
@@ -87,6 +93,12 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
     const [sweep, parts, span] = [goodSweep(), goodPartition(), goodArborescence()];
     expect([addon().sweep(...sweep), addon().partition(...parts), addon().arborescence(...span)]).toEqual([0, 0, 0]);
     expect([sweep.at(-1), parts.at(-1), span.at(-1)]).toEqual([Float64Array.of(3), ints(0, 1), ints(-1, 1)]);
+  });
+
+  it("writes edges and starts into the caller's arrays", () => {
+    const args = goodPeriod();
+    expect(addon().period(...args)).toBe(0);
+    expect(args.slice(-2)).toEqual([ints(0, -1), Float64Array.of(0, -1, 7, -1)]);
   });
 
   it("writes a concurrent flow into the caller's arrays", () => {

@@ -69,6 +69,10 @@ describe.runIf(module !== undefined)("WebAssembly, called with what no caller sh
     banyan_sweep: [[0, 8]],
     banyan_partition: [[0, 8]],
     banyan_arborescence: [[0, 6]],
+    banyan_period: [
+      [0, 14],
+      [3, 2],
+    ],
     banyan_concurrent: [
       [0, 16],
       [3, 8],
@@ -124,6 +128,11 @@ describe.runIf(module !== undefined)("WebAssembly, called with what no caller sh
     (k) => k.sweep(sweep),
     (k) => k.partition({ nodeCount, outsideCount: 0, linkSource, linkTarget, capacity, start: Int32Array.of(0, 1) }),
     (k) => k.pack(pack),
+    (k) =>
+      k.period({
+        ...{ npuCount: 2, treeCount: 1, tail: Int32Array.of(0), head: Int32Array.of(1), used: Uint8Array.of(1) },
+        ...{ serialPs: Float64Array.of(5), latencyPs: Float64Array.of(2), periodPs: 5, shakePs: 0, seed: 1, turn: 0 },
+      }),
     (k) => k.arborescence(arborescenceOf(2, 0, [[0, 1, 5]])),
     (k) =>
       k.balance(

@@ -11,6 +11,7 @@ import { hostile, isColumn, type Memories } from "./hostile-arguments.ts";
 import { matchProblems, relayProblems, type Sharing } from "./networks.ts";
 import { packProblems } from "./pack-problems.ts";
 import { partitionProblems } from "./partition-problems.ts";
+import { periodProblems } from "./period-problems.ts";
 import { placeProblems } from "./place-problems.ts";
 import { rateProblems } from "./rate-problems.ts";
 import { replayProblems } from "./replay-problems.ts";
@@ -82,6 +83,7 @@ export function goodCalls(count: number, seed: number): AddonCall[] {
   for (const problem of draw(partitionProblems)) record((k) => k.partition(problem, flag));
   for (const problem of draw(packProblems())) record((k) => k.pack(problem, flag));
   for (const problem of draw(arborescenceProblems())) record((k) => k.arborescence(problem, flag));
+  for (const problem of draw(periodProblems())) record((k) => k.period(problem, flag));
   for (const problem of draw(concurrentProblems(6, 0.01))) record((k) => k.concurrent(problem, flag));
   for (const problem of draw(balanceProblems({ mostNodes: 7, density: 2 }))) record((k) => k.balance(problem, flag));
   for (const problem of draw(replayProblems([0, 1, 2], 30))) record((k) => k.replay(problem, flag));

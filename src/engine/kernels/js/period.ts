@@ -94,34 +94,38 @@ function cellsOf({ tail, serialPs, periodPs, treeCount, used }: PeriodProblem) {
   for (let e = 0; e < edges; e++) {
     const cells = Math.floor(periodPs / serialPs[e]);
     if (load[e] > cells) return null;
-    begin[2 * e + 1] = begin[2 * e] + cells + 1;
-    begin[2 * e + 2] = begin[2 * e + 1] + cells + 1;
+    begin[2 * e + 1] = begin[2 * e] + Math.ceil(cells / 32);
+    begin[2 * e + 2] = begin[2 * e + 1] + Math.ceil(cells / 32);
   }
-  /** [cells] itself where it is free, else one behind it. */
-  const next = new Int32Array(begin[2 * edges]);
-  for (let cell = 0; cell < next.length; cell++) next[cell] = cell;
-  const free = (cell: number): number => {
-    let at = cell;
-    while (next[at] !== at) {
-      next[at] = next[next[at]];
-      at = next[at];
+  /** [words] a bit for each free cell, direction by direction. */
+  const free = new Int32Array(begin[2 * edges]).fill(-1);
+  for (let direction = 0; direction < 2 * edges; direction++) {
+    const cells = Math.floor(periodPs / serialPs[direction >> 1]);
+    if (cells % 32 !== 0) free[begin[direction + 1] - 1] = (1 << (cells % 32)) - 1;
+  }
+  /** Returns the first free cell of a direction from one on; behind all of them where there is none. */
+  const freeFrom = (direction: number, cell: number): number => {
+    const first = begin[direction];
+    const words = begin[direction + 1] - first;
+    for (let w = Math.floor(cell / 32); w < words; w++) {
+      const bits = free[first + w] & (w * 32 < cell ? -1 << (cell & 31) : -1);
+      if (bits !== 0) return 32 * w + 31 - Math.clz32(bits & -bits);
     }
-    return at;
+    return 32 * words;
   };
   return {
     /** Returns when the next free cell of a direction begins, now or later. */
     nextPs(direction: number, now: number): number {
       const slot = serialPs[direction >> 1];
-      const first = begin[direction];
-      const last = begin[direction + 1] - 1;
+      const behind = 32 * (begin[direction + 1] - begin[direction]);
       const period = Math.floor(now / periodPs) * periodPs;
-      const cell = free(Math.min(last, first + Math.ceil((now - period) / slot)));
-      if (cell < last) return period + (cell - first) * slot;
-      return period + periodPs + (free(first) - first) * slot;
+      const cell = freeFrom(direction, Math.min(behind, Math.ceil((now - period) / slot)));
+      if (cell < behind) return period + cell * slot;
+      return period + periodPs + freeFrom(direction, 0) * slot;
     },
     take(direction: number, now: number): void {
-      const cell = begin[direction] + Math.floor((now % periodPs) / serialPs[direction >> 1] + 0.5);
-      next[cell] = cell + 1;
+      const cell = Math.floor((now % periodPs) / serialPs[direction >> 1] + 0.5);
+      free[begin[direction] + (cell >> 5)] &= ~(1 << (cell & 31));
     },
   };
 }
