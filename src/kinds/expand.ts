@@ -41,7 +41,10 @@ export function expanded(schedule: Schedule | PeriodSchedule, place: Place): Ste
     throw new InputError(place, most, transfersOf(schedule));
   }
   const { violations } = isPeriodSchedule(schedule) ? verifyPeriods(schedule, { limit: 1 }) : { violations: [] };
-  if (violations.length > 0) throw new InputError(place, "correct periods", violations[0]?.message);
+  if (violations.length > 0)
+    throw new InputError(place, "correct periods", inWords("wrong ones")).saying(
+      `these periods are wrong, so their transfers are not written: ${violations[0]?.message}`,
+    );
   return stepsOf(schedule);
 }
 

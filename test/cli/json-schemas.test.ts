@@ -4,7 +4,9 @@ import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { COMMAND_NAMES, type CommandName } from "../../src/cli/protocol.ts";
+import { periodsToJson } from "../../src/export/schedules/periods-json.ts";
 import { commandsHere } from "../support/cli-here.ts";
+import { plainPeriods } from "../support/plain-periods.ts";
 
 /** What --json prints is what schemas/ says, of every verb: answers of every form, checks that fail, and refusals. */
 
@@ -57,6 +59,7 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
     "verify steps.json",
     "verify trees.json",
     "verify phases.json",
+    "verify periods.json",
     "verify steps.json --record r.json",
     "verify wrong.json",
     "verify p.xml --target azure",
@@ -68,6 +71,7 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
     "simulate steps.json",
     "simulate trees.json",
     "simulate phases.json",
+    "simulate periods.json",
     "simulate p.xml --topology mesh:2x2",
     "simulate none.json",
   ],
@@ -77,7 +81,7 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
     "export steps.json --to xlm -o x",
   ],
   run: ["run p.xml", "run steps.json"],
-  explain: ["explain steps.json", "explain p.xml --size 1MiB", "explain none.json"],
+  explain: ["explain steps.json", "explain periods.json", "explain p.xml --size 1MiB", "explain none.json"],
   compare: [
     "compare mesh:2x2 -c allgather --sizes 1KiB,1MiB",
     "compare mesh:2x2 -c allgather --sizes 1KiB --algorithms magic",
@@ -116,6 +120,7 @@ describe("what --json prints is what its schema says", () => {
       { kind: "allreduce", size: "4KiB" },
     ]);
     here.put("all_reduce_perf.log", NCCL_TESTS);
+    here.put("periods.json", periodsToJson(plainPeriods()));
     mkdirSync(here.at("folder"), { recursive: true });
     for (const line of BEFORE) await here.ends(line);
     const steps = JSON.parse(readFileSync(here.at("steps.json"), "utf8"));

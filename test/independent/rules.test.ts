@@ -2,17 +2,21 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../src/base/errors.ts";
 import { type Random, random } from "../../src/base/random.ts";
+import { periodsToJson } from "../../src/export/schedules/periods-json.ts";
 import { phasesToJson } from "../../src/export/schedules/phases-json.ts";
 import { jointScheduleJsonParts, scheduleToJson } from "../../src/export/schedules/schedule-json.ts";
 import { treeFlowToJson } from "../../src/export/schedules/tree-flow-json.ts";
+import { readPeriods } from "../../src/import/schedules/periods-json.ts";
 import { readAnySchedule } from "../../src/import/schedules/schedule-json.ts";
 import { type JointSchedule, tenantSchedule } from "../../src/model/joint/joint-schedule.ts";
 import type { PhaseSchedule } from "../../src/model/phases/phase-schedule.ts";
 import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { simulatePeriods } from "../../src/simulate/periods/periods.ts";
 import { simulatePhases } from "../../src/simulate/phases/phases.ts";
 import { simulateJoint, simulateSchedule } from "../../src/simulate/steps/replay.ts";
 import { simulateTreeFlow } from "../../src/simulate/trees/tree-flow.ts";
 import { verifyJoint } from "../../src/verify/joint.ts";
+import { verifyPeriods } from "../../src/verify/periods/periods.ts";
 import { verifyPhases } from "../../src/verify/phases/phases.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { verifyTreeFlow } from "../../src/verify/trees/tree-flow.ts";
@@ -20,6 +24,7 @@ import { type Json, opinionOf } from "../support/claimed-files.ts";
 import { pick } from "../support/draws.ts";
 import { fileCases } from "../support/formats-cases.ts";
 import { mutant } from "../support/mutants.ts";
+import { periodCases, periodMutant } from "../support/period-cases.ts";
 import { PHASE_NETWORKS } from "../support/phase-cases.ts";
 import { builtPhases, plannedPhases } from "../support/phase-schedules.ts";
 import { builtTrees } from "../support/plain-trees.ts";
@@ -119,6 +124,28 @@ describe("the independent judge and the project's", () => {
     }
     expect(correct).toBeGreaterThan(20);
     expect(wrong).toBeGreaterThan(100);
+  }, 600_000);
+
+  it("agree on periods, their mutants and their times", async () => {
+    [correct, wrong] = [0, 0];
+    const draws = random(SEED, 0x9e81);
+    for (const plain of await periodCases(runs(60))) {
+      for (let m = 0; m <= MUTANTS; m++) {
+        const { name, schedule } = m === 0 ? { name: "as made", schedule: plain } : periodMutant(plain, draws);
+        let text = "";
+        try {
+          text = periodsToJson(schedule);
+          readPeriods(text, "p.json");
+        } catch {
+          continue; // what no file can say
+        }
+        const isRight = verifyPeriods(schedule).violationCount === 0;
+        const time = isRight ? simulatePeriods(schedule) : NO_TIME;
+        agree(name, text, isRight, { ps: time.ps, model: time.model });
+      }
+    }
+    expect(correct).toBeGreaterThan(20);
+    expect(wrong).toBeGreaterThan(40);
   }, 600_000);
 
   it("agree on phases, their mutants and their times", () => {

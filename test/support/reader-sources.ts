@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { periodsToJson } from "../../src/export/schedules/periods-json.ts";
 import { phasesToJson } from "../../src/export/schedules/phases-json.ts";
 import { jointScheduleJsonParts, scheduleToJson } from "../../src/export/schedules/schedule-json.ts";
 import { treeFlowToJson } from "../../src/export/schedules/tree-flow-json.ts";
@@ -7,6 +8,7 @@ import { OWN_PLANS } from "../import/mscclpp-json-plans.ts";
 import { HAND_MADE_TREES } from "./hand-made-trees.ts";
 import { PHASE_NETWORKS, type PhaseNetwork } from "./phase-cases.ts";
 import { builtPhases, plannedPhases } from "./phase-schedules.ts";
+import { plainPeriods } from "./plain-periods.ts";
 import { builtTrees } from "./plain-trees.ts";
 import { ringSchedule } from "./ring-schedule.ts";
 import { sharedFiles, sharedText } from "./shared-data.ts";
@@ -235,6 +237,7 @@ export function ownSources(): ReaderSource[] {
     ...Object.keys(PHASE_NETWORKS).map(
       (name): ReaderSource => ({ format: "phases", reader: "schedule", name, text: phasesText(name) }),
     ),
+    { format: "periods", reader: "schedule", name: "chain", text: periodsToJson(plainPeriods()) },
     { format: "SCCL algorithm", reader: "algorithm", name: "algorithm", text: ALGORITHM },
     { format: "NCCL log", reader: "log", name: "log", text: LOG },
     { format: "nccl-tests", reader: "measurements", name: "text", text: ncclTestsTable(PREDICTED) },

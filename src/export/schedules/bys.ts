@@ -214,7 +214,7 @@ function* treeBlocks(schedule: PeriodSchedule, tickPs: number, lastTick: number)
       const npu = i % npuCount;
       const begins = routes.source[there[edge]] === npu;
       if (edge >= 0 && !begins && routes.target[there[edge]] !== npu)
-        throw new InputError(`tree ${(from + i - npu) / npuCount}`, `an edge at NPU ${npu}`, edge);
+        throw new InputError(`the edge of tree ${(from + i - npu) / npuCount}`, `one at NPU ${npu}`, edge);
       port[i] = edge < 0 ? root : portOf[2 * edge + (begins ? 0 : 1)];
     }
     yield { type: TREE, first, count, payload: new Uint8Array(buffer) };

@@ -5,6 +5,7 @@ import { readNcclLog } from "../../../src/import/logs/nccl-log.ts";
 import { readMeasurements } from "../../../src/import/logs/nccl-tests.ts";
 import { formatOf, NETWORK_FORMATS } from "../../../src/import/networks/network-formats.ts";
 import { bytesSource, readBysTopology } from "../../../src/import/schedules/bys.ts";
+import { readPeriods } from "../../../src/import/schedules/periods-json.ts";
 import { readPhases } from "../../../src/import/schedules/phases-json.ts";
 import { readAnySchedule, readSchedule } from "../../../src/import/schedules/schedule-json.ts";
 import { readScheduleText } from "../../../src/import/schedules/schedule-text.ts";
@@ -25,6 +26,7 @@ import { compareRecords, readVerificationRecord, recordOf } from "../../../src/r
 import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
 import { joined, resealed } from "../bys-files.ts";
 import { greedySlots, ringSlots } from "../greedy-slots.ts";
+import { plainPeriods } from "../plain-periods.ts";
 import { ownSources, type ReaderSource } from "../reader-sources.ts";
 import { ringSchedule } from "../ring-schedule.ts";
 import { judgeBys, judgeNetworkText, judgeProgramText, judgeScheduleText, judgeSketchText } from "./judges.ts";
@@ -173,10 +175,11 @@ export function fileTargets(): FuzzTarget[] {
       const texts = textsOf("trees");
       return [...texts, withDualCertificate(texts[0] as string)];
     }),
+    scheduleTarget("schedule-periods", readPeriods, () => textsOf("periods")),
     scheduleTarget("schedule-phases", readPhases, () => textsOf("phases")),
     {
       name: "schedule-independent",
-      seeds: () => textsOf("banyan-schedule", "trees", "phases").map(withClaims),
+      seeds: () => textsOf("banyan-schedule", "trees", "periods", "phases").map(withClaims),
       check: judgeBoth,
     },
     {
@@ -191,7 +194,11 @@ export function fileTargets(): FuzzTarget[] {
     scheduleTarget("schedule-sccl", readScheduleText, () => textsOf("SCCL algorithm")),
     {
       name: "schedule-bys",
-      seeds: () => [letters(joined(ringSchedule())), ...SLOTS().map((slots) => letters(joined(slots)))],
+      seeds: () => [
+        letters(joined(ringSchedule())),
+        letters(joined(plainPeriods())),
+        ...SLOTS().map((slots) => letters(joined(slots))),
+      ],
       check(input) {
         const bytes = bytesOf(input);
         // most changes stop at a checksum, so it is made right
