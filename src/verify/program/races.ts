@@ -283,16 +283,18 @@ function walkMscclpp(scope: Scope, order: Int32Array, visit: Visit): void {
     const at = row[block] * words;
     for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++)
       if (waitKind[w] === WAIT_BARRIER) meet(walk, i, waitOn[w], wiring.generation[w]);
-    put(own, 0, begun, at, words);
-    for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++)
-      for (let p = phases.postOffset[w]; p < phases.postOffset[w + 1]; p++) {
-        const post = phases.posts[p];
-        if (ofPost[post] < 0) continue;
-        if (phases.postBringsData[p] === 1) join(clock, own, 0, kept.data(), ofPost[post]);
-        else raise(own, 0, kept.data(), ofPost[post], clock.lanes);
-        if (givesBack && --postReaders[post] === 0) kept.give(ofPost[post]);
-      }
-    join(clock, next, at, own, 0);
+    const waits = waitOffset[i + 1] > waitOffset[i];
+    walk.known = waits ? own : begun;
+    walk.knownAt = waits ? 0 : at;
+    if (waits) put(own, 0, begun, at, words);
+    for (let p = phases.postOffset[waitOffset[i]]; p < phases.postOffset[waitOffset[i + 1]]; p++) {
+      const post = phases.posts[p];
+      if (ofPost[post] < 0) continue;
+      if (phases.postBringsData[p] === 1) join(clock, own, 0, kept.data(), ofPost[post]);
+      else raise(own, 0, kept.data(), ofPost[post], clock.lanes);
+      if (givesBack && --postReaders[post] === 0) kept.give(ofPost[post]);
+    }
+    if (waits) join(clock, next, at, own, 0);
     takePackets(walk, i, at);
     if (scope.lane[block] >= 0) visit(i, before);
     tell(walk, i);
@@ -369,7 +371,13 @@ function walksOfPlan(program: Program, wiring: Wiring, order: Int32Array): Walks
     near(rank) {
       forget();
       const near = touchersAt(rank);
-      const own = instructionsOf(program, near, places, order);
+      const own = instructionsOf(
+        program,
+        near,
+        (i) => phases.speaks[i] === 1 || touches(program, i, rank),
+        places,
+        order,
+      );
       forgetLater(own, near);
       near.forEach((block, k) => {
         row[block] = k;
@@ -429,17 +437,29 @@ function groupsOf(
   return numberedSets(rows, sets.least);
 }
 
-/** Returns the instructions of some blocks in the order of their places in `order`. O(n log n). */
-function instructionsOf(program: Program, blocks: Int32Array, places: Int32Array, order: Int32Array): Int32Array {
-  const { instructionOffset } = program;
+/** Returns those instructions of some blocks that count, in the order of their places in `order`. O(n log n). */
+function instructionsOf(
+  { instructionOffset }: Program,
+  blocks: Int32Array,
+  counts: (instruction: number) => boolean,
+  places: Int32Array,
+  order: Int32Array,
+): Int32Array {
   const many = blocks.reduce((sum, b) => sum + instructionOffset[b + 1] - instructionOffset[b], 0);
   const own = new Int32Array(many);
-  let next = 0;
-  for (const b of blocks) {
-    own.set(places.subarray(instructionOffset[b], instructionOffset[b + 1]), next);
-    next += instructionOffset[b + 1] - instructionOffset[b];
-  }
-  return own.sort().map((place) => order[place]);
+  let kept = 0;
+  for (const b of blocks)
+    for (let i = instructionOffset[b]; i < instructionOffset[b + 1]; i++) if (counts(i)) own[kept++] = places[i];
+  return own
+    .subarray(0, kept)
+    .sort()
+    .map((place) => order[place]);
+}
+
+/** Returns whether an instruction reads or writes memory of a rank. */
+function touches({ operandOffset, operandRank }: Program, i: number, rank: number): boolean {
+  for (let o = operandOffset[i]; o < operandOffset[i + 1]; o++) if (operandRank[o] === rank) return true;
+  return false;
 }
 
 /** A walk over the instructions that touch the memory of a rank. */
@@ -462,9 +482,14 @@ function walkOf(scope: Scope) {
     postReaders: givesBack ? phases.postReaders.slice() : phases.postReaders,
     packetReaders: givesBack ? phases.packetReaders.slice() : phases.packetReaders,
     meetings: new Map<string, { readonly at: number; left: number }>(),
-    /** Of the instruction that is visited: its block, its clock, and where it reads packets one for each of its chunks. */
+    /**
+     * Of the instruction that is visited: its block, where its clock is (of one that waits `own`, else that of its phase), and where
+     * it reads packets one for each of its chunks.
+     */
     visited: -1,
     own: new Int32Array(words),
+    known: new Int32Array(0),
+    knownAt: 0,
     byChunk: new Int32Array(0),
     hasChunks: false,
   };
@@ -474,8 +499,8 @@ function isBefore(walk: Walk, a: number, chunkOfA: number, chunk: number): boole
   const { hasChunks, words, firstBit } = walk;
   const block = walk.wiring.blockOf[a];
   if (walk.group[block] !== walk.group[walk.visited]) return false;
-  const clock = hasChunks ? walk.byChunk : walk.own;
-  const at = hasChunks ? chunk * words : 0;
+  const clock = hasChunks ? walk.byChunk : walk.known;
+  const at = hasChunks ? chunk * words : walk.knownAt;
   if (clock[at + walk.lane[block]] > walk.phases.phase[a]) return true;
   if (firstBit[a] < 0) return false;
   const bit = firstBit[a] + chunkOfA;
@@ -513,7 +538,7 @@ function meet(walk: Walk, i: number, barrier: number, number: number): void {
 
 /** Sets the clocks of the chunks of an instruction that reads packets. */
 function takePackets(walk: Walk, i: number, at: number): void {
-  const { phases, clock, words, next, own, kept, ofSingle, packetReaders } = walk;
+  const { phases, clock, words, next, known, knownAt, kept, ofSingle, packetReaders } = walk;
   const first = phases.packetOffset[i];
   const last = phases.packetOffset[i + 1];
   walk.hasChunks = last > first;
@@ -521,7 +546,7 @@ function takePackets(walk: Walk, i: number, at: number): void {
   const chunks = walk.program.chunks[i];
   if (walk.byChunk.length < chunks * words) walk.byChunk = new Int32Array(chunks * words);
   const { byChunk } = walk;
-  for (let k = 0; k < chunks; k++) put(byChunk, k * words, own, 0, words);
+  for (let k = 0; k < chunks; k++) put(byChunk, k * words, known, knownAt, words);
   for (let p = first; p < last; p++) {
     const from = phases.packetFrom[p];
     if (ofSingle[from] < 0) continue;
@@ -533,15 +558,16 @@ function takePackets(walk: Walk, i: number, at: number): void {
 
 /** Keeps what an instruction tells others, by packets and by its posts. */
 function tell(walk: Walk, i: number): void {
-  const { program, phases, words, own, byChunk, hasChunks, ofSingle, packetReaders, ofPost, postReaders } = walk;
+  const { program, phases, words, known, knownAt, byChunk, hasChunks, ofSingle, packetReaders, ofPost, postReaders } =
+    walk;
   const single = phases.single[i];
   for (let k = 0; single >= 0 && k < program.chunks[i]; k++) {
     if (packetReaders[single + k] === 0) continue;
-    ofSingle[single + k] = keep(walk, hasChunks ? byChunk : own, hasChunks ? k * words : 0);
+    ofSingle[single + k] = keep(walk, hasChunks ? byChunk : known, hasChunks ? k * words : knownAt);
     mark(walk, ofSingle[single + k], i, k);
   }
   if (postReaders[i] === 0) return;
-  ofPost[i] = keep(walk, own, 0);
+  ofPost[i] = keep(walk, known, knownAt);
   if (single >= 0) for (let k = 0; k < program.chunks[i]; k++) mark(walk, ofPost[i], i, k);
 }
 
@@ -574,7 +600,7 @@ function join({ lanes, words }: ClockForm, into: Int32Array, at: number, from: I
  * own; returns the most chunks of a group.
  */
 function numberBits(
-  { operandOffset, operandRank, chunks }: Program,
+  program: Program,
   single: Int32Array,
   instructions: Int32Array,
   rank: number,
@@ -584,9 +610,9 @@ function numberBits(
 ): number {
   const bits = new Int32Array(groups);
   for (const i of instructions) {
-    if (single[i] < 0 || !operandRank.subarray(operandOffset[i], operandOffset[i + 1]).includes(rank)) continue;
+    if (single[i] < 0 || !touches(program, i, rank)) continue;
     first[i] = bits[groupOf(i)];
-    bits[groupOf(i)] += chunks[i];
+    bits[groupOf(i)] += program.chunks[i];
   }
   return bits.reduce((most, many) => Math.max(most, many), 0);
 }
@@ -627,7 +653,11 @@ function slots(stride: number): Slots {
 
 /** Raises `into[at ..]` to the greater of both, word by word. */
 function raise(into: Int32Array, at: number, from: Int32Array, fromAt: number, words: number): void {
-  for (let w = 0; w < words; w++) if (from[fromAt + w] > into[at + w]) into[at + w] = from[fromAt + w];
+  for (let w = 0; w < words; w++) {
+    // without a branch, which would be guessed wrong as often as not; counts are from 0
+    const less = into[at + w] - from[fromAt + w];
+    into[at + w] -= less & (less >> 31);
+  }
 }
 
 /** Copies words of a clock. */
@@ -639,6 +669,8 @@ function put(into: Int32Array, at: number, from: Int32Array, fromAt: number, wor
 interface Phases {
   /** [instructions] phases of its block that end before it: at nops and at barriers, where the block's threads meet. */
   readonly phase: Int32Array;
+  /** [instructions] 1: it may wait or tell somebody something, or its block meets others right behind it. */
+  readonly speaks: Uint8Array;
   /** [waits + 1], [posts] instructions that must have posted before the wait is over, and 1: their own data is there as well. */
   readonly postOffset: Int32Array;
   readonly posts: Int32Array;
@@ -662,6 +694,7 @@ interface Phases {
 function phasesOf(program: Program, wiring: Wiring): Phases {
   const count = instructionCount(program);
   const phase = new Int32Array(count);
+  const speaks = new Uint8Array(count);
   for (let b = 0; b < blockCount(program); b++) {
     let passed = 0;
     for (let i = program.instructionOffset[b]; i < program.instructionOffset[b + 1]; i++) {
@@ -669,11 +702,20 @@ function phasesOf(program: Program, wiring: Wiring): Phases {
         .subarray(program.waitOffset[i], program.waitOffset[i + 1])
         .includes(WAIT_BARRIER);
       if (atBarrier) passed++;
+      if (atBarrier && i > program.instructionOffset[b]) speaks[i - 1] = 1;
       phase[i] = passed;
       if (atBarrier || isNop(program, i)) passed++;
     }
   }
-  return { phase, ...certainPosts(program, wiring, phase), ...packetsOf(program) };
+  const posts = certainPosts(program, wiring, phase);
+  const packets = packetsOf(program);
+  const { single, packetOffset } = packets;
+  for (let i = 0; i < count; i++) {
+    const isAsked = posts.postReaders[i] > 0 || single[i] >= 0;
+    const asks = program.waitOffset[i + 1] > program.waitOffset[i] || packetOffset[i + 1] > packetOffset[i];
+    if (isAsked || asks || isNop(program, i)) speaks[i] = 1;
+  }
+  return { phase, speaks, ...posts, ...packets };
 }
 
 /**
