@@ -5,6 +5,9 @@ import type { Topology } from "../../model/topology/topology.ts";
 import { type ProgramSimulationOptions, simulateProgram } from "../../simulate/program/program.ts";
 import { type ProgramVerification, type ProgramVerifyOptions, verifyProgram } from "../../verify/program/program.ts";
 
+import { blocks } from "../export/blocks.ts";
+import { fileParts, type ProgramFile } from "./program-file.ts";
+
 /** Lets threads do work, where the caller has some. */
 export type Beside = <R>(work: (pool: Pool) => Promise<R>) => Promise<R>;
 
@@ -32,3 +35,6 @@ export const SIMULATE: Work<
   name: "simulate",
   run: ({ program, topology, options }) => ({ ps: simulateProgram(program, topology, options).ps }),
 };
+
+/** The writing of a file by a thread: its text, in blocks. */
+export const WRITE: Work<ProgramFile, string[]> = { name: "write", run: (file) => [...blocks(fileParts(file))] };

@@ -11,13 +11,13 @@ import { groupOrder, isTreeFlow, listedTrees, type TreeFlow } from "../../model/
 import type { ProgramOptions } from "../../request/from-texts.ts";
 import type { Beside } from "./beside.ts";
 import { KnownPrograms } from "./known-programs.ts";
+import { MANY_INSTRUCTIONS } from "./program-file.ts";
 import {
   callOf,
   judged,
   judgedAndSimulated,
   lowered,
   loweredOf,
-  MANY_INSTRUCTIONS,
   type MadeProgram,
   type Making,
   unheard,
@@ -168,7 +168,7 @@ export interface SlowerProgram {
 /**
  * Returns the fastest of a schedule's programs as simulated at the schedule's size, and how it was lowered: first the shapes, in
  * every protocol, then other orders and instances of the best. Of programs of many instructions the first that can be made and is right
- * is taken; a judge and the simulation look at it side by side. Rejects with InputError where none fits the runtime.
+ * is taken; it is judged, simulated and written side by side. Rejects with InputError where none fits the runtime.
  */
 export const fastestProgram = (
   schedule: GivenSchedule,

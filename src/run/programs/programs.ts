@@ -1,7 +1,5 @@
 import { InputError, InternalError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
-import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
-import { mscclppJsonParts } from "../../export/programs/mscclpp-json.ts";
 import { expanded } from "../../kinds/expand.ts";
 import { becomesCustom, type LoweredSchedule, ranksOf } from "../../lower/any-moves.ts";
 import { lateSums } from "../../lower/late-sums.ts";
@@ -14,7 +12,7 @@ import { add, ceil, multiply, rational } from "../../model/numbers/rational.ts";
 import { formatSize, toUs } from "../../model/numbers/units.ts";
 import { isPeriodSchedule } from "../../model/periods/period-schedule.ts";
 import { instructionCount, type Program } from "../../model/program/program.ts";
-import { CONNECTIONS, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
+import { CONNECTIONS, type RuntimeName } from "../../model/program/runtimes.ts";
 import { stepsOf, withoutPhases } from "../../model/steps/schedule.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
@@ -24,9 +22,10 @@ import { simulateProgram } from "../../simulate/program/program.ts";
 import { simulateJoint, simulateSchedule } from "../../simulate/steps/replay.ts";
 import { judgeable, type ProgramVerification, verifyProgram } from "../../verify/program/program.ts";
 import type { ProgramViolation } from "../../verify/program/words.ts";
-import { checkedText, mscclLimitViolations } from "../../verify/runtime/msccl-limits.ts";
+import { mscclLimitViolations } from "../../verify/runtime/msccl-limits.ts";
 import { planLimitViolations } from "../../verify/runtime/plan-limits.ts";
-import { type Beside, JUDGE, SIMULATE } from "./beside.ts";
+import { type Beside, JUDGE, SIMULATE, WRITE } from "./beside.ts";
+import { beyondLimits, fileParts, MANY_INSTRUCTIONS, type ProgramFile } from "./program-file.ts";
 
 /** A program, verified and within the limits of its runtime, and its file. */
 export interface MadeProgram {
@@ -121,12 +120,10 @@ function simulatedTimes(schedule: Exclude<LoweredSchedule, { readonly forests: u
 /** A program whose runtime takes it, not judged yet. */
 interface Draft extends Omit<MadeProgram, "verification"> {
   readonly options: ProgramOptions;
+  readonly file: ProgramFile;
   /** As it is judged: at all sizes that its file is for. */
   readonly ranged: Program;
 }
-
-/** From so many instructions on a file's text is looked at as it is written, for writing it twice takes seconds. */
-export const MANY_INSTRUCTIONS = 5e5;
 
 /**
  * Returns a program with its file, once it was held against the runtime's limits. Its file says up to which size it is good, where
@@ -142,21 +139,15 @@ function draftOf(program: Program, options: ProgramOptions, onProgress: Making):
       minBytes,
     ).as("out-of-range");
   const range = { ...(minBytes === 0 ? {} : { minBytes }), ...(maxBytes === ALL ? {} : { maxBytes }) };
-  const refuse = ({ message }: ProgramViolation): never => {
-    throw new InputError(optionName("to"), `a program within the limits of ${RUNTIMES[runtime].title}`, message);
-  };
   const isLarge = instructionCount(program) > MANY_INSTRUCTIONS;
-  const parts = (): Iterable<string> => {
-    if (runtime === "mscclpp") return mscclppJsonParts(program, range);
-    const text = mscclXmlParts(program, { dialect: runtime, ...range });
-    return isLarge ? checkedText(text, runtime, refuse) : text;
-  };
+  const file = { program, runtime, range };
+  const parts = (): Iterable<string> => fileParts(file);
   onProgress({ phase: "limits", done: 0, total: 1 });
   const warnings = limitViolations(program, runtime, isLarge ? null : parts());
   const error = warnings.find(({ severity }) => severity === "error");
-  if (error !== undefined) refuse(error);
+  if (error !== undefined) throw beyondLimits(runtime, error);
   return {
-    ...{ program, options, parts, warnings, maxBytes: maxBytes === ALL ? null : maxBytes },
+    ...{ program, options, file, parts, warnings, maxBytes: maxBytes === ALL ? null : maxBytes },
     ranged: maxBytes === ALL ? program : { ...program, maxBytes },
   };
 }
@@ -199,7 +190,10 @@ export function judged(
   return concluded(draft, verification, given);
 }
 
-/** As `judged`, and simulated at the schedule's size at the same time, in threads where there are some. */
+/** Up to so many instructions, some 500 MB of text, a file is written before its program is known to be right. */
+const MOST_WRITTEN = 4e6;
+
+/** As `judged`, and simulated at the schedule's size and written at the same time, in threads where there are some. */
 export async function judgedAndSimulated(
   program: Program,
   given: GivenSchedule,
@@ -210,12 +204,17 @@ export async function judgedAndSimulated(
   const draft = draftOf(program, options, onProgress);
   onProgress({ phase: "judge", done: 0, total: 1 });
   return beside(async (pool) => {
-    const shared = pool.share(draft.ranged);
-    const [verification, { ps }] = await Promise.all([
-      pool.work(JUDGE, { program: shared, options: { limit: 1 } }),
-      pool.work(SIMULATE, { program: shared, topology: given.topology, options: callOf(program, given) }),
+    const shared = pool.share(program);
+    const ranged = { ...shared, maxBytes: draft.ranged.maxBytes };
+    const writes = pool.threads > 1 && instructionCount(program) <= MOST_WRITTEN;
+    // the longest first; where threads are two, the file is written by the one that has judged
+    const [{ ps }, verification, text] = await Promise.all([
+      pool.work(SIMULATE, { program: ranged, topology: given.topology, options: callOf(program, given) }),
+      pool.work(JUDGE, { program: ranged, options: { limit: 1 } }),
+      writes ? pool.work(WRITE, { ...draft.file, program: shared }) : null,
     ]);
-    return { made: concluded(draft, verification, given), us: toUs(ps) };
+    const parts = text === null ? draft.parts : () => text;
+    return { made: concluded({ ...draft, parts }, verification, given), us: toUs(ps) };
   });
 }
 

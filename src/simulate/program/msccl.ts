@@ -1,5 +1,4 @@
 import { InputError } from "../../base/errors.ts";
-import { toNumber } from "../../model/numbers/rational.ts";
 import {
   blockCount,
   blockOfInstructions,
@@ -26,7 +25,7 @@ export function runMsccl(setup: Setup): Outcome {
   const { network, timeline, waiters, arrived, at, pass, blockEndPs, onProgress } = machine;
   const total = machine.count * setup.sizes.passes;
   for (let b = 0; b < at.length; b++) run(machine, b, 0);
-  const { queue } = network;
+  const { queue, messages } = network;
   for (let events = 1; queue.next(); events++) {
     const index = Math.floor(queue.payload / KINDS);
     const kind = queue.payload % KINDS;
@@ -36,8 +35,9 @@ export function runMsccl(setup: Setup): Outcome {
       finish(machine, index, at[index], queue.time);
       run(machine, index, queue.time);
     } else if (kind === ARRIVAL) {
-      const { owner, row } = take(network, index);
-      timeline.end(row, queue.time);
+      take(network, index);
+      const owner = messages.owner[index];
+      timeline.end(messages.row[index], queue.time);
       arrived[owner]++;
       wakeAll(waiters, owner, (waiter) => run(machine, waiter, queue.time));
     }
@@ -77,7 +77,6 @@ function machineOf(setup: Setup) {
     count: instructionCount(program),
     blockOf: blockOfInstructions(program),
     rowOf: sizeTable(program, sizes, network),
-    bytesOfChunk: toNumber(sizes.chunkBytes),
     // resources to wait for: arrivals of connections, then room in them, and what blocks publish
     roomAt: links,
     publishedAt: 2 * links,
@@ -162,8 +161,8 @@ function mustWait(machine: Machine, b: number, i: number, from: number, into: nu
 
 const travels = ({ receives, sends }: Program, i: number): boolean => receives[i] + sends[i] > 0;
 
-const bytesInPass = ({ sizes, bytesOfChunk }: Machine, pass: number): number =>
-  pass < sizes.passes - 1 ? sizes.sliceBytes : bytesOfChunk - (sizes.passes - 1) * sizes.sliceBytes;
+const bytesInPass = ({ sizes }: Machine, pass: number): number =>
+  pass < sizes.passes - 1 ? sizes.sliceBytes : sizes.bytesOfChunk - (sizes.passes - 1) * sizes.sliceBytes;
 
 const chunksOfMessage = ({ program, sizes }: Machine, i: number, part: number): number =>
   Math.min(sizes.chunksPerMessage, program.chunks[i] - Math.floor(part / sizes.cuts) * sizes.chunksPerMessage);

@@ -1,5 +1,4 @@
 import { InputError } from "../../base/errors.ts";
-import { toNumber } from "../../model/numbers/rational.ts";
 import {
   blockCount,
   blockOfInstructions,
@@ -93,9 +92,9 @@ function machineOf(setup: Setup) {
     /** [instructions] of these: leaving and landing. */
     ahead: new Uint8Array(count),
     rowOf: sizeTable(program, sizes, network),
-    chunkPs: toNumber(sizes.chunkBytes) * localPsPerByte,
-    /** By instruction. */
-    transfers: new Map<number, Transfer>(),
+    chunkPs: sizes.bytesOfChunk * localPsPerByte,
+    /** [instructions] of those whose data is on its way. */
+    transfers: new Array<Transfer | null>(count).fill(null),
     /** By message. */
     stretchOf: [] as (Stretch | null)[],
     /** How many are complete. */
@@ -235,7 +234,7 @@ function settle(machine: Machine, i: number, now: number): void {
 
 /** All data of an instruction has arrived. */
 function land(machine: Machine, i: number, now: number): void {
-  machine.transfers.delete(i);
+  machine.transfers[i] = null;
   settle(machine, i, now);
 }
 
@@ -317,6 +316,7 @@ interface Way {
 
 const NONE_AWAITED = new Int32Array(0);
 const NO_TAILS = new Float64Array(0);
+const NO_WAYS: readonly Way[] = [];
 
 /** The data of an instruction on its way. */
 interface Transfer {
@@ -354,7 +354,7 @@ function beginTransfer(machine: Machine, i: number, now: number): void {
   const rank = rankOfBlock[blockOf[i]];
   const turn = Math.max(0, program.blockId[blockOf[i]]);
   const transfer = transferOf(machine, i, rank, turn, now);
-  machine.transfers.set(i, transfer);
+  machine.transfers[i] = transfer;
   const { reads, writes, load, store } = transfer;
   if (reads.length + writes.length === 0 && load === null && store === null) {
     schedule(network, transfer.sentPs, ISSUED, i);
@@ -362,10 +362,11 @@ function beginTransfer(machine: Machine, i: number, now: number): void {
     return;
   }
   // a request goes out before data comes back
-  const asks = reads.map(({ rank: from }) =>
-    latencyOf(network, routes.between(npuOfRank[rank], npuOfRank[from], npuOfRank[from] + turn)),
-  );
-  const delay = asks.reduce((most, latency) => Math.max(most, latency), 0);
+  let delay = 0;
+  for (const { rank: from } of reads) {
+    const route = routes.between(npuOfRank[rank], npuOfRank[from], npuOfRank[from] + turn);
+    delay = Math.max(delay, latencyOf(network, route));
+  }
   if (delay > 0) schedule(network, now + delay, PIECE, i);
   else nextPiece(machine, i, now);
 }
@@ -375,29 +376,18 @@ function transferOf(machine: Machine, i: number, rank: number, turn: number, now
   const { operandOffset, sourceCount, operandRank, chunks, via } = program;
   const [first, middle, end] = [operandOffset[i], operandOffset[i] + sourceCount[i], operandOffset[i + 1]];
   const npu = npuOfRank[rank];
-  const ways = (from: number, to: number, inwards: boolean): Way[] => {
-    const list: Way[] = [];
-    for (let operand = from; operand < to; operand++) {
-      const other = operandRank[operand];
-      if (other === rank) continue;
-      const there = npuOfRank[other];
-      const route = inwards ? routes.between(there, npu, npu + turn) : routes.between(npu, there, there + turn);
-      list.push({ route, rank: other, operand });
-    }
-    return list;
-  };
   const group = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, k) => ({ npu: npuOfRank[operandRank[from + k]], operand: from + k }));
   const loads = via[i] === SWITCH && middle - first > 1;
   const stores = via[i] === SWITCH && (loads || end - middle > 1);
   const bySwitch = via[i] === SWITCH;
   const pieces = piecesOf(sizes, chunks[i], bySwitch);
-  const reads = loads ? [] : ways(first, middle, true);
+  const reads = loads ? NO_WAYS : waysOf(machine, rank, turn, first, middle, true);
   const isAwaited = loads || reads.length > 0;
   return {
     rank,
     reads,
-    writes: stores ? [] : ways(middle, end, false),
+    writes: stores ? NO_WAYS : waysOf(machine, rank, turn, middle, end, false),
     load: loads ? loadWays(topology, routes, npu, group(first, middle)) : null,
     store: stores ? storeWays(topology, routes, npu, group(middle, end), group(first, middle)) : null,
     size: machine.rowOf(chunks[i], true, isPacket(program, i), bySwitch),
@@ -410,6 +400,27 @@ function transferOf(machine: Machine, i: number, rank: number, turn: number, now
     inFlight: 0,
     sentPs: now + Math.round(chunkPs * chunks[i]),
   };
+}
+
+/** Returns the ways between a rank and the others that some operands name. */
+function waysOf(
+  { program, npuOfRank, routes }: Machine,
+  rank: number,
+  turn: number,
+  from: number,
+  to: number,
+  inwards: boolean,
+): Way[] {
+  const npu = npuOfRank[rank];
+  const list: Way[] = [];
+  for (let operand = from; operand < to; operand++) {
+    const other = program.operandRank[operand];
+    if (other === rank) continue;
+    const there = npuOfRank[other];
+    const route = inwards ? routes.between(there, npu, npu + turn) : routes.between(npu, there, there + turn);
+    list.push({ route, rank: other, operand });
+  }
+  return list;
 }
 
 /** What a piece's message is for, and which way it goes. */
@@ -439,7 +450,7 @@ function launch(
 /** Sends the next piece of an instruction's data, or for it. */
 function nextPiece(machine: Machine, i: number, now: number): void {
   const { network, timeline } = machine;
-  const transfer = machine.transfers.get(i) as Transfer;
+  const transfer = machine.transfers[i] as Transfer;
   const { reads, load, rank } = transfer;
   const piece = transfer.begun++;
   let startPs = now;
@@ -464,14 +475,15 @@ function write(machine: Machine, i: number, transfer: Transfer, piece: number, n
   const { network, timeline, signals, stretchOf, program } = machine;
   const { rank, writes, store } = transfer;
   let startPs = now;
-  writes.forEach(({ route, rank: to }, k) => {
+  for (let k = 0; k < writes.length; k++) {
+    const { route, rank: to } = writes[k];
     const row = timeline.begin(now, rank, to, i);
     const message = launch(network, i, transfer, { route, piece, role: WRITE + k }, now, row);
     stretchOf[message] = signals.begin(rank, to);
     transfer.inFlight++;
     transfer.sentPs = Math.max(transfer.sentPs, network.sentPs);
     startPs = Math.max(startPs, network.startPs);
-  });
+  }
   if (store !== null) {
     transfer.stretches[piece] = store.down.map(({ operand }) => signals.begin(rank, program.operandRank[operand]));
     transfer.inFlight += store.down.length;
@@ -491,9 +503,13 @@ function arrive(machine: Machine, number: number, now: number): void {
   const { network, timeline, program, signals, stretchOf } = machine;
   const stretch = stretchOf[number] ?? null;
   stretchOf[number] = null;
-  const { owner, part, row, tailPs } = take(network, number);
-  timeline.end(row, now);
-  const transfer = machine.transfers.get(owner) as Transfer;
+  const { messages } = network;
+  take(network, number);
+  const owner = messages.owner[number];
+  const part = messages.part[number];
+  const tailPs = messages.tailPs[number];
+  timeline.end(messages.row[number], now);
+  const transfer = machine.transfers[owner] as Transfer;
   const roles = rolesOf(transfer);
   const [piece, role] = [Math.floor(part / roles), part % roles];
   if (stretch !== null) {

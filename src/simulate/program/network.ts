@@ -1,5 +1,5 @@
-import { EventQueue } from "../../model/replay/message-network.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
+import { Events } from "./events.ts";
 
 /** Kinds of events; what the others are is the machines' business. */
 export const HEAD = 0;
@@ -7,22 +7,33 @@ export const ARRIVAL = 1;
 /** Event payload = 8 x index + kind. */
 export const KINDS = 8;
 
-/** A message on its way. */
-export interface Message {
-  route: Int32Array;
-  /** Index into `route` of the link that it enters next. */
-  hop: number;
+/** A message to be sent. */
+interface Message {
+  readonly route: Int32Array;
   /** Row of the table of serialisations. */
-  size: number;
-  /** When its last byte is where its head is. */
-  tailPs: number;
+  readonly size: number;
+  /** When its last byte is where its head is; 0. */
+  readonly tailPs?: number;
   /** The arrival of the head is reported, not that of the last byte: someone takes it on from there. */
-  early: boolean;
+  readonly early: boolean;
   /** What it is to the machine. */
-  owner: number;
-  part: number;
+  readonly owner: number;
+  readonly part: number;
   /** Row of the timeline. */
-  row: number;
+  readonly row: number;
+}
+
+/** Messages on their way, as columns: [messages]. */
+interface Messages {
+  readonly route: Int32Array[];
+  /** Index into `route` of the link that it enters next. */
+  readonly hop: number[];
+  readonly size: number[];
+  readonly tailPs: number[];
+  readonly early: boolean[];
+  readonly owner: number[];
+  readonly part: number[];
+  readonly row: number[];
 }
 
 /**
@@ -31,9 +42,7 @@ export interface Message {
  * never carries more than that, and never idles while a message waits. Switches hold what waits.
  */
 export interface ProgramNetwork {
-  readonly queue: EventQueue;
-  /** Of the next event. */
-  sequence: number;
+  readonly queue: Events;
   readonly latencyPs: Float64Array;
   /** [links] class of equal bandwidths, and bytes per second of each class. */
   readonly classOfLink: Int32Array;
@@ -42,7 +51,7 @@ export interface ProgramNetwork {
   readonly linkBusyPs: Float64Array;
   /** [sizes x classes] */
   serialPs: Float64Array;
-  readonly messages: Message[];
+  readonly messages: Messages;
   readonly free: number[];
   sent: number;
   lastArrivalPs: number;
@@ -61,15 +70,14 @@ export function programNetwork(topology: Topology): ProgramNetwork {
     return number;
   });
   return {
-    queue: new EventQueue(),
-    sequence: 0,
+    queue: new Events(),
     latencyPs: topology.linkLatencyPs,
     classOfLink,
     bandwidths: [...numbers.keys()],
     freeAt: new Float64Array(links),
     linkBusyPs: new Float64Array(links),
     serialPs: new Float64Array(0),
-    messages: [],
+    messages: { route: [], hop: [], size: [], tailPs: [], early: [], owner: [], part: [], row: [] },
     free: [],
     sent: 0,
     lastArrivalPs: 0,
@@ -80,31 +88,21 @@ export function programNetwork(topology: Topology): ProgramNetwork {
 
 /** Puts an event in, behind those of the same time. */
 export function schedule(network: ProgramNetwork, timePs: number, kind: number, index: number): void {
-  network.queue.push(timePs, network.sequence++, index * KINDS + kind);
+  network.queue.push(timePs, index * KINDS + kind);
 }
 
 /** Hands a message to the first link of its route, now; returns its number, good until it has arrived. */
-export function send(
-  network: ProgramNetwork,
-  nowPs: number,
-  what: Pick<Message, "route" | "size" | "owner" | "part" | "early" | "row"> & { readonly tailPs?: number },
-): number {
-  const { route, size, owner, part, early, row, tailPs = 0 } = what;
-  let number = network.free.pop();
-  if (number === undefined) {
-    number = network.messages.length;
-    network.messages.push({ route, hop: 0, size, tailPs, early, owner, part, row });
-  } else {
-    const message = network.messages[number];
-    message.route = route;
-    message.hop = 0;
-    message.size = size;
-    message.tailPs = tailPs;
-    message.early = early;
-    message.owner = owner;
-    message.part = part;
-    message.row = row;
-  }
+export function send(network: ProgramNetwork, nowPs: number, message: Message): number {
+  const { route, hop, size, tailPs, early, owner, part, row } = network.messages;
+  const number = network.free.pop() ?? route.length;
+  route[number] = message.route;
+  hop[number] = 0;
+  size[number] = message.size;
+  tailPs[number] = message.tailPs ?? 0;
+  early[number] = message.early;
+  owner[number] = message.owner;
+  part[number] = message.part;
+  row[number] = message.row;
   network.sent++;
   enter(network, number, nowPs);
   return number;
@@ -112,12 +110,13 @@ export function send(
 
 /** Lets the head of a message into the next link of its route, now. */
 export function enter(network: ProgramNetwork, number: number, nowPs: number): void {
-  const message = network.messages[number];
-  const { route, hop } = message;
+  const { messages } = network;
+  const route = messages.route[number];
+  const hop = messages.hop[number];
   const link = route[hop];
-  const serial = network.serialPs[message.size * network.bandwidths.length + network.classOfLink[link]];
+  const serial = network.serialPs[messages.size[number] * network.bandwidths.length + network.classOfLink[link]];
   const start = Math.max(nowPs, network.freeAt[link]);
-  const sent = Math.max(start + serial, message.tailPs);
+  const sent = Math.max(start + serial, messages.tailPs[number]);
   const latency = network.latencyPs[link];
   network.freeAt[link] = start + serial;
   network.linkBusyPs[link] += serial;
@@ -125,18 +124,17 @@ export function enter(network: ProgramNetwork, number: number, nowPs: number): v
     network.startPs = start;
     network.sentPs = sent;
   }
-  message.tailPs = sent + latency;
-  message.hop = hop + 1;
+  messages.tailPs[number] = sent + latency;
+  messages.hop[number] = hop + 1;
   if (hop + 1 < route.length) schedule(network, start + latency, HEAD, number);
-  else schedule(network, message.early ? start + latency : sent + latency, ARRIVAL, number);
+  else schedule(network, messages.early[number] ? start + latency : sent + latency, ARRIVAL, number);
 }
 
-/** Takes a message that has arrived out of the network. */
-export function take(network: ProgramNetwork, number: number): Message {
-  const message = network.messages[number];
-  if (message.tailPs > network.lastArrivalPs) network.lastArrivalPs = message.tailPs;
+/** Takes a message that has arrived out of the network; its columns are good until the next one is sent. */
+export function take(network: ProgramNetwork, number: number): void {
+  const tailPs = network.messages.tailPs[number];
+  if (tailPs > network.lastArrivalPs) network.lastArrivalPs = tailPs;
   network.free.push(number);
-  return message;
 }
 
 /** Returns the latencies of a route together. */

@@ -28,7 +28,8 @@ const TURNS = 4096;
 export function programRoutes(topology: Topology): ProgramRoutes {
   const widths = new Map<number, Float64Array>();
   const searches = new Map<string, Search>();
-  const known = new Map<number, Int32Array>();
+  /** By source; target and turn. */
+  const known = new Map<number, Map<number, Int32Array>>();
   const relayed = new Set<number>();
   const count = topology.npuCount;
 
@@ -46,8 +47,9 @@ export function programRoutes(topology: Topology): ProgramRoutes {
   };
   return {
     between(source, target, turn) {
-      const key = (source * count + target) * TURNS + (turn % TURNS);
-      const before = known.get(key);
+      const from = known.get(source) ?? new Map<number, Int32Array>();
+      const key = target * TURNS + (turn % TURNS);
+      const before = from.get(key);
       if (before !== undefined) return before;
       const relay = widthsFrom(source, false)[target] === 0;
       const width = widthsFrom(source, relay)[target];
@@ -55,7 +57,7 @@ export function programRoutes(topology: Topology): ProgramRoutes {
       if (relay) relayed.add(source * count + target);
       const search = searchFrom(source, width, relay);
       const way = wayBack(topology, search, { source, target, width, relay, turn: turn % TURNS });
-      known.set(key, way);
+      known.set(source, from.set(key, way));
       return way;
     },
     relayedPairs: () => relayed.size,

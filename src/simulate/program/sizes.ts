@@ -45,6 +45,7 @@ export interface Sizes extends Cutting {
   /** Slices had to grow, for there would be too many. */
   readonly grown: boolean;
   readonly chunkBytes: Rational;
+  readonly bytesOfChunk: number;
   /** msccl: how often the program is carried out. */
   readonly passes: number;
   /** msccl: chunks of an instruction that travel as one message. */
@@ -65,10 +66,19 @@ export function sizesOf(program: Program, sizeBytes: number, asked: Partial<Cutt
   const usual = program.machine === "msccl" ? cuttingOf(program.protocol) : PLAN_CUTTING;
   const { cuts = usual.cuts, slots = usual.slots } = asked;
   const chunkBytes = rational(BigInt(sizeBytes), BigInt(program.loopChunks));
+  const bytesOfChunk = toNumber(chunkBytes);
   let sliceBytes = asked.sliceBytes ?? usual.sliceBytes;
   let grown = false;
   for (;;) {
-    const sizes = { sliceBytes, cuts, slots, grown, chunkBytes, ...passesOf(program, chunkBytes, sliceBytes) };
+    const sizes = {
+      sliceBytes,
+      cuts,
+      slots,
+      grown,
+      chunkBytes,
+      bytesOfChunk,
+      ...passesOf(program, chunkBytes, sliceBytes),
+    };
     const work = workOf(program, sizes);
     const most = program.machine === "msccl" && sizes.passes === 1;
     if (most || (work.messages <= MOST_MESSAGES && work.instructions <= MOST_INSTRUCTIONS)) return sizes;
@@ -98,8 +108,8 @@ const SWITCH_TURN_BYTES = 65_536;
 const MOST_SWITCH_TURNS = 64;
 
 /** Returns the pieces in which an mscclpp instruction moves its data, itself or by a switch. */
-export function piecesOf({ chunkBytes, sliceBytes }: Sizes, chunks: number, bySwitch: boolean): number {
-  const bytes = toNumber(chunkBytes) * chunks;
+export function piecesOf({ bytesOfChunk, sliceBytes }: Sizes, chunks: number, bySwitch: boolean): number {
+  const bytes = bytesOfChunk * chunks;
   const turns = bySwitch ? Math.min(MOST_SWITCH_TURNS, Math.ceil(bytes / SWITCH_TURN_BYTES)) : 1;
   return Math.max(1, turns, Math.ceil(bytes / sliceBytes));
 }

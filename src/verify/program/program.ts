@@ -16,7 +16,16 @@ import {
   type Run,
   run,
 } from "./run.ts";
-import { dueChunks, FROM_ALL, FROM_ANY, givenChunks, type ProgramValues, UNWRITTEN, valuesOf } from "./values.ts";
+import {
+  dueChunks,
+  FROM_ALL,
+  FROM_ANY,
+  givenChunks,
+  type ProgramValues,
+  ranksIn,
+  UNWRITTEN,
+  valuesOf,
+} from "./values.ts";
 import { packetCells, type Wiring, wiringOf } from "./wiring.ts";
 import {
   blockWords,
@@ -312,7 +321,7 @@ function checkOutputs(
   values: ProgramValues,
   found: Findings,
 ): void {
-  const { chunk, ranks, words, writer, spoilt } = values;
+  const { chunk, alone, words, writer, spoilt } = values;
   const end = `in the end ${memory.mode}`;
   const holders = program.table === undefined ? null : holdersOf(program.table);
   const all = new Int32Array(words);
@@ -320,6 +329,7 @@ function checkOutputs(
   const due = new Int32Array(words);
   const where = holders === null ? "the input" : "the table";
   dueChunks(program, memory, (cell, rank, k, index, from) => {
+    if (from >= 0 && chunk[cell] === index && alone[cell] === from) return;
     due.fill(0);
     if (from >= 0) due[from >> 5] = 1 << (from & 31);
     else if (holders === null) due.set(all);
@@ -345,8 +355,9 @@ function checkOutputs(
       found.error(how.kind, message, spoiler);
       return;
     }
-    const missing = members(due, ranks, cell * words, words);
-    const extra = members(ranks, due, 0, words, cell * words);
+    const held = ranksIn(values, cell);
+    const missing = members(due, held);
+    const extra = members(held, due);
     if (chunk[cell] !== index) fault("wrong", () => `holds chunk ${chunk[cell]} of ${where} ${end}, not ${index}`);
     else if (from === FROM_ANY) {
       const { offset } = holders as TableHolders;
@@ -400,10 +411,10 @@ const sumWords = (from: number, chunk: number): string =>
       : `chunk ${chunk} of gpu ${from}`;
 
 /** Returns the ranks that are in set `a` and not in `b`. */
-function members(a: Int32Array, b: Int32Array, bAt: number, words: number, aAt = 0): readonly number[] {
+function members(a: Int32Array, b: Int32Array): readonly number[] {
   const list: number[] = [];
-  for (let w = 0; w < words; w++) {
-    let left = a[aAt + w] & ~b[bAt + w];
+  for (let w = 0; w < a.length; w++) {
+    let left = a[w] & ~b[w];
     while (left !== 0) {
       const bit = 31 - Math.clz32(left & -left);
       list.push(32 * w + bit);
@@ -436,9 +447,7 @@ function resultOf(
     const at = 3 * r + OUTPUT;
     const key = (k: number): string => {
       const cell = memory.start[at] + k;
-      return values.chunk[cell] < 0
-        ? "none"
-        : `${values.chunk[cell] - k} ${values.ranks.subarray(cell * values.words, (cell + 1) * values.words).join()}`;
+      return values.chunk[cell] < 0 ? "none" : `${values.chunk[cell] - k} ${ranksIn(values, cell).join()}`;
     };
     for (let k = memory.from[at]; k < memory.to[at] && results.length < limit; ) {
       const begun = k;
@@ -451,7 +460,7 @@ function resultOf(
         index: begun,
         chunks: k - begun,
         inputChunk: pure ? values.chunk[cell] : null,
-        from: pure ? members(values.ranks, nobody, 0, values.words, cell * values.words) : [],
+        from: pure ? members(ranksIn(values, cell), nobody) : [],
       });
     }
   }

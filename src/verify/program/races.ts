@@ -1,16 +1,16 @@
 import { disjointSets, type NumberedSets, numberedSets } from "../../model/graph/graph.ts";
-import { addTo, indicesBelow } from "../../model/numbers/ordering.ts";
+import { indicesBelow } from "../../model/numbers/ordering.ts";
 import {
   blockCount,
   instructionCount,
   type Program,
   WAIT_BARRIER,
-  WAIT_EVENT,
   WAIT_INSTRUCTION,
 } from "../../model/program/program.ts";
 import { isNop } from "./form.ts";
 import { cellOf, isIdentity, type ProgramMemory } from "./memory.ts";
-import { clocksFit, forPackets, KEPT, touchersOf, type Wiring, WRITTEN } from "./wiring.ts";
+import { type Phases, phasesOf } from "./phases.ts";
+import { clocksFit, KEPT, touchersOf, type Wiring, WRITTEN } from "./wiring.ts";
 import { chunkWords, type Findings, instructionWords } from "./words.ts";
 
 /** Whether chunk `chunkOfA` of an earlier instruction is over when chunk `chunk` of the visited one begins, in every course. */
@@ -283,16 +283,18 @@ function walkMscclpp(scope: Scope, order: Int32Array, visit: Visit): void {
     const at = row[block] * words;
     for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++)
       if (waitKind[w] === WAIT_BARRIER) meet(walk, i, waitOn[w], wiring.generation[w]);
-    put(own, 0, begun, at, words);
-    for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++)
-      for (let p = phases.postOffset[w]; p < phases.postOffset[w + 1]; p++) {
-        const post = phases.posts[p];
-        if (ofPost[post] < 0) continue;
-        if (phases.postBringsData[p] === 1) join(clock, own, 0, kept.data(), ofPost[post]);
-        else raise(own, 0, kept.data(), ofPost[post], clock.lanes);
-        if (givesBack && --postReaders[post] === 0) kept.give(ofPost[post]);
-      }
-    join(clock, next, at, own, 0);
+    const waits = waitOffset[i + 1] > waitOffset[i];
+    walk.known = waits ? own : begun;
+    walk.knownAt = waits ? 0 : at;
+    if (waits) put(own, 0, begun, at, words);
+    for (let p = phases.postOffset[waitOffset[i]]; p < phases.postOffset[waitOffset[i + 1]]; p++) {
+      const post = phases.posts[p];
+      if (ofPost[post] < 0) continue;
+      if (phases.postBringsData[p] === 1) join(clock, own, 0, kept.data(), ofPost[post]);
+      else raise(own, 0, kept.data(), ofPost[post], clock.lanes);
+      if (givesBack && --postReaders[post] === 0) kept.give(ofPost[post]);
+    }
+    if (waits) join(clock, next, at, own, 0);
     takePackets(walk, i, at);
     if (scope.lane[block] >= 0) visit(i, before);
     tell(walk, i);
@@ -369,7 +371,13 @@ function walksOfPlan(program: Program, wiring: Wiring, order: Int32Array): Walks
     near(rank) {
       forget();
       const near = touchersAt(rank);
-      const own = instructionsOf(program, near, places, order);
+      const own = instructionsOf(
+        program,
+        near,
+        (i) => phases.speaks[i] === 1 || touches(program, i, rank),
+        places,
+        order,
+      );
       forgetLater(own, near);
       near.forEach((block, k) => {
         row[block] = k;
@@ -429,17 +437,29 @@ function groupsOf(
   return numberedSets(rows, sets.least);
 }
 
-/** Returns the instructions of some blocks in the order of their places in `order`. O(n log n). */
-function instructionsOf(program: Program, blocks: Int32Array, places: Int32Array, order: Int32Array): Int32Array {
-  const { instructionOffset } = program;
+/** Returns those instructions of some blocks that count, in the order of their places in `order`. O(n log n). */
+function instructionsOf(
+  { instructionOffset }: Program,
+  blocks: Int32Array,
+  counts: (instruction: number) => boolean,
+  places: Int32Array,
+  order: Int32Array,
+): Int32Array {
   const many = blocks.reduce((sum, b) => sum + instructionOffset[b + 1] - instructionOffset[b], 0);
   const own = new Int32Array(many);
-  let next = 0;
-  for (const b of blocks) {
-    own.set(places.subarray(instructionOffset[b], instructionOffset[b + 1]), next);
-    next += instructionOffset[b + 1] - instructionOffset[b];
-  }
-  return own.sort().map((place) => order[place]);
+  let kept = 0;
+  for (const b of blocks)
+    for (let i = instructionOffset[b]; i < instructionOffset[b + 1]; i++) if (counts(i)) own[kept++] = places[i];
+  return own
+    .subarray(0, kept)
+    .sort()
+    .map((place) => order[place]);
+}
+
+/** Returns whether an instruction reads or writes memory of a rank. */
+function touches({ operandOffset, operandRank }: Program, i: number, rank: number): boolean {
+  for (let o = operandOffset[i]; o < operandOffset[i + 1]; o++) if (operandRank[o] === rank) return true;
+  return false;
 }
 
 /** A walk over the instructions that touch the memory of a rank. */
@@ -462,9 +482,14 @@ function walkOf(scope: Scope) {
     postReaders: givesBack ? phases.postReaders.slice() : phases.postReaders,
     packetReaders: givesBack ? phases.packetReaders.slice() : phases.packetReaders,
     meetings: new Map<string, { readonly at: number; left: number }>(),
-    /** Of the instruction that is visited: its block, its clock, and where it reads packets one for each of its chunks. */
+    /**
+     * Of the instruction that is visited: its block, where its clock is (of one that waits `own`, else that of its phase), and where
+     * it reads packets one for each of its chunks.
+     */
     visited: -1,
     own: new Int32Array(words),
+    known: new Int32Array(0),
+    knownAt: 0,
     byChunk: new Int32Array(0),
     hasChunks: false,
   };
@@ -474,8 +499,8 @@ function isBefore(walk: Walk, a: number, chunkOfA: number, chunk: number): boole
   const { hasChunks, words, firstBit } = walk;
   const block = walk.wiring.blockOf[a];
   if (walk.group[block] !== walk.group[walk.visited]) return false;
-  const clock = hasChunks ? walk.byChunk : walk.own;
-  const at = hasChunks ? chunk * words : 0;
+  const clock = hasChunks ? walk.byChunk : walk.known;
+  const at = hasChunks ? chunk * words : walk.knownAt;
   if (clock[at + walk.lane[block]] > walk.phases.phase[a]) return true;
   if (firstBit[a] < 0) return false;
   const bit = firstBit[a] + chunkOfA;
@@ -513,7 +538,7 @@ function meet(walk: Walk, i: number, barrier: number, number: number): void {
 
 /** Sets the clocks of the chunks of an instruction that reads packets. */
 function takePackets(walk: Walk, i: number, at: number): void {
-  const { phases, clock, words, next, own, kept, ofSingle, packetReaders } = walk;
+  const { phases, clock, words, next, known, knownAt, kept, ofSingle, packetReaders } = walk;
   const first = phases.packetOffset[i];
   const last = phases.packetOffset[i + 1];
   walk.hasChunks = last > first;
@@ -521,7 +546,7 @@ function takePackets(walk: Walk, i: number, at: number): void {
   const chunks = walk.program.chunks[i];
   if (walk.byChunk.length < chunks * words) walk.byChunk = new Int32Array(chunks * words);
   const { byChunk } = walk;
-  for (let k = 0; k < chunks; k++) put(byChunk, k * words, own, 0, words);
+  for (let k = 0; k < chunks; k++) put(byChunk, k * words, known, knownAt, words);
   for (let p = first; p < last; p++) {
     const from = phases.packetFrom[p];
     if (ofSingle[from] < 0) continue;
@@ -533,15 +558,16 @@ function takePackets(walk: Walk, i: number, at: number): void {
 
 /** Keeps what an instruction tells others, by packets and by its posts. */
 function tell(walk: Walk, i: number): void {
-  const { program, phases, words, own, byChunk, hasChunks, ofSingle, packetReaders, ofPost, postReaders } = walk;
+  const { program, phases, words, known, knownAt, byChunk, hasChunks, ofSingle, packetReaders, ofPost, postReaders } =
+    walk;
   const single = phases.single[i];
   for (let k = 0; single >= 0 && k < program.chunks[i]; k++) {
     if (packetReaders[single + k] === 0) continue;
-    ofSingle[single + k] = keep(walk, hasChunks ? byChunk : own, hasChunks ? k * words : 0);
+    ofSingle[single + k] = keep(walk, hasChunks ? byChunk : known, hasChunks ? k * words : knownAt);
     mark(walk, ofSingle[single + k], i, k);
   }
   if (postReaders[i] === 0) return;
-  ofPost[i] = keep(walk, own, 0);
+  ofPost[i] = keep(walk, known, knownAt);
   if (single >= 0) for (let k = 0; k < program.chunks[i]; k++) mark(walk, ofPost[i], i, k);
 }
 
@@ -574,7 +600,7 @@ function join({ lanes, words }: ClockForm, into: Int32Array, at: number, from: I
  * own; returns the most chunks of a group.
  */
 function numberBits(
-  { operandOffset, operandRank, chunks }: Program,
+  program: Program,
   single: Int32Array,
   instructions: Int32Array,
   rank: number,
@@ -584,9 +610,9 @@ function numberBits(
 ): number {
   const bits = new Int32Array(groups);
   for (const i of instructions) {
-    if (single[i] < 0 || !operandRank.subarray(operandOffset[i], operandOffset[i + 1]).includes(rank)) continue;
+    if (single[i] < 0 || !touches(program, i, rank)) continue;
     first[i] = bits[groupOf(i)];
-    bits[groupOf(i)] += chunks[i];
+    bits[groupOf(i)] += program.chunks[i];
   }
   return bits.reduce((most, many) => Math.max(most, many), 0);
 }
@@ -627,137 +653,14 @@ function slots(stride: number): Slots {
 
 /** Raises `into[at ..]` to the greater of both, word by word. */
 function raise(into: Int32Array, at: number, from: Int32Array, fromAt: number, words: number): void {
-  for (let w = 0; w < words; w++) if (from[fromAt + w] > into[at + w]) into[at + w] = from[fromAt + w];
+  for (let w = 0; w < words; w++) {
+    // without a branch, which would be guessed wrong as often as not; counts are from 0
+    const less = into[at + w] - from[fromAt + w];
+    into[at + w] -= less & (less >> 31);
+  }
 }
 
 /** Copies words of a clock. */
 function put(into: Int32Array, at: number, from: Int32Array, fromAt: number, words: number): void {
   for (let w = 0; w < words; w++) into[at + w] = from[fromAt + w];
-}
-
-/** Of mscclpp programs: phases, and who is certain to have come before whom. */
-interface Phases {
-  /** [instructions] phases of its block that end before it: at nops and at barriers, where the block's threads meet. */
-  readonly phase: Int32Array;
-  /** [waits + 1], [posts] instructions that must have posted before the wait is over, and 1: their own data is there as well. */
-  readonly postOffset: Int32Array;
-  readonly posts: Int32Array;
-  readonly postBringsData: Uint8Array;
-  /** [instructions] how many waits look at its posts. */
-  readonly postReaders: Int32Array;
-  /** [instructions] number of its first chunk among those that are reported one by one, by packets or by its own signal; -1. */
-  readonly single: Int32Array;
-  readonly singles: number;
-  /** [singles] instruction. */
-  readonly singleBy: Int32Array;
-  /** [instructions + 1], [packets read] chunk of the reader, and the single chunk that wrote it. */
-  readonly packetOffset: Int32Array;
-  readonly packetChunk: Int32Array;
-  readonly packetFrom: Int32Array;
-  /** [singles] reads of it as a packet. */
-  readonly packetReaders: Int32Array;
-}
-
-/** Returns the phases of a program. O(instructions + packets + waits x blocks that post). */
-function phasesOf(program: Program, wiring: Wiring): Phases {
-  const count = instructionCount(program);
-  const phase = new Int32Array(count);
-  for (let b = 0; b < blockCount(program); b++) {
-    let passed = 0;
-    for (let i = program.instructionOffset[b]; i < program.instructionOffset[b + 1]; i++) {
-      const atBarrier = program.waitKind
-        .subarray(program.waitOffset[i], program.waitOffset[i + 1])
-        .includes(WAIT_BARRIER);
-      if (atBarrier) passed++;
-      phase[i] = passed;
-      if (atBarrier || isNop(program, i)) passed++;
-    }
-  }
-  return { phase, ...certainPosts(program, wiring, phase), ...packetsOf(program) };
-}
-
-/**
- * The posts that a wait is certain to come after. Of m posts, m_c by block c, a wait that needs n of them comes after n - (m - m_c)
- * of block c, phase by phase. Of several in one phase either may be first, so where not all of them are needed, what came before the
- * phase is certain, but the data of none.
- */
-function certainPosts(program: Program, wiring: Wiring, phase: Int32Array) {
-  const { waitOffset, waitKind, waitOn, eventInitial } = program;
-  const postOffset = new Int32Array(waitOn.length + 1);
-  const posts: number[] = [];
-  const bringsData: number[] = [];
-  const postReaders = new Int32Array(instructionCount(program));
-  const chains = wiring.posters.map((posters) => {
-    const ofBlock = new Map<number, number[]>();
-    for (const i of posters) {
-      addTo(ofBlock, wiring.blockOf[i], i);
-    }
-    return [...ofBlock.values()];
-  });
-  for (let i = 0; i < instructionCount(program); i++)
-    for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++) {
-      if (waitKind[w] === WAIT_EVENT) {
-        const event = waitOn[w];
-        const need = wiring.least[w] - eventInitial[event];
-        for (const chain of chains[event]) {
-          const certain = need - (wiring.posters[event].length - chain.length);
-          if (certain < 1) continue;
-          const end = Math.min(certain, chain.length);
-          const all = end === chain.length || phase[chain[end]] > phase[chain[end - 1]];
-          let first = end - 1;
-          while (all && first > 0 && phase[chain[first - 1]] === phase[chain[end - 1]]) first--;
-          for (const post of chain.slice(first, end)) {
-            posts.push(post);
-            bringsData.push(all ? 1 : 0);
-            postReaders[post]++;
-          }
-        }
-      }
-      postOffset[w + 1] = posts.length;
-    }
-  return { postOffset, posts: Int32Array.from(posts), postBringsData: Uint8Array.from(bringsData), postReaders };
-}
-
-function packetsOf(program: Program) {
-  const count = instructionCount(program);
-  const single = new Int32Array(count).fill(-1);
-  let singles = 0;
-  const number = (i: number): void => {
-    if (single[i] >= 0) return;
-    single[i] = singles;
-    singles += program.chunks[i];
-  };
-  for (let i = 0; i < count; i++) {
-    const posts = program.postOffset[i + 1] > program.postOffset[i];
-    if (posts && program.operandOffset[i + 1] > program.operandOffset[i]) number(i);
-  }
-  const written = new Map<string, number>();
-  const key = (operand: number, chunk: number): string =>
-    `${program.operandRank[operand]} ${program.operandBuffer[operand]} ${program.operandIndex[operand] + chunk}`;
-  forPackets(program, "write", (i, operand, chunk) => {
-    number(i);
-    written.set(key(operand, chunk), single[i] + chunk);
-  });
-  const packetOffset = new Int32Array(count + 1);
-  const packetChunk: number[] = [];
-  const packetFrom: number[] = [];
-  forPackets(program, "read", (i, operand, chunk) => {
-    packetChunk.push(chunk);
-    packetFrom.push(written.get(key(operand, chunk)) ?? -1);
-    packetOffset[i + 1] = packetChunk.length;
-  });
-  for (let i = 0; i < count; i++) packetOffset[i + 1] = Math.max(packetOffset[i + 1], packetOffset[i]);
-  const packetReaders = new Int32Array(singles);
-  for (const from of packetFrom) if (from >= 0) packetReaders[from]++;
-  const singleBy = new Int32Array(singles);
-  for (let i = 0; i < count; i++) if (single[i] >= 0) singleBy.fill(i, single[i], single[i] + program.chunks[i]);
-  return {
-    single,
-    singles,
-    singleBy,
-    packetOffset,
-    packetChunk: Int32Array.from(packetChunk),
-    packetFrom: Int32Array.from(packetFrom),
-    packetReaders,
-  };
 }

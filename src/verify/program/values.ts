@@ -9,14 +9,18 @@ const PORT = VIA.indexOf("port");
 
 /** Of a cell: nothing was ever written to it. */
 export const UNWRITTEN = -1;
+/** In place of the one rank whose contribution a value is: of several. */
+const SEVERAL = -1;
 
 /**
- * What the memory holds. A cell is the sum of the contributions of some ranks to one chunk of their inputs: `chunk` and, in
- * `words` 32-bit words per cell, the set of the ranks; or UNWRITTEN; or, as -2 - instruction, something that no correct
- * result contains: a contribution twice, contributions to different chunks, or what was never written.
+ * What the memory holds. A cell is the sum of the contributions of some ranks to one chunk of their inputs: `chunk`, and the
+ * rank (`alone`) or, where they are several, in `words` 32-bit words per cell, the set of the ranks; or UNWRITTEN; or, as
+ * -2 - instruction, something that no correct result contains: a contribution twice, contributions to different chunks, or what
+ * was never written.
  */
 export interface ProgramValues {
   readonly chunk: Int32Array;
+  readonly alone: Int32Array;
   readonly ranks: Int32Array;
   readonly words: number;
   /** [cells] instruction that wrote last, -1: none. */
@@ -37,13 +41,21 @@ export function valuesOf(
   found: Findings,
 ): ProgramValues {
   const machine = machineOf(program, wiring, memory, found);
-  const { chunk, ranks, words, writer, spoilt } = machine;
+  const { chunk, alone, ranks, words, writer, spoilt } = machine;
   givenChunks(program, memory, (cell, rank, _, index) => {
     chunk[cell] = index;
-    ranks[cell * words + (rank >> 5)] = 1 << (rank & 31);
+    alone[cell] = rank;
   });
   for (const i of order) if (program.chunks[i] > 0 && !isIdentity(program, memory, i)) carryOut(machine, i);
-  return { chunk, ranks, words, writer, spoilt };
+  return { chunk, alone, ranks, words, writer, spoilt };
+}
+
+/** Returns the set of the ranks whose contributions a cell holds, in words of 32 bits. */
+export function ranksIn({ alone, ranks, words }: ProgramValues, cell: number): Int32Array {
+  if (alone[cell] === SEVERAL) return ranks.subarray(cell * words, (cell + 1) * words);
+  const set = new Int32Array(words);
+  set[alone[cell] >> 5] = 1 << (alone[cell] & 31);
+  return set;
 }
 
 type Machine = ReturnType<typeof machineOf>;
@@ -57,41 +69,42 @@ function machineOf(program: Program, wiring: Wiring, memory: ProgramMemory, foun
     found,
     words,
     chunk: new Int32Array(memory.cells).fill(UNWRITTEN),
+    alone: new Int32Array(memory.cells),
     ranks: new Int32Array(memory.cells * words),
     writer: new Int32Array(memory.cells).fill(-1),
     /** [cells] 1: holds packets; none where no instruction knows packets. */
     asPacket: new Uint8Array(program.operandPacket.includes(1) ? memory.cells : 0),
     spoilt: new Map<number, { kind: "twice" | "mixed" | "unwritten"; words: string }>(),
     messages: messagesUnderWay(words, program.op.length),
-    /** The ranks of what is gathered for a chunk. */
+    /** What is gathered for a chunk: of one rank, or of several. */
+    sumOf: SEVERAL,
     sum: new Int32Array(words),
   };
 }
 
-/** Messages that were sent and not received: a value and its ranks for each chunk. Places that were given back are used again. */
+/** Messages that were sent and not received: for each chunk a value, its rank, and its ranks. Places that were given back are used again. */
 function messagesUnderWay(words: number, instructions: number) {
-  const stride = 1 + words;
-  /** [instructions] where the message that it sends begins, -1: nowhere. */
+  /** [instructions] place of the first chunk of the message that it sends, -1: nowhere. */
   const at = new Int32Array(instructions).fill(-1);
   const free = new Map<number, number[]>();
-  let data = new Int32Array(1024 * stride);
+  let values = new Int32Array(2 * 1024);
+  let sets = new Int32Array(words * 1024);
   let used = 0;
   return {
-    stride,
-    /** Another array after some calls of `send`. */
-    data: () => data,
-    /** Returns where the message of an instruction begins, -1: it is not under way. */
+    /** [2 x places], [words x places]; other arrays after some calls of `send`. */
+    values: () => values,
+    sets: () => sets,
+    /** Returns the place of the message of an instruction, -1: it is not under way. */
     of: (instruction: number): number => (instruction < 0 ? -1 : at[instruction]),
     send(instruction: number, chunks: number): number {
       const again = free.get(chunks)?.pop();
       if (again === undefined) {
-        while (used + chunks * stride > data.length) {
-          const more = new Int32Array(2 * data.length);
-          more.set(data);
-          data = more;
+        while (2 * (used + chunks) > values.length) {
+          values = twiceAsLong(values);
+          sets = twiceAsLong(sets);
         }
         at[instruction] = used;
-        used += chunks * stride;
+        used += chunks;
       } else at[instruction] = again;
       return at[instruction];
     },
@@ -102,39 +115,48 @@ function messagesUnderWay(words: number, instructions: number) {
   };
 }
 
+function twiceAsLong(column: Int32Array): Int32Array<ArrayBuffer> {
+  const more = new Int32Array(2 * column.length);
+  more.set(column);
+  return more;
+}
+
 /** Gathers what an instruction reads, chunk by chunk, and leaves it where it writes. */
 function carryOut(machine: Machine, i: number): void {
-  const { program, wiring, memory, chunk, ranks, words, writer, asPacket, messages, sum } = machine;
+  const { program, wiring, memory, chunk, alone, ranks, words, writer, asPacket, messages, sum } = machine;
   const { operandOffset, sourceCount, operandPacket, chunks, receives, sends } = program;
   const first = operandOffset[i];
   const middle = first + sourceCount[i];
   const last = operandOffset[i + 1];
   const packets = asPacket.length > 0 && movesPackets(program, i);
-  const { stride } = messages;
   const message = receives[i] === 1 ? messages.of(wiring.sendOf[i]) : -1;
   const sent = sends[i] === 1 ? messages.send(i, chunks[i]) : -1;
-  const data = messages.data();
+  const [under, sets] = [messages.values(), messages.sets()];
   for (let k = 0; k < chunks[i]; k++) {
     let value = UNWRITTEN;
-    const part = message + k * stride;
-    if (message >= 0) value = add(machine, i, value, data[part], data, part + 1);
+    const part = message + k;
+    if (message >= 0) value = add(machine, i, value, under[2 * part], under[2 * part + 1], sets, part * words);
     for (let operand = first; operand < middle; operand++) {
       const cell = cellOf(program, memory, operand) + k;
       const wrongKind =
         asPacket.length > 0 && chunk[cell] !== UNWRITTEN && asPacket[cell] !== (packets ? 1 : operandPacket[operand]);
       if (chunk[cell] === UNWRITTEN || wrongKind) value = unwritten(machine, i, operand, k, wrongKind, asPacket[cell]);
-      else value = add(machine, i, value, chunk[cell], ranks, cell * words);
+      else value = add(machine, i, value, chunk[cell], alone[cell], ranks, cell * words);
     }
+    const { sumOf } = machine;
     for (let operand = middle; operand < last; operand++) {
       const cell = cellOf(program, memory, operand) + k;
       chunk[cell] = value;
-      for (let w = 0; w < words; w++) ranks[cell * words + w] = sum[w];
+      alone[cell] = sumOf;
+      if (sumOf === SEVERAL) for (let w = 0; w < words; w++) ranks[cell * words + w] = sum[w];
       writer[cell] = i;
       if (asPacket.length > 0) asPacket[cell] = operandPacket[operand];
     }
     if (sent >= 0) {
-      data[sent + k * stride] = value;
-      data.set(sum, sent + k * stride + 1);
+      const at = sent + k;
+      under[2 * at] = value;
+      under[2 * at + 1] = sumOf;
+      if (sumOf === SEVERAL) sets.set(sum, at * words);
     }
   }
   if (message >= 0) messages.take(wiring.sendOf[i], chunks[wiring.sendOf[i]]);
@@ -144,22 +166,39 @@ function carryOut(machine: Machine, i: number): void {
 const movesPackets = ({ via, operandOffset, operandPacket }: Program, i: number): boolean =>
   via[i] === PORT && operandPacket[operandOffset[i + 1] - 1] === 1 && operandOffset[i + 1] > operandOffset[i];
 
-/** Adds a value to what was gathered (-1: nothing yet) and returns the chunk of both. */
-function add(machine: Machine, i: number, gathered: number, value: number, set: Int32Array, at: number): number {
+/** Adds a value, of one rank or of the set at a place, to what was gathered (-1: nothing yet) and returns the chunk of both. */
+function add(
+  machine: Machine,
+  i: number,
+  gathered: number,
+  value: number,
+  rank: number,
+  set: Int32Array,
+  at: number,
+): number {
   const { words, sum } = machine;
   if (gathered < UNWRITTEN) return gathered;
   if (gathered === UNWRITTEN || value < UNWRITTEN) {
-    for (let w = 0; w < words; w++) sum[w] = set[at + w];
+    machine.sumOf = rank;
+    if (rank === SEVERAL) for (let w = 0; w < words; w++) sum[w] = set[at + w];
     return value;
   }
   if (gathered !== value) return spoil(machine, i, "mixed", `adds chunk ${value} of the input to chunk ${gathered}`);
-  for (let w = 0; w < words; w++) {
-    const twice = sum[w] & set[at + w];
+  const before = machine.sumOf;
+  if (before !== SEVERAL) {
+    sum.fill(0);
+    sum[before >> 5] = 1 << (before & 31);
+    machine.sumOf = SEVERAL;
+  }
+  const [from, to] = rank === SEVERAL ? [0, words] : [rank >> 5, (rank >> 5) + 1];
+  for (let w = from; w < to; w++) {
+    const more = rank === SEVERAL ? set[at + w] : 1 << (rank & 31);
+    const twice = sum[w] & more;
     if (twice !== 0) {
       const gpu = 32 * w + 31 - Math.clz32(twice);
       return spoil(machine, i, "twice", `adds the contribution of gpu ${gpu} to chunk ${value} again`);
     }
-    sum[w] |= set[at + w];
+    sum[w] |= more;
   }
   return gathered;
 }
