@@ -114,6 +114,18 @@ describe("--without-each", () => {
     }
   });
 
+  it("makes one schedule for failures that a symmetry takes to each other", async () => {
+    const { rows, whole } = await here.json("synth torus:4x3 -c allgather -s 1MiB --without-each links,npus");
+    const made = rows.filter(({ because }: { because: string }) => !because.startsWith("as without"));
+    // along four or three NPUs, and an NPU
+    expect([rows.length, made.length]).toEqual([24 + 12, 3]);
+    for (const { without, us, slower, because } of rows) {
+      expect([without, slower]).toEqual([without, us / whole.us]);
+      const like = /^as without ([^:]+):/.exec(because)?.[1];
+      if (like !== undefined) expect(us).toBe(rows.find((row: { without: string }) => row.without === like).us);
+    }
+  });
+
   it("takes what fails together as one failure", async () => {
     const { rows } = await here.json("bound mesh:3x3 -c allgather --without-each 0-1,3-4+4-5,0-1+0-3,8-5+4-7+0-3");
     expect(rows.map((row: { without: string }) => row.without)[0]).toBe("0-1+0-3");

@@ -100,7 +100,12 @@ async function rankByLimit(context: Context, whole: Topology, names: readonly st
     rankFailures(engine, whole, names, {
       request: (topology) => collectiveRequest(options, topology),
       signal,
-      onFailure: (_, done, total) => context.progress({ what: "bounding", done, total, unit: "failures" }),
+      onFailure: (done, total) =>
+        context.progress(
+          done === null
+            ? { what: "bounding the whole network" }
+            : { what: "bounding what failures leave", done, total, unit: "unlike failures" },
+        ),
     }),
   );
   const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));

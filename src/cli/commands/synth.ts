@@ -180,7 +180,12 @@ async function rankByTime(
       request: (topology) => collectiveRequest(options, topology),
       make: async (topology) => (await synthesize(engine, topology, { ...wanted, signal })).report.time.us,
       signal,
-      onFailure: (_, done, total) => context.progress({ what: "synthesizing", done, total, unit: "failures" }),
+      onFailure: (done, total) =>
+        context.progress(
+          done === null
+            ? { what: "synthesizing for the whole network" }
+            : { what: "synthesizing for what failures leave", done, total, unit: "unlike failures" },
+        ),
     }),
   );
   const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));
