@@ -33,6 +33,15 @@ const CHUNK_TEXT = 8;
 /** Below this many transfers nobody asks whether the network is symmetric: the file is small. */
 const SYMMETRY_FROM = 1e7;
 
+/** Chunks per NPU that "auto" tries, while there are few transfers, until two numbers in turn were no better. */
+export const CHUNKS_TRIED: readonly number[] = [1, 2, 4, 8, 16, 32];
+/** Of more transfers "auto" tries no further number of chunks. */
+export const MOST_TRIED_TRANSFERS = 5e5;
+
+/** Returns whether "auto" would try more chunks per NPU than a schedule with so many transfers has. */
+export const triesMoreChunks = (transfers: number, chunksPerNpu: number): boolean =>
+  CHUNKS_TRIED.some((more) => more > chunksPerNpu && (transfers / chunksPerNpu) * more <= MOST_TRIED_TRANSFERS);
+
 /** Returns the fewest transfers of a collective: one per chunk and NPU that wants it. */
 export function leastTransfers({ kind, groupSize, chunkCount }: Demand): number {
   switch (kind) {
