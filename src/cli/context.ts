@@ -101,6 +101,11 @@ export function noteExtrapolation(context: Context, topology: Topology, sizesByt
   if (beyond !== null) context.note(beyond);
 }
 
+/** Notes which GPUs a description of a machine was taken to have, where nobody said it. */
+export function noteTaken(context: Context, { sources }: Topology): void {
+  for (const source of sources) if (source.startsWith("GPUs taken as")) context.note(source);
+}
+
 /** Options whose files are read. */
 const READ: readonly OptionId[] = ["collective", "collectives", "sketch", "repair", "topology", "log", "with"];
 
