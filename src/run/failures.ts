@@ -113,7 +113,8 @@ function keptOf(
     return { kept: { what: "trees", kept: repaired.kept, of: repaired.kept + repaired.changed }, keptNote: null };
   const none = (keptNote: string) => ({ kept: null, keptNote });
   const madeAnew = `made anew by ${algorithm}, as all but trees are`;
-  if (isTreeFlow(old)) return none("no tree: all were made anew");
+  if (isTreeFlow(old))
+    return none(`no tree: all were made anew${isTreeFlow(schedule) ? ", for the reason in the notes" : ""}`);
   if (isPhaseSchedule(old) || isPhaseSchedule(schedule) || isTreeFlow(schedule)) return none(madeAnew);
   if (isSlotSchedule(old) || isSlotSchedule(schedule)) return none(`${madeAnew}; arrival logs are not compared`);
   if (membersOf(old) !== membersOf(schedule) || old.collective.chunksPerNpu !== schedule.collective.chunksPerNpu)

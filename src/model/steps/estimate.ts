@@ -159,5 +159,7 @@ export function refuseWithoutMemory(estimate: Estimate, freeBytes: number | null
   if (freeBytes === null || estimate.memoryBytes <= freeBytes) return;
   const expected = `a collective whose schedule fits in the ${aboutBytes(freeBytes)} of memory that are free`;
   const needs = `one of about ${estimate.transfers.toExponential(1)} transfers, ${aboutBytes(estimate.memoryBytes)}`;
-  throw new InputError(place, expected, needs);
+  throw new InputError(place, expected, needs).saying(
+    `a schedule of about ${estimate.transfers.toExponential(1)} transfers needs ${aboutBytes(estimate.memoryBytes)} of memory, of which ${aboutBytes(freeBytes)} are free; fewer NPUs or chunks need less`,
+  );
 }
