@@ -5,6 +5,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFi
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { removeForeignCache } from "./foreign-cache.mjs";
 import { at, paths, root, YOWASP } from "./paths.mjs";
 import { stepHash, writeStamp } from "./stamp.mjs";
 import { findTools, wasmCompiler } from "./toolchain.mjs";
@@ -24,6 +25,7 @@ function withEmscripten() {
     if (status !== 0) process.exit(status ?? 1);
   };
   const werror = `-DBANYAN_WERROR=${process.env.CI ? "ON" : "OFF"}`;
+  removeForeignCache(at("wasm/build/emscripten"));
   run("emcmake", ["cmake", "-S", ".", "-B", "wasm/build/emscripten", "-DCMAKE_BUILD_TYPE=Release", werror]);
   run("cmake", ["--build", "wasm/build/emscripten", "--parallel", "2"]);
   copyFileSync(at("wasm/build/emscripten/banyan.wasm"), `${paths.wasm}.new`);

@@ -12,7 +12,6 @@ import { algorithmOfFile } from "../run/report-file.ts";
 import type { Context } from "./context.ts";
 import { nameOf, openSource, STANDARD_INPUT, statOf } from "./files/input-file.ts";
 import { anyScheduleOf } from "./files/schedule-file.ts";
-import { networkOf } from "./network.ts";
 import { refuseNetwork, textUnlessBys } from "./programs/program-file.ts";
 
 /** Options of the synthesis itself, which a list of sends does not have. */
@@ -28,12 +27,13 @@ const refuseMaking = (context: Context, file: string): void =>
   );
 
 /**
- * Returns what the first argument names: a file of a schedule or program, or a network; with --collective, the schedule that is
+ * Returns what the first argument names: a file of a schedule or program, or else `network`; with --collective, the schedule that is
  * synthesized on the network, by `make`. Throws InputError.
  */
 export async function subjectOf(
   context: Context,
   argument: string,
+  network: () => Promise<Topology>,
   make: (topology: Topology) => Promise<ScheduleSubject>,
 ): Promise<Subject> {
   const isFile = argument === STANDARD_INPUT || statOf(argument, "the file")?.isDirectory() === false;
@@ -56,7 +56,7 @@ export async function subjectOf(
   }
   if (textOf(context.options, "topology") !== undefined)
     throw new InputError(optionName("topology"), "a file of a schedule beside it", argument).as("not-alone");
-  const topology = await networkOf(argument, context.options);
+  const topology = await network();
   if (textOf(context.options, "collective") !== undefined) return make(topology);
   refuseOptions(context.options, MAKING_OPTIONS, "--collective beside it", "not-alone");
   return { kind: "network", topology };

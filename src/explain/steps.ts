@@ -1,3 +1,4 @@
+import { optionName } from "../base/option-names.ts";
 import { formatTime } from "../model/numbers/units.ts";
 import { routeCount } from "../model/routes/routes.ts";
 import { makespanPs, mergedCounts, OP_REDUCE, type StepSchedule, transferCount } from "../model/steps/step-schedule.ts";
@@ -42,16 +43,21 @@ export function explainSteps(schedule: StepSchedule, simulated: SimulatedSteps |
     );
   }
   lines.push(...pattern(schedule, name));
-  for (const c of firstMoved(schedule)) {
+  const moved = movedChunks(schedule);
+  for (const c of moved.slice(0, CHUNKS)) {
     const hops: string[] = [];
-    for (let i = 0; i < chunk.length && hops.length <= HOPS; i++) {
-      if (chunk[i] !== c) continue;
+    let sent = 0;
+    for (let i = 0; i < chunk.length; i++) {
+      if (chunk[i] !== c || sent++ >= HOPS) continue;
       const sign = op[i] === OP_REDUCE ? "⇒" : "→";
       hops.push(`${name(routes.source[route[i]])} ${sign} ${name(routes.target[route[i]])} (${formatTime(endPs[i])})`);
     }
-    const more = hops.length > HOPS ? ", ..." : "";
-    lines.push(`chunk ${c}: ${hops.slice(0, HOPS).join(", ")}${more}`);
+    lines.push(`chunk ${c}: ${hops.join(", ")}${sent > HOPS ? ` and ${sent - HOPS} more` : ""}`);
   }
+  if (moved.length > CHUNKS)
+    lines.push(
+      `... and ${counted(moved.length - CHUNKS, "more chunk")} (export ${optionName("to", " csv")} lists every transfer)`,
+    );
   const busy = simulated?.linkBusyPs ?? plannedBusyPs(schedule, merged);
   if (total > 0)
     lines.push(
@@ -84,12 +90,12 @@ function messages(merged: Int32Array): number {
   return count;
 }
 
-/** Returns the first chunks that are sent anywhere. O(transfers + chunks). */
-function firstMoved({ collective, chunk }: StepSchedule): number[] {
+/** Returns the chunks that are sent anywhere. O(transfers + chunks). */
+function movedChunks({ collective, chunk }: StepSchedule): number[] {
   const isMoved = new Uint8Array(collective.chunkCount);
   for (const c of chunk) isMoved[c] = 1;
   const found: number[] = [];
-  for (let c = isMoved.indexOf(1); c >= 0 && found.length < CHUNKS; c = isMoved.indexOf(1, c + 1)) found.push(c);
+  for (let c = isMoved.indexOf(1); c >= 0; c = isMoved.indexOf(1, c + 1)) found.push(c);
   return found;
 }
 

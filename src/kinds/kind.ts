@@ -44,6 +44,7 @@ export const READ_FROM_FILE: Report["synthesis"] = {
   seed: 0,
   trials: 0,
   policy: "read from a file",
+  isRead: true,
 };
 
 export interface SimulateOptions {

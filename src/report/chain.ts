@@ -4,6 +4,7 @@ import type { Bound } from "../model/bounds/witness.ts";
 import type { DirectFacts } from "../model/direct/facts.ts";
 import type { Rational } from "../model/numbers/rational.ts";
 import { toUs } from "../model/numbers/units.ts";
+import { triesMoreChunks } from "../model/steps/estimate.ts";
 import { extrapolation } from "../model/topology/link-classes.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import type { SolverFacts } from "../synthesize/solver-facts.ts";
@@ -147,7 +148,7 @@ function gapsOf(report: Chained): Gap[] {
     const from = Math.max(limit.us, forwardingUs ?? 0);
     add("limit", "class limit", from - limit.us, (gap) => PRICE["forwarding switches"](gap, report));
     const routesUs = Math.min(us - from, unusedUs);
-    add("limit", "class limit", routesUs, priceOfRoutes);
+    add("limit", "class limit", routesUs, (gap) => priceOfRoutes(gap, report));
     add("limit", "class limit", us - from - routesUs, (gap) => PRICE[of](gap, report));
   }
   const least = classLimit ?? limit;
@@ -156,15 +157,42 @@ function gapsOf(report: Chained): Gap[] {
   return gaps;
 }
 
-const priceOfRoutes = (gap: string): string =>
-  `${gap} is the cost of these routes, which leave bandwidth unused: another algorithm (${optionName("algorithm")} auto) need not pay it`;
+/** Returns how to try another algorithm, or other trees; null where all that `auto` knows were tried, or there is no auto. */
+function untried({ auto, deterministic, synthesis, collective }: Chained, other: string): string | null {
+  if (synthesis.isRead === true) return other;
+  if (collective === undefined) return null;
+  if (auto === undefined) return `${other} (${optionName("algorithm")} auto)`;
+  return deterministic ? null : `${other}, with more time (${optionName("timeLimitMs")}),`;
+}
+
+/** Returns how to try more chunks, where that was not done and `auto` can. */
+function moreChunks({ synthesis, schedule, collective }: Chained): string | null {
+  if (synthesis.isRead === true) return "more chunks";
+  const { transfers } = schedule;
+  const canTry =
+    synthesis.choseChunks !== true &&
+    transfers !== null &&
+    collective !== undefined &&
+    collective.kind !== "custom" &&
+    triesMoreChunks(transfers, collective.chunksPerNpu);
+  return canTry ? `more chunks (${optionName("chunks")} auto)` : null;
+}
+
+function priceOfRoutes(gap: string, report: Chained): string {
+  const other = untried(report, "another algorithm");
+  return `${gap} is the cost of these routes, which leave bandwidth unused${other === null ? "" : `: ${other} need not pay it`}`;
+}
+
+function priceOfChunks(gap: string, report: Chained): string {
+  const cost = `${gap} is the cost of whole chunks of this size`;
+  if (report.synthesis.choseChunks === true) return `${cost}, the best of the sizes tried`;
+  const more = moreChunks(report);
+  return more === null ? cost : `${cost}: ${more} reduce it`;
+}
 
 /** What schedules of a class pay beyond what is possible, and who does not. */
-const PRICE: Readonly<Record<ScheduleClass, (gap: string, report: Pick<Report, "synthesis">) => string>> = {
-  "whole chunks": (gap, { synthesis }) =>
-    synthesis.choseChunks === true
-      ? `${gap} is the cost of whole chunks of this size, the best of the sizes tried`
-      : `${gap} is the cost of whole chunks of this size: more chunks (${optionName("chunks")} auto) reduce it`,
+const PRICE: Readonly<Record<ScheduleClass, (gap: string, report: Chained) => string>> = {
+  "whole chunks": priceOfChunks,
   "forwarding switches": (gap) =>
     `${gap} is what only switches that copy and sum can save: algorithms that let them need not pay it`,
   "sums at one NPU": (gap) =>
@@ -173,13 +201,13 @@ const PRICE: Readonly<Record<ScheduleClass, (gap: string, report: Pick<Report, "
 };
 
 /** Returns what the part of a schedule's time beyond its limits is, and what would make it less. */
-function restOf(
-  { throughput, traffic, schedule, collective, details, direct, synthesis }: Chained,
-  gap: string,
-  restUs: number,
-): string {
-  if (throughput !== undefined)
-    return restOfTrees(throughput, traffic !== undefined, schedule.pieces ?? 1, gap, restUs);
+function restOf(report: Chained, gap: string, restUs: number): string {
+  const { throughput, traffic, schedule, collective, details, direct, auto } = report;
+  if (throughput !== undefined) {
+    const trees = untried(report, "other trees") ?? "other trees";
+    const others = traffic === undefined ? `more copies per root (${optionName("k")}) or ${trees}` : trees;
+    return restOfTrees(throughput, others, schedule.pieces ?? 1, gap, restUs);
+  }
   if (schedule.kind === "phases")
     return `${gap} is the time that the first and last chunks take through the dimensions, and waiting in between: it matters less with more chunks (${optionName("chunks")}) or at a larger size`;
   if (schedule.kind === "periods")
@@ -187,21 +215,16 @@ function restOf(
   const isLatency = restUs <= 2 * details.latencyUs;
   if (isLatency)
     return `${gap} is about the latency (${timeText(details.latencyUs)} for one byte), on top of the time for the bytes: it matters less at larger sizes`;
-  const few =
-    collective !== undefined &&
-    collective.chunksPerNpu === 1 &&
-    synthesis.choseChunks !== true &&
-    direct === undefined &&
-    collective.kind !== "custom";
-  const others = few
-    ? `more chunks per NPU (${optionName("chunks")} auto) or another algorithm (${optionName("algorithm")} auto)`
-    : `another algorithm (${optionName("algorithm")} auto)`;
-  return `${gap} is not proved to be necessary: ${others} may save some of it`;
+  const chunks = collective?.chunksPerNpu === 1 && direct === undefined ? moreChunks(report) : null;
+  const others = [chunks, untried(report, "another algorithm")].filter((other) => other !== null);
+  const rest = `${gap} is not proved to be necessary`;
+  if (others.length > 0) return `${rest}: ${others.join(" or ")} may save some of it`;
+  return auto === undefined ? rest : `${rest}; of the ${count(auto.tried.length, "algorithm")} tried none takes less`;
 }
 
 function restOfTrees(
   { bound, ofBound, height }: NonNullable<Report["throughput"]>,
-  inNetwork: boolean,
+  others: string,
   pieces: number,
   gap: string,
   restUs: number,
@@ -209,7 +232,6 @@ function restOfTrees(
   const slowerUs = Math.min(restUs, bound.us / ofBound - bound.us);
   const filling = `the time that ${count(pieces, "piece")} ${pieces === 1 ? "takes" : "take"} through trees of height ${height}, latencies and waiting: it matters less at larger sizes`;
   if (slowerUs <= LEAST_GAP * bound.us) return `${gap} is ${filling}`;
-  const others = inNetwork ? "other trees" : `more copies per root (${optionName("k")}) or other trees`;
   const slower = `${timeText(slowerUs)} of ${gap} is bandwidth that these trees leave unused: ${others} may use it`;
   return restUs - slowerUs <= LEAST_GAP * bound.us ? slower : `${slower}; the rest is ${filling}`;
 }

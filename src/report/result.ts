@@ -149,6 +149,8 @@ export interface Report extends Chain {
     policy: string;
     /** The number of chunks per NPU is the best of several. */
     choseChunks?: true;
+    /** It was read, so nothing of how it was made is known. */
+    isRead?: true;
   };
 }
 

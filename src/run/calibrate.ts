@@ -36,6 +36,7 @@ import {
   BYTES_PER_GB,
   bandwidthFromGBps,
   formatSize,
+  formatTime,
   latencyFromUs,
   PS_PER_US,
   toGBps,
@@ -254,7 +255,9 @@ export function calibrate(
     regimes: ranges.map((regime) => regimeRow(regime, setups)),
     regimeErrors: regimes > 1 ? regimeErrorsOf(ranges, setups) : null,
     notes: [
-      ...(sizeBytes === undefined || range === undefined ? [] : outsideNotes(sizeBytes, range, ranges)),
+      ...(sizeBytes === undefined || range === undefined
+        ? []
+        : [timesNote(sizeBytes, range, measured), ...outsideNotes(sizeBytes, range, ranges)]),
       ...(regimes === 1 && sizes <= MOST_REGIME_SIZES ? worthRegimes(setups, classes, fit) : []),
     ],
   });
@@ -267,6 +270,15 @@ function regimeErrorsOf(ranges: readonly Regime[], setups: readonly FitSetup[]):
     together.map(([time]) => time),
     together.map(([, time]) => time),
   );
+}
+
+/** Returns what each log's collective takes at a size, by the line of a range. */
+function timesNote(sizeBytes: number, { callUs, usPerByte }: Regime, measured: readonly Measured[]): string {
+  const times = measured.map(({ table, ranks }, s) => {
+    const us = (callUs[s] as number) + sizeBytes * (usPerByte[s] as number);
+    return `${table.collective} among ${ranks} ${formatTime(us * PS_PER_US)}`;
+  });
+  return `${formatSize(sizeBytes)} takes by the line of its range: ${[...new Set(times)].join(", ")}`;
 }
 
 /** Returns a note where no measured size is as small, or as large, as the one that the figures are for. */

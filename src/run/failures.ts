@@ -114,7 +114,8 @@ function keptOf(
     return { kept: { what: "trees", kept: repaired.kept, of: repaired.kept + repaired.changed }, keptNote: null };
   const none = (keptNote: string) => ({ kept: null, keptNote });
   const madeAnew = `made anew by ${algorithm}, as all but trees are`;
-  if (isTreeFlow(old)) return none("no tree: all were made anew");
+  if (isTreeFlow(old))
+    return none(`no tree: all were made anew${isTreeFlow(schedule) ? ", for the reason in the notes" : ""}`);
   if (isPhaseSchedule(old) || isPhaseSchedule(schedule) || isTreeFlow(schedule)) return none(madeAnew);
   if (isPeriodSchedule(old) || isPeriodSchedule(schedule)) return none(`${madeAnew}; periods are not compared`);
   if (isSlotSchedule(old) || isSlotSchedule(schedule)) return none(`${madeAnew}; arrival logs are not compared`);
@@ -208,13 +209,15 @@ interface Ranking {
   /** Makes a schedule for what is left and returns its time in microseconds; without it limits only are ranked. */
   readonly make?: (topology: Topology) => Promise<number | null>;
   readonly signal: AbortSignal;
-  readonly onFailure: (name: string, done: number, total: number) => void;
+  /** Called before the whole network, with null, and before each failure that is unlike those done. */
+  readonly onFailure: (done: number | null, total: number) => void;
 }
 
 /**
  * Returns what each of some failures does, alone: to the limit of any algorithm, and to the time of a schedule made for what is
- * left. Limits of failures that are the same by a symmetry of the network are proved once. The worst first: what leaves no way,
- * then by time or limit, equals as named. Throws InputError for an unknown name.
+ * left. Of failures that are the same by a symmetry of the network one is looked at: its limit holds for all, and its schedule fits
+ * all but for names. The worst first: what leaves no way, then by time or limit, equals as named. Throws InputError for an unknown
+ * name.
  */
 export async function rankFailures(
   engine: Engine,
@@ -227,23 +230,28 @@ export async function rankFailures(
     const { limit } = await limitWithFlow(engine, topology, collective, signal);
     return boundReport(topology, collective, limit);
   };
+  const place = optionName("withoutEach");
+  const targetOf = resolver(whole, place);
+  const keyOf = alikeFailures(whole, problemOf(whole, request(whole)).collective);
+  const failures = names.map((name) => {
+    const together = togetherIn(whole, name);
+    return { name, together, key: keyOf(together.map(targetOf)) ?? name };
+  });
+  const unlike = new Set(failures.map(({ key }) => key)).size;
+  onFailure(null, unlike);
   const before = await limitOn(whole);
   const usBefore = await make?.(whole);
   const rows: FailureRow[] = [];
-  // schedules of networks that are the same but for their names may differ in time
-  const keyOf = make === undefined ? alikeFailures(whole, problemOf(whole, request(whole)).collective) : () => null;
-  const place = optionName("withoutEach");
-  const targetOf = resolver(whole, place);
   const known = new Map<string, FailureRow>();
-  for (const [i, name] of names.entries()) {
-    const together = togetherIn(whole, name);
-    const key = keyOf(together.map(targetOf));
-    const alike = key === null ? undefined : known.get(key);
+  const seen = new Set<string>();
+  for (const { name, together, key } of failures) {
+    const alike = known.get(key);
     if (alike !== undefined) {
       rows.push({ ...alike, without: name, because: `as without ${alike.without}: ${alike.because}` });
       continue;
     }
-    onFailure(name, i, names.length);
+    onFailure(seen.size, unlike);
+    seen.add(key);
     const part = without(whole, together, place);
     try {
       const limit = await limitOn(part);
@@ -252,7 +260,7 @@ export async function rankFailures(
       const times = us === undefined ? {} : { us, slower: over(us, usBefore ?? null) };
       const row = { without: name, limit, harm, ...times, because: limit.because };
       rows.push(row);
-      if (key !== null) known.set(key, row);
+      known.set(key, row);
     } catch (error) {
       if (!(error instanceof InfeasibleError || error instanceof InputError)) throw error;
       rows.push({

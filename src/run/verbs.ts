@@ -5,10 +5,12 @@ import { looksLikePreset, presetTopology } from "../model/presets/preset.ts";
 import { closest, unknownName } from "../model/topology/closest.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import type { Comparison } from "../report/comparison.ts";
+import { type BoundReport, boundReport } from "../report/result.ts";
 import { type OptionId, type OptionRow, ROWS } from "../request/option-table.ts";
 import type { SynthesizeOptions } from "../request/options.ts";
+import { type CollectiveOptions, problemOf } from "../request/problem.ts";
 import type { AllToAllFlow } from "../synthesize/alltoall/flow.ts";
-import { type AllToAllOptions, allToAllOn } from "./all-to-all.ts";
+import { type AllToAllOptions, allToAllOn, limitWithFlow } from "./all-to-all.ts";
 import { type CompareOptions, compare as compareOn } from "./compare.ts";
 import { type JointOptions, type JointResult, synthesizeJoint as synthesizeJointOn } from "./joint.ts";
 import { type SearchHooks, type SearchOptions, type SearchReport, search as searchOn } from "./search/search.ts";
@@ -26,6 +28,11 @@ export type JointRequest = JointOptions &
   EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
 export type CompareRequest = CompareOptions &
   EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
+
+export type BoundRequest = CollectiveOptions &
+  EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine; readonly signal?: AbortSignal };
+/** What no algorithm beats, and why; `foundBy`: in words, where that leaves open whether more can be proved. */
+export type Limit = BoundReport & { readonly foundBy: string | null };
 
 export type AllToAllRequest = AllToAllOptions &
   EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
@@ -79,6 +86,21 @@ const COMPARE: Names<CompareRequest> = {
   sizesBytes: true,
 };
 
+const BOUND: Names<BoundRequest> = {
+  backend: true,
+  collective: true,
+  chunks: true,
+  engine: true,
+  group: true,
+  outsiders: true,
+  root: true,
+  signal: true,
+  sizeBytes: true,
+  startWorker: true,
+  threads: true,
+  topology: true,
+};
+
 /** Throws InputError for a request that is none, and for properties that mean nothing: misspelt ones would be ignored. */
 function checkNames(request: unknown, names: Readonly<Record<string, true>>): void {
   if (typeof request !== "object" || request === null)
@@ -120,6 +142,15 @@ export function verbs(openEngine: (options?: EngineOptions) => Promise<Engine>) 
     async compare(request: CompareRequest): Promise<Comparison> {
       checkNames(request, COMPARE);
       return withEngine(request, (engine) => compareOn(engine, network(request.topology), request));
+    },
+    /** Returns what no algorithm beats, and why, without a schedule; see run/all-to-all.ts. */
+    async bound(request: BoundRequest): Promise<Limit> {
+      checkNames(request, BOUND);
+      const { topology, collective } = problemOf(network(request.topology), request);
+      return withEngine(request, async (engine) => {
+        const { limit, foundBy } = await limitWithFlow(engine, topology, collective, request.signal);
+        return { ...boundReport(topology, collective, limit), foundBy };
+      });
     },
     /** Returns the rate of an all-to-all and the bound that proves it; see run/all-to-all.ts. */
     allToAll: (request: AllToAllRequest): Promise<AllToAllFlow> =>

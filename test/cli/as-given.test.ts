@@ -149,9 +149,25 @@ describe("the hint at --chunks auto", () => {
       await here.run(line),
     ];
     expect(one).toMatch(/gap +[\d.]+ us is the cost of whole chunks .*\(--chunks auto\) reduce it\n/);
-    expect(one).toMatch(/is not proved to be necessary: more chunks per NPU \(--chunks auto\) or another algorithm/);
+    expect(one).toMatch(/is not proved to be necessary: more chunks \(--chunks auto\) or another algorithm/);
     expect(chosen).toMatch(/9 chunks of 1 B/);
     expect(chosen).toMatch(/is not proved to be necessary: another algorithm/);
     for (const text of [chosen, own]) expect(text).not.toMatch(/--chunks/);
+  });
+
+  it("is not to try all algorithms where that was done, but to give more time where it was short", async () => {
+    const line = "synth dgx-a100:2 --collective allreduce --algorithm auto --time-limit";
+    const [all, few] = [await here.run(`${line} 600s`), await here.run(`${line} 0s`)];
+    expect(all).toMatch(/is not proved to be necessary; of the \d+ algorithms tried none takes less\n/);
+    expect(all).not.toMatch(/--algorithm/);
+    expect(few.replace(/\s+/g, " ")).toMatch(/longer --time-limit tries more/);
+    expect(few).not.toMatch(/--algorithm/);
+    const first = await here.run("synth mesh:3x3 --collective alltoall --algorithm auto --time-limit 0s --size 9MiB");
+    expect(first.replace(/\s+/g, " ")).toMatch(/another algorithm, with more time \(--time-limit\), may save some/);
+  });
+
+  it("is not to try chunks that --chunks auto would not try", async () => {
+    const line = "synth mesh:32x32 --collective allgather --size 64MiB --trials 1";
+    expect(await here.run(line)).not.toMatch(/--chunks/);
   });
 });

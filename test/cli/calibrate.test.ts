@@ -29,6 +29,20 @@ describe("banyan calibrate", () => {
     expect(out).toContain("errors with a line for each range");
   });
 
+  it("says what the size that was asked for takes", async () => {
+    const { out } = await run("calibrate dgx-a100:1 all_reduce.log --regimes 2 --size 3MiB");
+    // 28 x 1.7 us, and 1.75 x 3 MiB through 231 GB/s
+    expect(out).toMatch(/note: 3 MiB takes by the line of its range: allreduce among 8 71\.4\d* us\n/);
+  });
+
+  it("refuses a log that was given before, also under another name", async () => {
+    here.put("copy.log", LOG);
+    const twice = await run("calibrate dgx-a100:1 all_reduce.log all_reduce.log");
+    expect(twice.failure).toMatchObject({ code: 2, mistake: { code: "not-together" } });
+    const copied = await run("calibrate dgx-a100:1 all_reduce.log copy.log");
+    expect(copied.err).toMatch(/copy\.log is the same log as all_reduce\.log/);
+  });
+
   it("says what it wrote, and shows the worst and the largest of many points", async () => {
     const rows = Array.from({ length: 40 }, (_, i) => ({
       sizeBytes: 4096 * (i + 1),

@@ -25,6 +25,7 @@ describe("a failure in one command", () => {
     await here.run("synth dgx-h100:2 -c allgather -a forestcoll --k 1 -o one.json -q");
     const repair = "synth dgx-h100:2 --without 0-rail0 --repair one.json";
     const anew = await here.json(repair);
+    expect(anew.notes.join()).toContain("could not be repaired");
     expect(anew.failure.kept).toBeNull();
     expect(anew.notes.join()).toMatch(/only 83.33 % of the new optimum, less than 99 % \(--keep-from 83% keeps them\)/);
     const kept = await here.json(`${repair} --keep-from 83%`);
@@ -50,6 +51,15 @@ describe("a failure in one command", () => {
     const { failure } = await here.json("synth ring:4 --repair steps.json");
     expect(failure).toMatchObject({ lost: [], slower: 1, limitRose: 1, kept: { what: "transfers", kept: 12, of: 12 } });
     expect(failure.blame).toMatch(/^none: /);
+  });
+});
+
+describe("--repair that keeps no tree", () => {
+  it("says why, also where reduction and broadcast go side by side", async () => {
+    await here.run("synth mesh:3x3 -c allreduce -a forestcoll -s 1MiB -o side.json --quiet");
+    const text = await here.run("synth mesh:3x3 --without 0-1 --repair side.json");
+    expect(text).toMatch(/note +made from scratch, for the old trees .*: they reduce and broadcast side by side\n/);
+    expect(text).toMatch(/kept +no tree: all were made anew, for the reason in the notes\n/);
   });
 });
 
@@ -111,6 +121,18 @@ describe("--without-each", () => {
         ]),
       );
       for (const { without, limit } of rows) expect([without, limit?.us]).toEqual([without, limits.get(without)]);
+    }
+  });
+
+  it("makes one schedule for failures that a symmetry takes to each other", async () => {
+    const { rows, whole } = await here.json("synth torus:4x3 -c allgather -s 1MiB --without-each links,npus");
+    const made = rows.filter(({ because }: { because: string }) => !because.startsWith("as without"));
+    // along four or three NPUs, and an NPU
+    expect([rows.length, made.length]).toEqual([24 + 12, 3]);
+    for (const { without, us, slower, because } of rows) {
+      expect([without, slower]).toEqual([without, us / whole.us]);
+      const like = /^as without ([^:]+):/.exec(because)?.[1];
+      if (like !== undefined) expect(us).toBe(rows.find((row: { without: string }) => row.without === like).us);
     }
   });
 

@@ -20,6 +20,13 @@ describe("lists of sends on the command line", () => {
     expect(await run(`explain mine.csv ${asked}`)).toMatch(/pattern: a ring/);
   });
 
+  it("are told of no options that simulate does not take", async () => {
+    put("mine.csv", csv(RING));
+    const text = await run("simulate mine.csv --topology ring:4 --collective allgather --size 1GiB");
+    expect(text).toMatch(/more chunks reduce it/);
+    expect(text).not.toMatch(/--chunks|--algorithm/);
+  });
+
   it("are wrong with the row, also in JSON", async () => {
     put("wrong.csv", csv(RING.map((line) => (line === "0,3,0,3,copy" ? "5,3,0,3,copy" : line))));
     const verdict = await json(`verify wrong.csv ${asked}`, 1);

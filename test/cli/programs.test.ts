@@ -86,7 +86,18 @@ describe("export of programs", () => {
         correct: true,
         violations: [],
       });
+      await here.refuses(`run by-${dialect}`, unexpected("the program", `by-${dialect}`, `by-${dialect}/${names[0]}`));
+      const told = (await here.ends(`explain by-${dialect}`)).err;
+      expect(told).toContain(`a file, not a folder, such as by-${dialect}/${names[0]}\n`);
     }
+  });
+
+  it("notes which GPUs a machine was taken to have", async () => {
+    const smi = new URL("../../examples/nvidia-smi-h100.txt", import.meta.url).pathname;
+    const line = `export ${smi} --collective allgather --algorithm direct --to msccl-xml -o h100.xml`;
+    expect((await here.ends(line)).err).toMatch(/GPUs taken as h100: 18 NVLinks/);
+    expect((await here.ends(`${line} --quiet`)).err).toBe("");
+    expect((await here.ends(`${line} --gpu b200`)).err).toBe("");
   });
 });
 

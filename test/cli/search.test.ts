@@ -15,7 +15,7 @@ describe("banyan search", () => {
     expect(await here.run("search --nodes 32 --degree 4")).toMatchInlineSnapshot(`
       "
         networks    32 nodes of degree 4; links may lead one way (--bidirectional: in pairs)
-        figures     alpha 10 us, 12.5 GB/s per node (25Gbps per link), 1 MiB
+        figures     alpha 10 us, 12.5 GB/s per node (4 links of 25Gbps), 1 MiB
 
           topology                    T_L/alpha  T_B B/M  diameter  2(T_L + T_B)  Moore  BW
         * Cayley(8,4,7,{1,22,26,31})          3   0.9688         3     222.53 us  yes    yes

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ringOf, ringText } from "../../src/explain/links.ts";
 import { explainSteps } from "../../src/explain/steps.ts";
 import { explainTrees } from "../../src/explain/trees.ts";
+import { stepsOf, synthesize } from "../../src/index.ts";
 import { collective } from "../../src/model/collective/collective.ts";
 import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { ringSchedule } from "../support/ring-schedule.ts";
@@ -23,6 +24,22 @@ describe("explainSteps", () => {
     expect(lines).toContain("pattern: a ring, a → b → c → a");
     expect(lines).toContain("chunk 0: a → b (1 ms), b → c (2 ms)");
     expect(lines.at(-1)).toBe("limit: all 3 links are 100 % busy");
+    expect(lines.join()).not.toContain("more");
+  });
+
+  it("says how many chunks and transfers it does not list", async () => {
+    const { schedule } = await synthesize({
+      topology: "ring:30",
+      collective: "allgather",
+      sizeBytes: 2 ** 20,
+      threads: 0,
+    });
+    const lines = explainSteps(stepsOf(schedule));
+    // 29 transfers a chunk, of which 24 are listed
+    expect(lines.filter((line) => /^chunk \d+: .* and 5 more$/.test(line))).toHaveLength(3);
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^\.\.\. and 27 more chunks \(export .*csv lists every transfer\)$/),
+    );
   });
 });
 

@@ -503,12 +503,14 @@ describe("calibrate", () => {
 
   it("notes a size that no log measured", () => {
     const notesFor = (sizeBytes: number): readonly string[] => run(box, [log], { regimes: 2, sizeBytes }).report.notes;
-    expect(notesFor(2 ** 12)).toEqual([]);
-    expect(notesFor(2 ** 30)).toEqual([]);
-    expect(notesFor(1024)).toEqual([
+    expect(notesFor(2 ** 12).slice(1)).toEqual([]);
+    expect(notesFor(2 ** 30).slice(1)).toEqual([]);
+    expect(notesFor(1024).slice(1)).toEqual([
       expect.stringMatching(/^the logs measured 4 KiB to 1 GiB: for 1 KiB the line of 4 KiB to .+ is carried on, /),
     ]);
-    expect(notesFor(2 ** 34)).toEqual([expect.stringMatching(/: for 16 GiB the line of .+ to 1 GiB is carried on, /)]);
+    expect(notesFor(2 ** 34).slice(1)).toEqual([
+      expect.stringMatching(/: for 16 GiB the line of .+ to 1 GiB is carried on, /),
+    ]);
   });
 
   it("notes figures above what the network says, beyond 5 %", () => {

@@ -21,7 +21,7 @@ import { limitsBy } from "../../run/bottleneck.ts";
 import { failuresNamed, rankFailures } from "../../run/failures.ts";
 import { sumsLimit } from "../../run/sums-limit.ts";
 import { collectiveRequest, demandCollective } from "../collective-option.ts";
-import { type Context, noteExtrapolation, outJson, outLines } from "../context.ts";
+import { type Context, noteExtrapolation, noteTaken, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
 import { chainTable, limitCells } from "../reports/chain-report.ts";
@@ -36,6 +36,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const { options, json, style, signal } = context;
   const degree = optionValue(options, "switchDegree");
   const whole = await networkOf(args[0] as string, options);
+  noteTaken(context, whole);
   const each = optionValue(options, "withoutEach");
   await demandCollective(options, async () => whole);
   if (each !== undefined) return rankByLimit(context, whole, failuresNamed(whole, each));
@@ -100,7 +101,12 @@ async function rankByLimit(context: Context, whole: Topology, names: readonly st
     rankFailures(engine, whole, names, {
       request: (topology) => collectiveRequest(options, topology),
       signal,
-      onFailure: (_, done, total) => context.progress({ what: "bounding", done, total, unit: "failures" }),
+      onFailure: (done, total) =>
+        context.progress(
+          done === null
+            ? { what: "bounding the whole network" }
+            : { what: "bounding what failures leave", done, total, unit: "unlike failures" },
+        ),
     }),
   );
   const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));

@@ -15,7 +15,7 @@ import { looksLikePreset } from "../../model/presets/preset.ts";
 import { count, significant } from "../../report/amounts.ts";
 import { type Options, optionValue, placeOf, requestOf, textOf } from "../../request/option-table.ts";
 import { namedCollective } from "../../request/values.ts";
-import { type CalibrateSchedulesOptions, calibrateSchedules } from "../../run/calibrate.ts";
+import { type CalibrateSchedulesOptions, type CalibrationLog, calibrateSchedules } from "../../run/calibrate.ts";
 import { refuseEnding } from "../../run/export/endings.ts";
 import { AUTO, algorithmNamed } from "../../synthesize/catalog.ts";
 import { type Context, outJson, outLines } from "../context.ts";
@@ -54,6 +54,21 @@ function optionsOf(options: Options): CalibrateSchedulesOptions {
   };
 }
 
+/** Throws InputError where two logs are the same: its points would count twice, and seem to confirm each other. */
+function refuseTwice(logs: readonly CalibrationLog[]): void {
+  const first = new Map<string, string>();
+  for (const { name, text } of logs) {
+    const before = first.get(text);
+    if (before !== undefined)
+      throw new InputError("LOG", "each log once", name)
+        .as("not-together")
+        .saying(
+          before === name ? `${name} is given twice; each log counts once` : `${name} is the same log as ${before}`,
+        );
+    first.set(text, name);
+  }
+}
+
 /** `banyan calibrate TOPO LOG...`: latencies and bandwidths of the links from measurements; -o writes the network with them. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, quiet, style } = context;
@@ -71,6 +86,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     name: nameOf(log),
     text: readText(log, "LOG"),
   }));
+  refuseTwice(logs);
   const onProgress = (done: number, total: number): void =>
     context.progress({ what: "synthesizing", done, total, unit: "sizes" });
   const { signal } = context;

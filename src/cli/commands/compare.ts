@@ -216,7 +216,7 @@ function textIn(
       return text;
     }
     case "table":
-      return reportText(context, report(comparison, topology, context));
+      return reportText(context, comparisonLines(comparison, topology, context));
   }
 }
 
@@ -363,10 +363,11 @@ function choiceLines(references: readonly ReferenceRow[]): string[] {
 /** Columns that a table has no room for in a narrow terminal. */
 const LEFT_OUT_OF_NARROW: readonly string[] = ["chunks", "synthesis"];
 
-function report(
+/** Returns a comparison for people; of one that was stopped no gains at the size that it was at. */
+export function comparisonLines(
   { topology, collective, rows, references, limits, leftOut, stopped }: Comparison,
   { sources }: Pick<Topology, "sources">,
-  { style, options, terminal }: Context,
+  { style, options, terminal }: Pick<Context, "style" | "options" | "terminal">,
 ): string[] {
   const hasPrograms = rows.some(({ programUs }) => programUs !== undefined);
   const cells = rows.flatMap((row, i) => {
@@ -387,9 +388,9 @@ function report(
     "of limit",
     "synthesis",
   ];
-  const whole = columnsOf(() => true);
-  const isNarrow = whole.some((line) => textWidth(unstyled(line)) + 2 > reportWidth(terminal));
-  const lines = isNarrow ? columnsOf((name) => !LEFT_OUT_OF_NARROW.includes(name)) : whole;
+  const all = columnsOf(() => true);
+  const isNarrow = all.some((line) => textWidth(unstyled(line)) + 2 > reportWidth(terminal));
+  const lines = isNarrow ? columnsOf((name) => !LEFT_OUT_OF_NARROW.includes(name)) : all;
   function columnsOf(isShown: (name: string) => boolean): string[] {
     const shown = (line: readonly string[]): string[] => line.filter((_, i) => isShown(head[i] as string));
     const align = head
@@ -397,11 +398,13 @@ function report(
       .filter((_, i) => isShown(head[i] as string));
     return table(shown(head).map(style.dim), cells.map(shown), align);
   }
-  const star = `* the fastest of its size${hasPrograms ? ", programs aside" : ""}`;
+  const star = `* the fastest of its size${stopped === true ? " so far" : ""}${hasPrograms ? ", programs aside" : ""}`;
   const why = new Set(
     limits.map(({ sizeBytes, limit }) => `${formatSize(sizeBytes)}: ${timeText(limit.us)}, ${limit.because}`),
   );
-  const gains = gainLines(rows, style, reportWidth(terminal));
+  // of the size at which it was stopped the fastest is not known
+  const whole = stopped === true ? rows.filter(({ sizeBytes }) => sizeBytes !== rows.at(-1)?.sizeBytes) : rows;
+  const gains = gainLines(whole, style, reportWidth(terminal));
   const verified = rows.length === 1 ? "the line verified" : `all ${count(rows.length, "line")} verified`;
   const verdict = stopped === true ? `${count(rows.length, "line")}, stopped before the rest` : verified;
   return [

@@ -1,4 +1,5 @@
 import { InputError } from "../../base/errors.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { roundedSize } from "../../report/amounts.ts";
 import { placeOf, textOf } from "../../request/option-table.ts";
 import { refuseEnding } from "../../run/export/endings.ts";
@@ -6,7 +7,7 @@ import { demandSchedules, exportTo } from "../../run/export/exporter.ts";
 import { exporterNamed } from "../../run/export/exporters.ts";
 import { sizesAsked, writeSizes } from "../../run/export/sizes.ts";
 import { synthesized } from "../../run/export/subject.ts";
-import { type Context, outJson, outRows } from "../context.ts";
+import { type Context, noteTaken, outJson, outRows } from "../context.ts";
 import { worldOf } from "../files/export-world.ts";
 import { networkOf } from "../network.ts";
 import { subjectOf } from "../subject.ts";
@@ -29,17 +30,22 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   else world.file(path);
   await exporter.ready?.(world);
   const make = exporter.synthesize ?? synthesized;
+  const network = async (): Promise<Topology> => {
+    const topology = await networkOf(file, options);
+    noteTaken(context, topology);
+    return topology;
+  };
   const {
     bytes,
     what,
     notes = [],
     facts = {},
   } = bySize
-    ? await writeSizes(world, exporter, () => networkOf(file, options), path)
+    ? await writeSizes(world, exporter, network, path)
     : await exportTo(
         exporter,
         world,
-        await subjectOf(context, file, (topology) => {
+        await subjectOf(context, file, network, (topology) => {
           demandSchedules(exporter);
           return make(world, topology);
         }),

@@ -27,7 +27,7 @@ import { synthesizeJoint } from "../../run/joint.ts";
 import { synthesize } from "../../run/synthesize.ts";
 import { ALGORITHMS, AUTO, algorithmNamed, USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
 import { collectiveRequest, demandCollective } from "../collective-option.ts";
-import { type Context, outJson, outLines } from "../context.ts";
+import { type Context, noteTaken, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { openSource, readText, statOf } from "../files/input-file.ts";
 import { outputFile } from "../files/output-file.ts";
@@ -117,6 +117,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     refuseUntaken({ ...(wanted.algorithm && { algorithm: wanted.algorithm }), sketch: sketchPath });
   const boxes = sketchPath === undefined ? null : await sketchFileNodes(sketchPath);
   const topology = await networkOf(args[0] as string, options, boxes === null ? {} : { usualNodes: boxes });
+  noteTaken(context, topology);
   if (old !== undefined) refuseOther(oldFile as string, old.topology, topology);
   const sketch = sketchPath === undefined ? undefined : await readSketchFile(sketchPath, topology);
   const request = collectiveRequest(options, topology);
@@ -180,7 +181,12 @@ async function rankByTime(
       request: (topology) => collectiveRequest(options, topology),
       make: async (topology) => (await synthesize(engine, topology, { ...wanted, signal })).report.time.us,
       signal,
-      onFailure: (_, done, total) => context.progress({ what: "synthesizing", done, total, unit: "failures" }),
+      onFailure: (done, total) =>
+        context.progress(
+          done === null
+            ? { what: "synthesizing for the whole network" }
+            : { what: "synthesizing for what failures leave", done, total, unit: "unlike failures" },
+        ),
     }),
   );
   const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));

@@ -84,7 +84,10 @@ function refuseSpecial(stats: Stats, path: string, place: Place): void {
       : stats.isBlockDevice()
         ? "block device"
         : null;
-  if (what !== null) throw new InputError(place, `a file, not a ${what},`, nameOf(path));
+  if (what === null) return;
+  const inside = what === "folder" ? readdirSync(path).filter((name) => /\.(xml|json|bys|csv)$/.test(name)) : [];
+  const such = inside.length === 0 ? "" : ` such as ${join(path, inside.sort()[0] as string)},`;
+  throw new InputError(place, `a file, not a ${what},${such}`, nameOf(path));
 }
 
 /** Returns the next bytes of a descriptor; none at its end. Waits where there are none yet. */

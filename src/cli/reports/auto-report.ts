@@ -1,3 +1,4 @@
+import { optionName } from "../../base/option-names.ts";
 import { percent, timeText } from "../../report/amounts.ts";
 import type { AutoReport, Report } from "../../report/result.ts";
 import type { Style } from "./style.ts";
@@ -10,7 +11,7 @@ export function autoLines(
 ): string[] {
   if (auto === undefined) return [];
   const label = (key: string, text: string): string => `  ${labelled(key, text)}`;
-  const clock = "the time limit decided what was tried: another run may choose another algorithm";
+  const clock = `the time limit decided what was tried: another run may choose another algorithm, and a longer ${optionName("timeLimitMs")} tries more`;
   return [
     "",
     label("chosen", `${algorithm}: ${auto.because}`),

@@ -36,7 +36,7 @@ export function searchReport(report: SearchReport, { style }: Pick<Context, "sty
     labelled("networks", `${report.nodes} nodes of degree ${report.degree}${pairs}`),
     labelled(
       "figures",
-      `alpha ${timeText(report.alphaUs)}, ${formatBandwidth(report.bytesPerSecond)} per node (${linkRate(report)} per link), ${mixText(report)}`,
+      `alpha ${timeText(report.alphaUs)}, ${formatBandwidth(report.bytesPerSecond)} per node (${report.degree} ${report.degree === 1 ? "link" : "links"} of ${linkRate(report)}), ${mixText(report)}`,
     ),
     "",
     ...lines,

@@ -35,6 +35,15 @@ const CHUNK_TEXT = 8;
 /** Below this many transfers nobody asks whether the network is symmetric: the file is small. */
 const SYMMETRY_FROM = 1e7;
 
+/** Chunks per NPU that "auto" tries, while there are few transfers, until two numbers in turn were no better. */
+export const CHUNKS_TRIED: readonly number[] = [1, 2, 4, 8, 16, 32];
+/** Of more transfers "auto" tries no further number of chunks. */
+export const MOST_TRIED_TRANSFERS = 5e5;
+
+/** Returns whether "auto" would try more chunks per NPU than a schedule with so many transfers has. */
+export const triesMoreChunks = (transfers: number, chunksPerNpu: number): boolean =>
+  CHUNKS_TRIED.some((more) => more > chunksPerNpu && (transfers / chunksPerNpu) * more <= MOST_TRIED_TRANSFERS);
+
 /** Returns the fewest transfers of a collective: one per chunk and NPU that wants it. */
 export function leastTransfers({ kind, groupSize, chunkCount }: Demand): number {
   switch (kind) {
@@ -163,5 +172,7 @@ export function refuseWithoutMemory(estimate: Estimate, freeBytes: number | null
   if (freeBytes === null || estimate.memoryBytes <= freeBytes) return;
   const expected = `a collective whose schedule fits in the ${aboutBytes(freeBytes)} of memory that are free`;
   const needs = `one of about ${estimate.transfers.toExponential(1)} transfers, ${aboutBytes(estimate.memoryBytes)}`;
-  throw new InputError(place, expected, needs);
+  throw new InputError(place, expected, needs).saying(
+    `a schedule of about ${estimate.transfers.toExponential(1)} transfers needs ${aboutBytes(estimate.memoryBytes)} of memory, of which ${aboutBytes(freeBytes)} are free; fewer NPUs or chunks need less`,
+  );
 }

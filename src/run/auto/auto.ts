@@ -149,7 +149,7 @@ export async function synthesizeBest<Result extends Tried>(
   const { best, reports } = found;
   const limit = reports.map((report) => report.limit).reduce((a, b) => (b.us > a.us ? b : a));
   const inOrder = [...reports].sort((a, b) => catalogueIndex(a) - catalogueIndex(b));
-  const report: Report = {
+  const report: Report = chained({
     ...withLimit(best.report, limit),
     deterministic: best.report.deterministic && !found.cut,
     auto: {
@@ -163,6 +163,6 @@ export async function synthesizeBest<Result extends Tried>(
       leftOut: [...leftOut, ...found.leftOut],
       because: reasonFor(best.report, reports),
     },
-  };
+  });
   return { ...best, report };
 }

@@ -71,7 +71,7 @@ export function candidatesFor(
   return { candidates, leftOut };
 }
 
-/** From this many transfers on baselines that list them take longer than searches do. */
+/** From this many transfers on baselines that list them take longer than searches and trees do. */
 const MANY_TRANSFERS = 1e5;
 
 /** Baselines that know nothing of the network win least often. */
@@ -79,10 +79,12 @@ const AFTER_ALL_OTHERS = 1e3;
 
 /** Returns the order of trial: cheap and promising first, what goes by ranks alone last. */
 export function trialOrder(candidates: readonly Algorithm[], transfers: number): Algorithm[] {
-  const rank = ({ traits: { promising, searches = 0, library } = {} }: Algorithm): number => {
+  const rank = (algorithm: Algorithm): number => {
+    const { promising, searches = 0, library } = algorithm.traits ?? {};
     if (promising !== undefined) return promising - Number.MAX_SAFE_INTEGER;
     if (library === "in rank order") return AFTER_ALL_OTHERS;
-    return transfers < MANY_TRANSFERS ? searches : Number(searches === 0);
+    if (transfers < MANY_TRANSFERS) return searches;
+    return searches > 0 ? 0 : listsTransfers(algorithm) ? 2 : 1;
   };
   return [...candidates].sort((a, b) => rank(a) - rank(b));
 }

@@ -1,10 +1,9 @@
 import { toNumber } from "../../model/numbers/rational.ts";
-import { leastTransfers } from "../../model/steps/estimate.ts";
+import { CHUNKS_TRIED, leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Report } from "../../report/result.ts";
 import { askedOf } from "../../request/maker-options.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
-import { CHUNKS_TRIED } from "../make/steps.ts";
 import { usOf } from "./best.ts";
 import { type Algorithm, wholeProblem } from "./candidates.ts";
 

@@ -8,7 +8,14 @@ import { toNumber } from "../../model/numbers/rational.ts";
 import { isPeriodSchedule } from "../../model/periods/period-schedule.ts";
 import { NO_ROUTES } from "../../model/routes/routes.ts";
 import { isSlotSchedule } from "../../model/slots/slot-schedule.ts";
-import { canBeSlots, estimateOf, leastTransfers, refuseWithoutMemory } from "../../model/steps/estimate.ts";
+import {
+  CHUNKS_TRIED,
+  canBeSlots,
+  estimateOf,
+  leastTransfers,
+  MOST_TRIED_TRANSFERS,
+  refuseWithoutMemory,
+} from "../../model/steps/estimate.ts";
 import { inRowOrder, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { sketchNotes } from "../../request/maker-options.ts";
@@ -33,10 +40,6 @@ import { limitWithBottleneck } from "../bottleneck.ts";
 import type { Made } from "../report-on.ts";
 import { milpRunner } from "../threads/milp-runner.ts";
 import { runnerFor } from "../threads/runner.ts";
-
-/** Chunks per NPU that "auto" tries, while there are few transfers, until two numbers in turn were no better. */
-export const CHUNKS_TRIED: readonly number[] = [1, 2, 4, 8, 16, 32];
-const MOST_TRIED_TRANSFERS = 5e5;
 
 /**
  * Returns transfers, or arrival logs, for a collective: with the chunks per NPU that were asked for, those with which the maker

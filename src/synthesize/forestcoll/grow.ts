@@ -47,6 +47,8 @@ export interface Grown {
   /** Its highest trees were not repacked, as the policy `quick` asks. */
   readonly couldBeLower: boolean;
   readonly repaired: { readonly kept: number; readonly changed: number } | null;
+  /** Why the old forest was of no use, for people; none where it was repaired or there is none. Among the notes, too. */
+  readonly unrepaired: readonly string[];
   readonly notes: readonly string[];
 }
 
@@ -83,6 +85,8 @@ export async function growForest(
     old.part ??
     symmetric(request, direction, weight, packing) ??
     (await packedOrPublished(request, context, network, weight, packing));
+  const unrepaired =
+    old.reason === undefined ? [] : [`made from scratch, for the old trees could not be repaired: ${old.reason}`];
   const { copyBytesPerSecond } = part.packing;
   const forest =
     part.symmetry === undefined
@@ -101,10 +105,9 @@ export async function growForest(
       ...(copiesPerRoot === null ? [] : [shareNote(part.packing, optimum, collective.kind)]),
       ...(part.repaired === undefined ? notes : []),
       ...(part.notes ?? []),
-      ...(old.reason === undefined
-        ? []
-        : [`made from scratch, for the old trees could not be repaired: ${old.reason}`]),
+      ...unrepaired,
     ],
+    unrepaired,
   };
 }
 

@@ -7,7 +7,7 @@ import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { without } from "../../../src/model/topology/modify.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { problemOf } from "../../../src/request/problem.ts";
-import { candidatesFor } from "../../../src/run/auto/candidates.ts";
+import { candidatesFor, trialOrder } from "../../../src/run/auto/candidates.ts";
 import { synthesize } from "../../../src/run/synthesize.ts";
 import { applicableTo, refusalOf } from "../../../src/synthesize/applicable.ts";
 import { ALGORITHMS, algorithmNamed } from "../../../src/synthesize/catalog.ts";
@@ -95,6 +95,16 @@ describe("candidates", () => {
       reason: "tried only where it is named: it would list 1.7e+7 transfers",
     });
     expect(candidatesFor(torus, { collective: "allgather" }, ["direct"]).candidates).toHaveLength(1);
+  });
+
+  it("of many transfers are tried in this order: searches, trees, what lists every transfer", () => {
+    const topology = without(presetTopology("dgx-h100:128"), ["0-rail0"]);
+    const { candidates } = candidatesFor(topology, { collective: "allreduce" });
+    const names = trialOrder(candidates, 2e6).map(({ name }) => name);
+    const at = (name: string): number => names.indexOf(name);
+    expect(at("tacos")).toBeLessThan(at("multitree"));
+    expect(at("multitree")).toBeGreaterThan(0);
+    expect(at("multitree")).toBeLessThan(at("nccl-rings"));
   });
 
   it("that are named and cannot are refused where no other is left", () => {

@@ -1,7 +1,7 @@
 import { InputError, inWords } from "../../../base/errors.ts";
 import { optionName } from "../../../base/option-names.ts";
 import { disjointSets } from "../../../model/graph/graph.ts";
-import { type GpuModel, gpuModel } from "../../../model/topology/gpu-models.ts";
+import { GPU_MODELS, type GpuModel, gpuModel } from "../../../model/topology/gpu-models.ts";
 import type { Topology } from "../../../model/topology/topology.ts";
 import { baseName } from "../topology-json.ts";
 import type { TopologyOptions } from "../topology-options.ts";
@@ -194,14 +194,31 @@ function linksOf(matrix: DeviceMatrix, fileName: string, options: TopologyOption
     );
   }
   const notes = [rate.note, ...(guess === null ? [] : [guess.note])];
+  if (counts.most > model.links && options.bandwidth?.nvlink === undefined)
+    throw new InputError(optionName("gpu"), `one with ${counts.most} NVLinks`, model.name)
+      .as("not-applicable")
+      .saying(
+        `${optionName("gpu")} is ${model.name}, which has ${model.links} NVLinks, but ${fileName} shows ${counts.most} (NV${counts.most})${withLinks(counts.most)}`,
+      );
   const switched = counts.sum.findIndex((sum) => sum > model.links);
   if (switched >= 0) {
+    if (counts.most < model.links)
+      notes.push(
+        `NVLinks are missing: ${counts.most} of a GPU, of the ${model.links} that ${model.name} has${withLinks(counts.most)}`,
+      );
     notes.push(
       `NVSwitch: the ${counts.sum[switched]} links in the row of ${matrix.devices[switched]} are more than the ${model.links} ` +
         `of ${model.name}, so NV# is what a GPU has in all; one switch stands for all NVSwitches`,
     );
   }
   return { model, ...wired(matrix, counts, model, rate.bytesPerSecond), notes };
+}
+
+/** Returns "; a800 and h800 have 8 NVLinks"; nothing where no model has so many. */
+function withLinks(links: number): string {
+  const names = [...GPU_MODELS.values()].filter((model) => model.link === "nvlink" && model.links === links);
+  const list = names.map(({ name }) => name).join(", ");
+  return list === "" ? "" : `; GPUs with ${links}: ${list}`;
 }
 
 function countsOf({ gpus, cell }: DeviceMatrix): Counts {
@@ -357,7 +374,10 @@ function readMatrix(text: string, fileName: string): DeviceMatrix {
     for (let b = 0; b < a; b++) {
       if (cells[a][b] === cells[b][a]) continue;
       const pair = `${devices[a]} to ${devices[b]} in ${place(rows[a].line)}`;
-      throw new InputError(pair, `${rows[b].words[a + 1]} as in line ${rows[b].line}`, rows[a].words[b + 1]);
+      const [own, other] = [rows[a].words[b + 1], rows[b].words[a + 1]];
+      throw new InputError(pair, `${other} as in line ${rows[b].line}`, own).saying(
+        `${fileName}: ${devices[b]} to ${devices[a]} is ${other} in line ${rows[b].line}, but ${devices[a]} to ${devices[b]} is ${own} in line ${rows[a].line}; one of the two is wrong`,
+      );
     }
   }
   const numa = end >= 0 && words.slice(end).some((word) => /^NUMA$/i.test(word));
@@ -378,7 +398,6 @@ function rowsOf(lines: readonly Line[], devices: readonly string[], fileName: st
   const index = new Map(devices.map((name, i) => [name, i]));
   const rows: (Line | undefined)[] = devices.map(() => undefined);
   let missing = devices.length;
-  let last = header;
   for (const row of lines) {
     if (missing === 0) break;
     const device = index.get(row.words[0]);
@@ -396,12 +415,15 @@ function rowsOf(lines: readonly Line[], devices: readonly string[], fileName: st
     }
     rows[device] = row;
     missing--;
-    last = row.line;
   }
   return rows.map((row, i) => {
     if (row !== undefined) return row;
-    throw new InputError(`${devices[i]} after ${fileName} line ${last}`, "a row of the matrix").saying(
-      `${fileName} has no row of ${devices[i]} behind line ${last}; ${CUT_OFF}`,
+    const before = rows.slice(0, i).findLast((one) => one !== undefined)?.line ?? header;
+    const after = rows.slice(i).find((one) => one !== undefined);
+    throw new InputError(`${devices[i]} after ${fileName} line ${before}`, "a row of the matrix").saying(
+      after === undefined
+        ? `${fileName} has no row of ${devices[i]} behind line ${before}; ${CUT_OFF}`
+        : `${fileName} has no row of ${devices[i]}, which belongs between lines ${before} and ${after.line}`,
     );
   });
 }

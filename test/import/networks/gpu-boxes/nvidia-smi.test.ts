@@ -205,6 +205,11 @@ describe("nvidia-smi topo -m", () => {
   it.each([
     ["no matrix", "hello", missing("m.txt")],
     ["a row missing", two.replace(/GPU1\tNV2.*\n/, ""), missing("GPU1 after m.txt line 2")],
+    [
+      "a row missing between others",
+      matrixText(4, () => "NV4").replace(/\nGPU2.*/, ""),
+      missing("GPU2 after m.txt line 3"),
+    ],
     ["no rows", "\tGPU0\tGPU1\n", missing("GPU0 after m.txt line 1")],
     [
       "a row twice",
@@ -232,6 +237,26 @@ describe("nvidia-smi topo -m", () => {
   it("refuses a GPU without NVLinks where the matrix shows some, and an unknown one", () => {
     expect(refusalFrom(() => read(two, { gpu: "l40s" }))).toEqual(unexpected("gpu", "l40s"));
     expect(refusalFrom(() => read(two, { gpu: "a1000" }))).toEqual(refused("unknown-name", "gpu", "a1000", "a100"));
+  });
+
+  it("says which two cells differ, and between which lines a row is missing", () => {
+    expect(() => read(two.replace("NV2\tX", "SYS\tX"))).toThrow(
+      "m.txt: GPU0 to GPU1 is NV2 in line 2, but GPU1 to GPU0 is SYS in line 3; one of the two is wrong",
+    );
+    expect(() => read(matrixText(4, () => "NV4").replace(/\nGPU2.*/, ""))).toThrow(
+      "m.txt has no row of GPU2, which belongs between lines 3 and 4",
+    );
+  });
+
+  it("refuses a GPU with fewer NVLinks than the matrix shows, and says where it has more", () => {
+    expect(refusalFrom(() => read(switched(8, 18), { gpu: "v100" }))).toEqual(
+      refused("not-applicable", "gpu", "v100", 18),
+    );
+    expect(read(switched(8, 18), { gpu: "v100", bandwidth: { nvlink: 25e9 } }).npuCount).toBe(8);
+    expect(() => read(switched(8, 18), { gpu: "v100" })).toThrow(/v100, which has 6 NVLinks.*GPUs with 18: h100/);
+    const lacking = (gpu: string): boolean =>
+      read(switched(8, 8), { gpu }).sources.join().includes("NVLinks are missing: 8");
+    expect([lacking("h100"), lacking("h800")]).toEqual([true, false]);
   });
 
   it("is not taken for other tables", () => {
