@@ -98,7 +98,7 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
   it("writes edges and starts into the caller's arrays", () => {
     const args = goodPeriod();
     expect(addon().period(...args)).toBe(0);
-    expect(args.slice(-2)).toEqual([ints(-1, 0), Float64Array.of(-1, 0, -1, 7)]);
+    expect(args.slice(-2)).toEqual([ints(-1, 0), Float64Array.of(-1, 0, -1, 10)]);
   });
 
   it("writes a concurrent flow into the caller's arrays", () => {
