@@ -2,7 +2,7 @@
 // times its schedule's time (1.25 up to 64 KiB).
 import { run as runMatrix } from "./program-matrix.mjs";
 import { loaded } from "./sources.mjs";
-import { groupedBy, listed, machine, publish, reportHead, table } from "./support.mjs";
+import { groupedBy, listed, machine, publish, published, reportHead, table } from "./support.mjs";
 
 const ABOUT_TIMES = [
   "Time of the program that `export` finds (of trees also with few copies, of phases with few chunks, among many ranks with few peers) divided by the time",
@@ -34,21 +34,37 @@ function timeTables(times) {
   );
 }
 
+const caseOf = ({ topology, collective, algorithm, target, sizeBytes }) =>
+  [topology, collective, algorithm, target, sizeBytes].join("\t");
+
+/** Publishes these rows, and those of earlier commits of what is not among them: a run takes hours, and may be stopped. */
+function publishTimes(where, made, earlier) {
+  const measured = new Set(made.map(caseOf));
+  const times = [...made, ...earlier.filter((one) => !measured.has(caseOf(one)))];
+  const late = times.filter((one) => !keepsTime(one));
+  const commits = [...groupedBy(times, ({ commit }) => commit)].map(([commit, { length }]) => `${length} of ${commit}`);
+  const lines = [
+    ...reportHead("programs", "Programs beside their schedules", ABOUT_TIMES, where),
+    `${times.length - late.length} of ${times.length} within 1.1 (1.25 up to 64 KiB); rows by commit: ${commits.join(", ")}:`,
+    "",
+    timeTables(times),
+  ];
+  publish("program-times", { ...where, times }, lines.join("\n"));
+  return late.length;
+}
+
 /** Runs the bench; returns how many rows missed. */
 export async function run() {
   const where = machine();
   const module = await loaded("bench/program-times.ts");
-  const times = [];
+  const { commit, times } = published("program-times");
+  const earlier = times.map((one) => ({ commit, ...one }));
+  const made = [];
+  let late = 0;
   for (const cases of module.CASES) {
-    times.push(...(await listed(module.programTimes(cases), "programs timed")));
-    const late = times.filter((one) => !keepsTime(one));
-    const lines = [
-      ...reportHead("programs", "Programs beside their schedules", ABOUT_TIMES, where),
-      `${times.length - late.length} of ${times.length} within 1.1 (1.25 up to 64 KiB):`,
-      "",
-      timeTables(times),
-    ];
-    publish("program-times", { ...where, times }, lines.join("\n"));
+    for (const one of await listed(module.programTimes(cases), "programs timed"))
+      made.push({ ...one, commit: where.commit });
+    late = publishTimes(where, made, earlier);
   }
-  return times.filter((one) => !keepsTime(one)).length + (await runMatrix());
+  return late + (await runMatrix());
 }

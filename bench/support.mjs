@@ -114,6 +114,9 @@ export function publish(name, data, markdown) {
   console.log(`\n${markdown}\n\nwritten: bench/results/${name}.json, bench/results/${name}.md`);
 }
 
+/** Returns what NAME.json was written with. */
+export const published = (name) => JSON.parse(readFileSync(new URL(`${name}.json`, results), "utf8"));
+
 /** Prints how far a long run is, on stderr. */
 export function progress(text) {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[2K${text}`);
