@@ -8,7 +8,7 @@ import { type Estimate, leastTransfers } from "../../../model/steps/estimate.ts"
 import type { StepSchedule } from "../../../model/steps/step-schedule.ts";
 import { placesOf, switchCount, type Topology } from "../../../model/topology/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest } from "../../synthesizer.ts";
-import { combPlaces, type Periods, periodsOf, scheduleOfPeriods } from "./periods.ts";
+import { combPlaces, MOST_TRIED_PLACES, type Periods, periodsOf, scheduleOfPeriods } from "./periods.ts";
 
 /** Periods of more transfers than this stay periods. */
 const MOST_LISTED = 1e7;
@@ -16,9 +16,8 @@ const MOST_LISTED = 1e7;
 const PLACE_MEMORY = 80;
 const PLACE_BYS = 9;
 const PLACE_TEXT = 14;
-/** With more places the number of chunks is chosen by one timetable, for about so many rounds. */
-const MOST_GUESSED_FROM = 2e5;
-const MANY_ROUNDS = 256;
+/** Where timetables take long, the number of chunks is chosen by one, for about so many rounds. */
+const MANY_ROUNDS = 1024;
 /** Twice the chunks are worth it where they save this share of the time; the more, the more transfers they make. */
 const WORTH_TWICE: readonly (readonly [transfers: number, share: number])[] = [
   [5e5, 0.01],
@@ -72,32 +71,36 @@ export function periodsEstimate(topology: Topology, collective: Collective): Est
 export async function autoChunks(request: SynthesisRequest, context: SynthesisContext): Promise<number | null> {
   const { topology, collective } = request;
   if (!isWhole(topology, collective) || request.policy !== null) return null;
+  const mayStay = combPlaces(topology) !== null;
   const guess = await guessFor(request, context);
   let best: { readonly chunks: number; readonly periods: Ends } | null = null;
   for (let chunks = 1; ; chunks *= 2) {
     const cut = withChunks(collective, chunks);
     const transfers = leastTransfers(cut);
-    if (toNumber(cut.chunkBytes) < 1 || (transfers > MOST_LISTED && combPlaces(topology) === null)) break;
-    const periods = guess === null ? await findPeriods({ ...request, collective: cut }, context) : guess(cut);
+    if (toNumber(cut.chunkBytes) < 1 || (transfers > MOST_LISTED && !mayStay)) break;
+    const periods = guess === null ? await findPeriods({ ...request, collective: cut }, context) : guess.endsOf(cut);
     // what trees reach at best, halves one after the other reach as well
     if (periods === null || periods.halvesPs <= periods.idealPs) break;
     const [, share] = WORTH_TWICE.find(([most]) => transfers <= most) ?? [0, 1];
     if (best !== null && periods.endPs > (1 - share) * best.periods.endPs) break;
     best = { chunks, periods };
   }
-  return best === null || gainsFromMatching(best.periods) ? null : best.chunks;
+  if (best === null || gainsFromMatching(best.periods)) return null;
+  const stays = leastTransfers(withChunks(collective, best.chunks)) > MOST_LISTED;
+  // whose timetable is there already: more rounds take no more room
+  return stays && guess !== null ? Math.max(best.chunks, guess.chunks) : best.chunks;
 }
 
 type Ends = Pick<Periods, "endPs" | "idealPs" | "halvesPs">;
 
 /**
- * Returns when periods with other chunks end, about, where timetables take long: from one for many rounds, of which everything but
- * latency is proportional to the chunks. Null where they do not take long.
+ * Returns a number of chunks per NPU for many rounds, where timetables take long, and when periods with other chunks end, about:
+ * all but latency is proportional to the chunks. Null where they do not take long.
  */
 async function guessFor(request: SynthesisRequest, context: SynthesisContext) {
   const { topology, collective } = request;
   const places = combPlaces(topology);
-  if (places === null || places <= MOST_GUESSED_FROM) return null;
+  if (places === null || places <= MOST_TRIED_PLACES) return null;
   const trees = places / topology.npuCount;
   let chunks = 1;
   while (chunks * topology.npuCount < MANY_ROUNDS * trees) chunks *= 2;
@@ -105,17 +108,16 @@ async function guessFor(request: SynthesisRequest, context: SynthesisContext) {
   const cut = withChunks(collective, chunks);
   const found = await findPeriods({ ...request, collective: cut }, context);
   if (found === null) return null;
-  const { latencyPs } = found.network;
+  const { network, packing, endPs, idealPs, halvesPs } = found;
+  const roundsOf = ({ chunkCount }: Collective): number => Math.ceil(chunkCount / trees) - 1;
   // up and down again, from the corners to a root in the middle
-  const waysPs = latencyPs[0] * (placesOf(topology)?.shape ?? []).reduce((sum, size) => sum + size, 0);
-  const roundPs = found.packing.periodPs;
-  const lastPs = found.endPs - (Math.ceil(cut.chunkCount / trees) - 1) * roundPs;
-  return (other: Collective): Ends => {
+  const waysPs = network.latencyPs[0] * (placesOf(topology)?.shape ?? []).reduce((sum, size) => sum + size, 0);
+  const lastPs = endPs - roundsOf(cut) * packing.periodPs - waysPs;
+  const endsOf = (other: Collective): Ends => {
     const scale = cut.chunkCount / other.chunkCount;
-    const rounds = Math.ceil(other.chunkCount / trees) - 1;
-    const endPs = rounds * roundPs * scale + (lastPs - waysPs) * scale + waysPs;
-    return { endPs, idealPs: found.idealPs, halvesPs: found.halvesPs };
+    return { endPs: (roundsOf(other) * packing.periodPs + lastPs) * scale + waysPs, idealPs, halvesPs };
   };
+  return { chunks, endsOf };
 }
 
 /** Returns whether it is an all-reduce of all NPUs, which are linked directly. */

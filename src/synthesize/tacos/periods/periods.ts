@@ -35,7 +35,7 @@ export interface Periods {
 
 const MOST_TREES = 512;
 /** Up to so many places, trees and NPUs of all trees together, several packings and timetables are tried. */
-const MOST_TRIED_PLACES = 2e5;
+export const MOST_TRIED_PLACES = 2e5;
 /** More trees are not packed: their timetable would take minutes. */
 const MOST_PLACES = 7e7;
 /** Periods longer by these shares leave free cells, so that a round takes fewer of them; tried until this share is reached. */
@@ -155,6 +155,16 @@ function slowestEntryPs({ npuCount, incident, serialPs }: DuplexNetwork): number
 
 /** Returns how many places the combs of a grid have at least, trees and NPUs; null where there are none. O(routes log routes). */
 export function combPlaces(topology: Topology): number | null {
+  const known = knownPlaces.get(topology);
+  if (known !== undefined) return known;
+  const places = countedPlaces(topology);
+  knownPlaces.set(topology, places);
+  return places;
+}
+
+const knownPlaces = new WeakMap<Topology, number | null>();
+
+function countedPlaces(topology: Topology): number | null {
   const grid = placesOf(topology);
   if (grid === null) return null;
   const routes = routesOf(topology, 1);
