@@ -150,8 +150,16 @@ describe("packed trees", () => {
     fc.assert(
       fc.property(twoWay(6, false), fc.integer({ min: 1, max: 9 }), (topology, count) => {
         const network = edgesOf(topology);
-        const { periodPs } = packed(network, shallowTrees(network, count, 1), 0);
-        expect(periodPs / network.serialPs[0]).toBe(leastSlots(network, count));
+        const { periodPs, narrowest } = packed(network, shallowTrees(network, count, 1), 0);
+        const slots = periodPs / network.serialPs[0];
+        expect(slots).toBe(leastSlots(network, count));
+        if (narrowest === null) return;
+        // each tree crosses between the parts once less than there are parts, more than fit a slot less
+        const crossing = network.tail.reduce(
+          (sum, npu, e) => sum + +(narrowest[npu] !== narrowest[network.head[e]]),
+          0,
+        );
+        expect(count * Math.max(...narrowest)).toBeGreaterThan(crossing * (slots - 1));
       }),
       { numRuns: runs(300) },
     );

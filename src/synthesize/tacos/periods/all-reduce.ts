@@ -1,3 +1,4 @@
+import { limitOf } from "../../../model/bounds/bounds.ts";
 import { type Collective, withChunks } from "../../../model/collective/collective.ts";
 import { format, toNumber } from "../../../model/numbers/rational.ts";
 import type { PeriodSchedule } from "../../../model/periods/period-schedule.ts";
@@ -51,7 +52,9 @@ export async function manyRounds(
 }
 
 function synthesisOf({ topology, collective }: SynthesisRequest, periods: Periods): Synthesis<PeriodSchedule> {
+  const { narrowest } = periods.packing;
   return {
+    ...(narrowest === null ? {} : { limit: limitOf(topology, collective, { cuts: [], partitions: [narrowest] }) }),
     schedule: scheduleOfPeriods(topology, collective, routesOf(topology, 1), periods),
     policy: `${periods.packing.trees.length} spanning trees, up and down, one round each period`,
     trials: periods.tables,

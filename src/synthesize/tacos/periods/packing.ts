@@ -9,6 +9,11 @@ export interface Packing {
   /** [edges] how many trees use it. */
   readonly load: Int32Array;
   readonly periodPs: number;
+  /**
+   * [NPUs] parts between which all edges were full when the period had to grow, each tree crossing them as rarely as it can: they
+   * prove that so many trees need a longer period than the one before. Null where it never grew.
+   */
+  readonly narrowest: Int32Array | null;
 }
 
 /** Returns how long the busiest edge is busy in a period. */
@@ -178,13 +183,36 @@ export function packed(network: DuplexNetwork, trees: readonly Uint8Array[], sla
   let periodPs = Math.ceil(leastPeriod(network, trees.length) * (1 + slack));
   const step = serialPs.reduce((least, serial) => Math.min(least, serial), Number.POSITIVE_INFINITY);
   const exchange = exchanger(network, trees, load);
+  let narrowest: Int32Array | null = null;
   for (let e = 0; e < load.length; e++) {
-    while (load[e] > Math.floor(periodPs / serialPs[e])) if (!exchange(e, periodPs)) periodPs += step;
+    while (load[e] > Math.floor(periodPs / serialPs[e])) {
+      const reached = exchange(e, periodPs);
+      if (reached === null) continue;
+      narrowest = partsWithout(network, reached);
+      periodPs += step;
+    }
   }
-  return { trees, load, periodPs };
+  return { trees, load, periodPs, narrowest };
 }
 
-/** Returns a function that takes one transfer off an edge by exchanges, or false where none leads to an edge with room. */
+/** Returns which NPUs stay together without some edges: [NPUs] numbers of parts, as they come. */
+function partsWithout({ npuCount, tail, head }: DuplexNetwork, edges: readonly number[]): Int32Array {
+  const gone = new Set(edges);
+  const parts = disjointSets(npuCount);
+  for (let e = 0; e < tail.length; e++) if (!gone.has(e)) parts.join(tail[e], head[e]);
+  const numbers = new Map<number, number>();
+  return Int32Array.from({ length: npuCount }, (_, npu) => {
+    const least = parts.least(npu);
+    const number = numbers.get(least) ?? numbers.size;
+    numbers.set(least, number);
+    return number;
+  });
+}
+
+/**
+ * Returns a function that takes one transfer off an edge by exchanges and returns null, or else the edges that exchanges reach,
+ * where none of them has room.
+ */
 function exchanger(network: DuplexNetwork, trees: readonly Uint8Array[], load: Int32Array) {
   const { npuCount, tail, head, serialPs, incident } = network;
   const edges = tail.length;
@@ -220,7 +248,7 @@ function exchanger(network: DuplexNetwork, trees: readonly Uint8Array[], load: I
       }
     }
   };
-  return (first: number, periodPs: number): boolean => {
+  return (first: number, periodPs: number): readonly number[] | null => {
     pass++;
     seen[first] = pass;
     before[first] = -1;
@@ -249,9 +277,9 @@ function exchanger(network: DuplexNetwork, trees: readonly Uint8Array[], load: I
           load[taken]++;
           load[before[taken]]--;
         }
-        return true;
+        return null;
       }
     }
-    return false;
+    return chain;
   };
 }
