@@ -148,7 +148,9 @@ async function allReduceTogether(request: TreeRequest, { kernels, lp }: TreeCont
       notes: [
         `${Number(gain.toPrecision(4))} times as fast as reduce-scatter and then all-gather`,
         ...gapNote(rates),
-        ...(grown.repaired === null ? grown.unrepaired : ["the old trees were left, for trees side by side are faster"]),
+        ...(grown.repaired === null
+          ? grown.unrepaired
+          : ["the old trees were left, for trees side by side are faster"]),
       ],
     },
   };
