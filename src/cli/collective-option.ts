@@ -1,4 +1,4 @@
-import { InputError, WrongScheduleError } from "../base/errors.ts";
+import { InputError, shown, WrongScheduleError } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
 import { isCollectiveJson, readCollective } from "../import/collectives/collective.ts";
 import { collectiveName } from "../model/collective/collective.ts";
@@ -24,6 +24,12 @@ export async function demandCollective(options: Options, network: () => Promise<
 /** Returns the collective that the options ask for; a custom one is read from its file. Throws InputError. */
 export function collectiveRequest(options: Options, topology: Topology): CollectiveOptions {
   const name = textOf(options, "collective") as string;
+  if (!name.startsWith(CUSTOM) && /[/\\]|\.\w+$/.test(name))
+    throw new InputError(optionName("collective"), "custom:FILE for a file", name)
+      .as("unknown-name")
+      .saying(
+        `${optionName("collective")} is ${shown(name)}; a collective in a file is ${CUSTOM}${name}, and several at once are ${optionName("collectives")} ${name}`,
+      );
   if (!name.startsWith(CUSTOM)) return namedRequest(name, options, ["custom:FILE"]);
   const file = name.slice(CUSTOM.length);
   if (file === "") throw new InputError(optionName("collective"), "custom:FILE", name);

@@ -165,7 +165,10 @@ const EACH_MEANT: Readonly<Record<string, string>> = {
   nodes: "npus",
   gpus: "npus",
   link: "links",
+  cable: "links",
   cables: "links",
+  nic: "links",
+  nics: "links",
   npu: "npus",
   switch: "switches",
 };

@@ -66,7 +66,7 @@ describe("networks that tools print", () => {
 describe("networks that are refused", () => {
   const without = (start: string): string => lines.filter((line) => !line.startsWith(start)).join("\n");
   it.each([
-    ["a missing row", without("GPU3"), missing("GPU3 after bad line 7")],
+    ["a missing row", without("GPU3"), missing("GPU3 after bad line 5")],
     ["a table of something", "a b c\n1 2 3\n", unexpected("bad", "a b c\n1 2 3\n")],
     ["nothing", " \n", missing("bad")],
     [

@@ -88,7 +88,7 @@ describe("export of programs", () => {
       });
       await here.refuses(`run by-${dialect}`, unexpected("the program", `by-${dialect}`, `by-${dialect}/${names[0]}`));
       const told = (await here.ends(`explain by-${dialect}`)).err;
-      expect(told).toContain(`a file, not a folder, such as by-${dialect}/${names[0]}\n`);
+      expect(told).toContain(`a file, not a folder, such as "by-${dialect}/${names[0]}"\n`);
     }
   });
 

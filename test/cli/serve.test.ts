@@ -246,7 +246,7 @@ describe("banyan serve", () => {
     ],
     [["no-such-file.json"], /^banyan: there is no file "no-such-file.json" \(FILE\)\n$/],
     [["mesh:4x"], /^banyan: mesh:4x lacks a size behind its last x\n$/],
-    [["."], /^banyan: FILE is "\."; it must be a file, not a folder\n$/],
+    [["."], /^banyan: FILE is "\."; it must be a file, not a folder(?:, such as ".+")?\n$/],
   ] as const)("refuses %j in one sentence", async (args, sentence) => {
     const { code, out, err } = await banyan(["serve", ...args], { env: env(), cwd: folder.at() });
     expect([code, out]).toEqual([2, ""]);

@@ -27,6 +27,11 @@ const MISTAKES = [
   "nvidia-smi.txt",
   "plan.json",
   "search 64 4",
+  // amounts, files and failures
+  "synth mesh:3x3 -c allreduce -s 1.5",
+  "synth mesh:3x3 -c tenants.json",
+  "synth dgx-h100:2 -c allreduce --without box2",
+  "synth dgx-h100:2 -c allreduce --without-each nics",
   // networks
   "topology h100:8",
   "topology h100:2",

@@ -4,8 +4,7 @@ import { loadKernels } from "../../engine/kernels/load.ts";
 import { busiestLinks } from "../../explain/links.ts";
 import { explainLog, type Selection, selectionOf } from "../../explain/log.ts";
 import { explainProgram } from "../../explain/program.ts";
-import { readNcclLog } from "../../import/logs/nccl-log.ts";
-import { isNcclTestsText } from "../../import/logs/nccl-tests.ts";
+import { looksLikeNcclLog, readNcclLog } from "../../import/logs/nccl-log.ts";
 import { kindOf } from "../../kinds/kinds.ts";
 import type { GivenSchedule } from "../../model/joint/joint-schedule.ts";
 import { formatSize, formatTime, parseSize } from "../../model/numbers/units.ts";
@@ -22,6 +21,7 @@ import { verifyProgram } from "../../verify/program/program.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import { readText } from "../files/input-file.ts";
 import { readScheduleFile } from "../files/schedule-file.ts";
+import { whatItIs } from "../files/what-it-is.ts";
 import { networkOf } from "../network.ts";
 import { type ProgramFile, programFileOf, targetOf } from "../programs/program-file.ts";
 
@@ -98,9 +98,10 @@ async function programLines(
   const log = textOf(options, "log");
   if (log !== undefined) {
     const logText = readText(log, optionName("log"));
-    if (isNcclTestsText(logText))
+    const told = looksLikeNcclLog(logText) ? null : await whatItIs(logText, log);
+    if (told !== null)
       throw new InputError(optionName("log"), "a debug log of NCCL or RCCL", log).saying(
-        `${log} is a log of nccl-tests; ${optionName("log")} takes what NCCL_DEBUG=INFO prints`,
+        `${log} is ${told.what}; ${optionName("log")} takes what NCCL_DEBUG=INFO prints`,
       );
     const facts = readNcclLog(logText, log);
     const isRccl = facts.version?.startsWith("RCCL") === true;

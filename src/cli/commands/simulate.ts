@@ -22,7 +22,7 @@ import { readScheduleFile } from "../files/schedule-file.ts";
 import { programFileOf } from "../programs/program-file.ts";
 import { simulateProgramFile } from "../programs/simulation.ts";
 import { type ChainOfFile, simulationLines } from "../reports/simulation-report.ts";
-import { linksJson } from "../reports/text.ts";
+import { linksJson, writtenText } from "../reports/text.ts";
 import { wrongText } from "../reports/verdict.ts";
 
 /** What a replay transfer by transfer gave: times in picoseconds. */
@@ -123,6 +123,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   context.progress({ what: "simulating" });
   const pieces = optionValue(options, "chunks");
   let found: Simulated;
+  let traceBytes: number | undefined;
   if (single === undefined) {
     const onProgress = (done: number, total: number): void =>
       context.progress({ what: "simulating", done, total, unit: "transfers" });
@@ -140,7 +141,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     found = replayed;
     if (trace !== undefined && replayed.startPs !== undefined && replayed.endPs !== undefined) {
       context.progress({ what: `writing ${trace.path}` });
-      trace.write(
+      traceBytes = trace.write(
         perfettoTrace(expanded(schedule, placeOf("trace")), replayed.startPs, replayed.endPs, replayed.trace),
       );
     }
@@ -177,7 +178,16 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     );
   } else if (!(quiet && trace !== undefined)) {
     const details = options["details"] === true;
-    const said = { verdict, found, time, chain, links, perDimension, trace: trace?.path ?? null, details };
+    const said = {
+      verdict,
+      found,
+      time,
+      chain,
+      links,
+      perDimension,
+      trace: trace ? writtenText(trace.path, traceBytes) : null,
+      details,
+    };
     outLines(context, simulationLines(kind, said, context.style));
   }
   return code;

@@ -9,6 +9,7 @@ import { type Context, type Envelope, envelopeOf, outRows } from "../context.ts"
 import { withEngine } from "../engine.ts";
 import { outputFile } from "../files/output-file.ts";
 import { networkOf } from "../network.ts";
+import { writtenText } from "../reports/text.ts";
 import { describeTopology } from "../reports/topology-report.ts";
 
 /** `banyan topology TOPO`: a summary with the best breadth-first broadcast over direct links, or the topology JSON; -o writes the file. */
@@ -22,7 +23,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     yield* topologyJsonParts(topology, "", names);
     yield "\n";
   }
-  output?.write(parts());
+  const bytes = output?.write(parts());
   if (json) {
     for (const block of blocks(parts({ before: envelopeOf(context, "banyan/topology@1") })))
       if (!context.out(block)) break;
@@ -35,7 +36,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
         dispose();
       }
     });
-    outRows(context, describeTopology(topology, context.style, { file: output?.path, broadcast }));
+    const file = output && writtenText(output.path, bytes);
+    outRows(context, describeTopology(topology, context.style, { file, broadcast }));
   }
   return 0;
 }

@@ -86,7 +86,7 @@ function refuseSpecial(stats: Stats, path: string, place: Place): void {
         : null;
   if (what === null) return;
   const inside = what === "folder" ? readdirSync(path).filter((name) => /\.(xml|json|bys|csv)$/.test(name)) : [];
-  const such = inside.length === 0 ? "" : ` such as ${join(path, inside.sort()[0] as string)},`;
+  const such = inside.length === 0 ? "" : ` such as ${shown(join(path, inside.sort()[0] as string))},`;
   throw new InputError(place, `a file, not a ${what},${such}`, nameOf(path));
 }
 

@@ -1,9 +1,9 @@
-import { count, gbpsText, percent, roundedSize, timeText } from "../../report/amounts.ts";
+import { count, gbpsText, percent, timeText } from "../../report/amounts.ts";
 import { isSimulated } from "../../report/chain.ts";
 import type { BoundReport, Chain, Details, Rate, Report, Throughput, Timed } from "../../report/result.ts";
 import { solverLines } from "./solver-lines.ts";
 import type { Style } from "./style.ts";
-import { labelled, labelledTable } from "./text.ts";
+import { labelled, labelledTable, writtenText } from "./text.ts";
 
 /** What the reports of all kinds say alike. Lines are two blanks in. */
 
@@ -96,7 +96,6 @@ export function closingLines(
   const { trials, seed, ms, backend, threads, policy } = synthesis;
   const where = `${backend} kernels${threads > 1 ? `, ${count(threads, "thread")}` : ""}`;
   const tried = schedule.kind === "steps" || schedule.kind === "slots" ? `${count(trials, "trial")} in ` : "";
-  const size = fileBytes === undefined ? "" : ` (${roundedSize(fileBytes)})`;
   return [
     label("synthesis", `${tried}${timeText(ms * 1000)} on ${where}, seed ${seed}`),
     ...(details || repaired !== undefined ? [label("policy", policy)] : []),
@@ -105,6 +104,6 @@ export function closingLines(
       ? [label("note", "the time limit decided: another run may give another schedule")]
       : []),
     ...notes.map((note) => label("note", note)),
-    ...(schedule.file === null ? [] : [label("file", `${schedule.file}${size}`)]),
+    ...(schedule.file === null ? [] : [label("file", writtenText(schedule.file, fileBytes))]),
   ];
 }

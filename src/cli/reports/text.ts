@@ -1,5 +1,5 @@
 import { textWidth, visible } from "../../base/visible.ts";
-import { gbpsText, percent, timeText } from "../../report/amounts.ts";
+import { gbpsText, percent, roundedSize, timeText } from "../../report/amounts.ts";
 import type { Timing } from "../../report/result.ts";
 import type { Utilisation } from "../../simulate/steps/replay.ts";
 
@@ -106,3 +106,7 @@ export function fitted(line: string, width: number): string[] {
   const [first = "", ...rest] = wrapped(text.slice(start), width - below.length);
   return [text.slice(0, start) + first, ...rest.map((one) => below + one)];
 }
+
+/** Returns "trees.json (84.12 KiB)" of what was written; its name alone where its size is not known. */
+export const writtenText = (path: string, bytes: number | undefined): string =>
+  bytes === undefined ? path : `${path} (${roundedSize(bytes)})`;

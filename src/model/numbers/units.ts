@@ -178,6 +178,10 @@ export function parseSize(text: string, place: Place = optionName("sizeBytes")):
           `${place} is ${shown(text)}, which is in bits; did you mean ${number}${prefix}B or ${number}${prefix}iB?`,
         );
   }
+  if (scale === 1n && parts.value.num % parts.value.den !== 0n)
+    throw new InputError(place, expected, text).saying(
+      `${place} is ${shown(text)}, which is no whole number of bytes; did you mean ${text.trim().replace(/B$/i, "")}GiB?`,
+    );
   const most = "at most 8191 TiB (2^53 - 1 bytes)";
   const bytes = wholeNumber(rational(parts.value.num * scale, parts.value.den), place, most, text, "out-of-range");
   if (bytes < 1) throw new InputError(place, expected, text);

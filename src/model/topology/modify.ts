@@ -12,13 +12,18 @@ const MOST_NAMES = 8;
 const some = (names: readonly string[]): string =>
   names.length <= MOST_NAMES ? names.join(", ") : `${names.slice(0, MOST_NAMES - 1).join(", ")}, ...`;
 
-/** Returns what nodes there are, in words: "NPUs of mesh:3x3 are 0 to 8". */
-function nodesOf({ name, npuCount, nodeNames }: Topology): string {
+/** Returns what nodes and boxes there are, in words: "NPUs of mesh:3x3 are 0 to 8". */
+function nodesOf({ name, npuCount, nodeNames, nodeTraits }: Topology): string {
   const npus = nodeNames.slice(0, npuCount);
   const numbered = npuCount > 2 && npus.every((npu, i) => npu === String(i));
   const switches = nodeNames.slice(npuCount);
   const are = `NPUs of ${name} are ${numbered ? `0 to ${npuCount - 1}` : some(npus)}`;
-  return switches.length === 0 ? are : `${are}, switches ${some(switches)}`;
+  const boxes = [...new Set(nodeTraits.flatMap((traits) => traits?.group ?? []))];
+  return [
+    are,
+    ...(switches.length === 0 ? [] : [`switches ${some(switches)}`]),
+    ...(boxes.length === 0 ? [] : [`boxes ${some(boxes)}`]),
+  ].join(", ");
 }
 
 /**
