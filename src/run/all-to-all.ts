@@ -14,6 +14,7 @@ import { sampledLengths } from "../synthesize/alltoall/dual.ts";
 import { type AllToAllFlow, allToAllFlow, type FlowRunner } from "../synthesize/alltoall/flow.ts";
 import { orbitsFor } from "../synthesize/alltoall/orbits.ts";
 import { provenLimitPs } from "../verify/flows/flow-limit.ts";
+import { partitionFaults } from "../verify/flows/partition-limit.ts";
 import { limitWithBottleneck } from "./bottleneck.ts";
 import { runnerFor } from "./threads/runner.ts";
 
@@ -121,20 +122,25 @@ async function sampledLimit(
 }
 
 /**
- * Returns the greater of two limits of an all-to-all(v), the second proved by lengths, which are judged. Throws InternalError where
- * they prove less than is said.
+ * Returns the greater of two limits, the second proved by the lengths of an all-to-all(v) or by a partition, which are judged.
+ * Throws InternalError where they prove less than is said.
  */
 export function greaterLimit(
   topology: Topology,
   collective: Collective,
   cut: Bound,
-  flow: Bound,
+  found: Bound,
   symmetry: NetworkSymmetry | null = null,
 ): Bound {
-  const { witness, ps } = flow;
+  const { witness, ps } = found;
   if (compare(ps, cut.ps) <= 0) return cut;
+  if (witness.kind === "partition") {
+    const [fault] = partitionFaults(topology, collective, found);
+    if (fault !== undefined) throw new InternalError(`a limit that its partition does not prove: ${fault}`);
+    return found;
+  }
   const proven =
     witness.kind === "lengths" ? provenLimitPs(topology, collective, Int32Array.from(witness.lengths), symmetry) : null;
   if (proven === null || compare(proven, ps) < 0) throw new InternalError("a limit that its lengths do not prove");
-  return flow;
+  return found;
 }
