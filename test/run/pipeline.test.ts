@@ -227,7 +227,9 @@ describe("what is refused, and what is empty", () => {
     await expect(run("mesh:200x200", { collective: "allgather", algorithm: "ring" })).rejects.toThrow(/fewer NPUs/);
     const oneWay = without(presetTopology("mesh:200x200"), ["3>4"]);
     await expect(synthesize(engine, oneWay, { collective: "reducescatter" })).rejects.toThrow(/fewer NPUs/);
-    await expect(run("mesh:1000x1000", { collective: "allgather" })).rejects.toThrow(/1\.0e\+12 transfers needs \d.* TiB/);
+    await expect(run("mesh:1000x1000", { collective: "allgather" })).rejects.toThrow(
+      /1\.0e\+12 transfers needs \d.* TiB/,
+    );
   });
 
   it.runIf(triesAll)("unicast on more NPUs than its tables can hold", async () => {
