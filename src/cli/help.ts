@@ -62,7 +62,7 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan export schedule.json --to perfetto -o plan.json",
     "banyan export trees.json --to steps -o steps.json",
     "banyan export trees.json --to msccl-xml --dialect rccl -o allreduce.xml",
-    "nvidia-smi topo -m | banyan export - --gpu a100 --collective allgather --algorithm forestcoll --to msccl-xml -o ag.xml",
+    "nvidia-smi topo -m | banyan export - --gpu h100 --collective allgather --algorithm forestcoll --to msccl-xml -o ag.xml",
     "banyan export dgx-a100:2 --collective allreduce --sizes 64KiB,1MiB,64MiB --to msccl-xml -o algorithms",
     "banyan export old.xml --to msccl-xml --dialect azure --max-bytes 32MiB -o new.xml",
   ],
