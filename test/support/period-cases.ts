@@ -7,7 +7,7 @@ import { routeTimes } from "../../src/model/routes/routes.ts";
 import { routesOf } from "../../src/model/routes/routing.ts";
 import type { Topology } from "../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
-import { periodsOf, scheduleOfPeriods } from "../../src/synthesize/tacos/periods/periods.ts";
+import { periodsOf } from "../../src/synthesize/tacos/periods/periods.ts";
 import { pick } from "./draws.ts";
 import { inlineRunner, wholeCollective } from "./synthesis.ts";
 
@@ -43,7 +43,7 @@ export async function periodsOn(
     { runner: inlineRunner(jsKernels) },
   );
   if (found === null) throw new Error(`no periods on ${topology.name}`);
-  return scheduleOfPeriods(topology, collective, routes, found);
+  return found.schedule;
 }
 
 /** Returns small schedules as the maker makes them, on random networks and a mesh. */

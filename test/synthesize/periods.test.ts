@@ -15,7 +15,7 @@ import { simulate } from "../../src/simulate/simulate.ts";
 import { combsOf } from "../../src/synthesize/tacos/periods/combs.ts";
 import { type DuplexNetwork, duplexNetwork } from "../../src/synthesize/tacos/periods/duplex.ts";
 import { packed, shallowTrees } from "../../src/synthesize/tacos/periods/packing.ts";
-import { periodsOf, scheduleOfPeriods } from "../../src/synthesize/tacos/periods/periods.ts";
+import { periodsOf } from "../../src/synthesize/tacos/periods/periods.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { availableKernels } from "../support/backends.ts";
 import { quick, runs } from "../support/runs.ts";
@@ -173,7 +173,7 @@ async function shareOfLimit(topology: Topology, chunks: number): Promise<number>
   const times = routeTimes(topology, routes, collective.chunkBytes);
   const found = await periodsOf(topology, collective, routes, times, 1, { runner: inlineRunner(kernels) });
   if (found === null) return 0;
-  const schedule = stepsOfPeriods(scheduleOfPeriods(topology, collective, routes, found));
+  const schedule = stepsOfPeriods(found.schedule);
   expect(verifySchedule(schedule).violations).toEqual([]);
   const { ps } = simulate(schedule, { switching: "cut-through" });
   expect(ps).toBeLessThanOrEqual(found.endPs);

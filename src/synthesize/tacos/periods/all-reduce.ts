@@ -9,7 +9,7 @@ import { type Estimate, leastTransfers } from "../../../model/steps/estimate.ts"
 import type { StepSchedule } from "../../../model/steps/step-schedule.ts";
 import { placesOf, switchCount, type Topology } from "../../../model/topology/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest } from "../../synthesizer.ts";
-import { combPlaces, MOST_TRIED_PLACES, type Periods, periodsOf, scheduleOfPeriods } from "./periods.ts";
+import { combPlaces, MOST_TRIED_PLACES, type Periods, periodsOf } from "./periods.ts";
 
 /** Periods of more transfers than this stay periods. */
 const MOST_LISTED = 1e7;
@@ -55,7 +55,7 @@ function synthesisOf({ topology, collective }: SynthesisRequest, periods: Period
   const { narrowest } = periods.packing;
   return {
     ...(narrowest === null ? {} : { limit: limitOf(topology, collective, { cuts: [], partitions: [narrowest] }) }),
-    schedule: scheduleOfPeriods(topology, collective, routesOf(topology, 1), periods),
+    schedule: periods.schedule,
     policy: `${periods.packing.trees.length} spanning trees, up and down, one round each period`,
     trials: periods.tables,
   };
@@ -111,10 +111,10 @@ async function guessFor(request: SynthesisRequest, context: SynthesisContext) {
   const cut = withChunks(collective, chunks);
   const found = await findPeriods({ ...request, collective: cut }, context);
   if (found === null) return null;
-  const { network, packing, endPs, idealPs, halvesPs } = found;
+  const { packing, endPs, idealPs, halvesPs } = found;
   const roundsOf = ({ chunkCount }: Collective): number => Math.ceil(chunkCount / trees) - 1;
   // up and down again, from the corners to a root in the middle
-  const waysPs = network.latencyPs[0] * (placesOf(topology)?.shape ?? []).reduce((sum, size) => sum + size, 0);
+  const waysPs = topology.linkLatencyPs[0] * (placesOf(topology)?.shape ?? []).reduce((sum, size) => sum + size, 0);
   const lastPs = endPs - roundsOf(cut) * packing.periodPs - waysPs;
   const endsOf = (other: Collective): Ends => {
     const scale = cut.chunkCount / other.chunkCount;

@@ -122,32 +122,17 @@ function join(network: DuplexNetwork, trees: readonly Uint8Array[], load: Int32A
   }
 }
 
-/** Returns the hops from an NPU in the middle. */
+/** Returns the hops from an NPU in the middle of a long way through the network. O(NPUs + edges). */
 function distancesFromMiddle(network: DuplexNetwork): Int32Array {
-  const all = new Uint8Array(network.tail.length).fill(1);
-  return hopsFrom(network, all, middleOf(network, all)).hops;
-}
-
-/** Returns the NPU in the middle of a longest way through a tree's edges, or of a long one through others. O(NPUs + edges). */
-export function middleOf(network: DuplexNetwork, used: Uint8Array): number {
-  const far = hopsFrom(network, used, 0).order.at(-1) as number;
-  const { order, hops, entry } = hopsFrom(network, used, far);
+  const far = hopsFrom(network, 0).order.at(-1) as number;
+  const { order, hops, entry } = hopsFrom(network, far);
   let middle = order.at(-1) as number;
   for (let steps = hops[middle] >> 1; steps > 0; steps--) middle = otherEnd(network, entry[middle], middle);
-  return middle;
+  return hopsFrom(network, middle).hops;
 }
 
-/** A walk through edges by number of hops. */
-export interface Walk {
-  /** [NPUs] in order of their hops. */
-  readonly order: Int32Array;
-  readonly hops: Int32Array;
-  /** [NPUs] the edge by which each was reached; -1 for the first. */
-  readonly entry: Int32Array;
-}
-
-/** Returns the NPUs by hops from one of them through the edges used. O(NPUs + edges). */
-export function hopsFrom(network: DuplexNetwork, used: Uint8Array, first: number): Walk {
+/** Returns the NPUs in order of their hops from one of them, [NPUs] their hops, and [NPUs] the edge by which each was reached. */
+function hopsFrom(network: DuplexNetwork, first: number) {
   const { npuCount, incident } = network;
   const hops = new Int32Array(npuCount).fill(-1);
   const entry = new Int32Array(npuCount).fill(-1);
@@ -158,7 +143,6 @@ export function hopsFrom(network: DuplexNetwork, used: Uint8Array, first: number
     const npu = order[at];
     for (let k = incident.offset[npu]; k < incident.offset[npu + 1]; k++) {
       const edge = incident.items[k];
-      if (used[edge] === 0) continue;
       const next = otherEnd(network, edge, npu);
       if (hops[next] >= 0) continue;
       hops[next] = hops[npu] + 1;

@@ -1,7 +1,6 @@
-import type { PeriodTimetable } from "../../../engine/contract/kernels.ts";
 import type { Collective } from "../../../model/collective/collective.ts";
 import { rational } from "../../../model/numbers/rational.ts";
-import type { PeriodSchedule } from "../../../model/periods/period-schedule.ts";
+import { type PeriodSchedule, periodEndPs } from "../../../model/periods/period-schedule.ts";
 import { type RouteSet, type RouteTimes, routeTimes } from "../../../model/routes/routes.ts";
 import { routesOf } from "../../../model/routes/routing.ts";
 import { placesOf, type Topology } from "../../../model/topology/topology.ts";
@@ -20,9 +19,9 @@ import { type Packing, packed, retimed, shallowTrees } from "./packing.ts";
  * The halves of TACOS one after the other take 2 / rate on the larger ones. 8x8 mesh, 16 chunks per NPU: 604 slots, the limit 576.
  */
 export interface Periods {
-  readonly network: DuplexNetwork;
   readonly packing: Packing;
-  readonly table: PeriodTimetable;
+  /** Without trees that have no chunk. */
+  readonly schedule: PeriodSchedule;
   /** Timetables that were made. */
   readonly tables: number;
   /** When it ends where latency does not occupy links. */
@@ -62,7 +61,7 @@ export async function periodsOf(
 ): Promise<Periods | null> {
   const network = duplexNetwork(topology.npuCount, routes, times);
   if (network === null) return null;
-  const { npuCount, tail, head, serialPs, latencyPs } = network;
+  const { npuCount, tail, head, there, back, serialPs, latencyPs } = network;
   const { chunkCount } = collective;
   const halvesPs = 2 * (chunkCount - chunkCount / npuCount) * slowestEntryPs(network);
   let tables = 0;
@@ -74,8 +73,22 @@ export async function periodsOf(
     const problem = { npuCount, treeCount: trees.length, tail, head, serialPs, latencyPs, used, periodPs };
     const table = await runner.period({ ...problem, shakePs: (turn % 4) * serialPs[0], seed, turn });
     tables++;
-    const endPs = endOf(network, table, chunkCount, periodPs);
-    return { network, packing, table, tables, endPs, idealPs: (chunkCount / trees.length) * periodPs, halvesPs };
+    const places = Math.min(trees.length, chunkCount) * npuCount;
+    const entry = table.entry.subarray(0, places);
+    const startPs = table.startPs.subarray(0, 2 * places);
+    const schedule: PeriodSchedule = {
+      kind: "periods",
+      topology,
+      collective,
+      routes,
+      there,
+      back,
+      entry,
+      startPs,
+      periodPs,
+    };
+    const idealPs = (chunkCount / trees.length) * periodPs;
+    return { packing, schedule, tables, endPs: periodEndPs(schedule), idealPs, halvesPs };
   };
   const sooner = (one: Periods | null, other: Periods): Periods =>
     one === null || other.endPs < one.endPs ? other : one;
@@ -84,35 +97,14 @@ export async function periodsOf(
     if (best !== null && packingWith(network, 0).trees.length > chunkCount) continue;
     for (const slack of SLACKS) {
       best = sooner(best, await make(packingWith(network, slack), 0));
-      if (best.idealPs > FULL * best.endPs || best.table.entry.length > MOST_TRIED_PLACES) break;
+      if (best.idealPs > FULL * best.endPs || best.packing.trees.length * npuCount > MOST_TRIED_PLACES) break;
     }
   }
   if (best === null) return null;
-  const { packing, table } = best;
-  const most = Math.min(MOST_TABLES, Math.floor(MOST_JOBS / (2 * table.entry.length)));
+  const { packing } = best;
+  const most = Math.min(MOST_TABLES, Math.floor(MOST_JOBS / (2 * packing.trees.length * npuCount)));
   for (let turn = 1; turn < most; turn++) best = sooner(best, await make(packing, turn));
   return { ...best, tables };
-}
-
-/** Returns when the last chunk has arrived everywhere: each tree's last round may be one before the last. O(trees x NPUs). */
-function endOf(
-  { npuCount, serialPs, latencyPs }: DuplexNetwork,
-  { entry, startPs }: PeriodTimetable,
-  chunkCount: number,
-  periodPs: number,
-): number {
-  const trees = entry.length / npuCount;
-  let endPs = 0;
-  for (let i = 0; i < Math.min(trees, chunkCount); i++) {
-    const basePs = (Math.ceil((chunkCount - i) / trees) - 1) * periodPs;
-    for (let npu = 0; npu < npuCount; npu++) {
-      const edge = entry[i * npuCount + npu];
-      if (edge < 0) continue;
-      const arrivalPs = startPs[(2 * i + 1) * npuCount + npu] + serialPs[edge] + latencyPs[edge];
-      if (basePs + arrivalPs > endPs) endPs = basePs + arrivalPs;
-    }
-  }
-  return endPs;
 }
 
 /** Chunks for which trees are packed, whatever the chunks are: long ones, so that rounding to picoseconds does not tell. */
@@ -187,18 +179,4 @@ function forestsOf(topology: Topology, network: DuplexNetwork, seed: number): ((
   }
   const counts = [...new Set([16, 32, 64].map((count) => Math.min(count, mostTrees)))].filter((count) => count > 0);
   return counts.map((count) => () => shallowTrees(network, count, seed));
-}
-
-/** Returns the periods as a schedule, without trees that have no chunk; `routes` are those that they were made for. */
-export function scheduleOfPeriods(
-  topology: Topology,
-  collective: Collective,
-  routes: RouteSet,
-  { network, packing, table }: Periods,
-): PeriodSchedule {
-  const { there, back } = network;
-  const places = Math.min(packing.trees.length, collective.chunkCount) * topology.npuCount;
-  const entry = table.entry.subarray(0, places);
-  const startPs = table.startPs.subarray(0, 2 * places);
-  return { kind: "periods", topology, collective, routes, there, back, entry, startPs, periodPs: packing.periodPs };
 }
