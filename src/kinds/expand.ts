@@ -38,7 +38,10 @@ export const canExpand = (schedule: Schedule | PeriodSchedule): boolean =>
 export function expanded(schedule: Schedule | PeriodSchedule, place: Place): StepSchedule {
   if (!canExpand(schedule)) {
     const most = `a schedule of at most ${MOST_EXPANDED.toExponential()} transfers`;
-    throw new InputError(place, most, transfersOf(schedule));
+    const transfers = transfersOf(schedule);
+    throw new InputError(place, most, transfers).saying(
+      `${place} takes ${most}, and this one has ${transfers}; fewer chunks make fewer`,
+    );
   }
   const { violations } = isPeriodSchedule(schedule) ? verifyPeriods(schedule, { limit: 1 }) : { violations: [] };
   if (violations.length > 0)

@@ -1,6 +1,9 @@
 import { InputError } from "../base/errors.ts";
 import { optionName, type Place } from "../base/option-names.ts";
+import type { Collective } from "../model/collective/collective.ts";
+import { type Estimate, estimateOf } from "../model/steps/estimate.ts";
 import { closest, spelt, unknownName } from "../model/topology/closest.ts";
+import type { Topology } from "../model/topology/topology.ts";
 import { mcf } from "./alltoall/alltoall.ts";
 import { direct } from "./baselines/direct.ts";
 import { doubleBinaryTrees } from "./baselines/double-binary-tree.ts";
@@ -120,6 +123,13 @@ export function checkPolicy(
     "unknown-name",
   );
 }
+
+/** Returns what a schedule will take, about: as its maker keeps it, else transfer by transfer or as logs. O(links). */
+export const estimateBy = (
+  { estimate }: Synthesizer<MadeSteps>,
+  topology: Topology,
+  collective: Collective,
+): Estimate => estimate?.(topology, collective) ?? estimateOf(topology, collective);
 
 /** Returns the synthesizer of step schedules of that name; throws InputError. */
 export function synthesizerNamed(name: string): Synthesizer<MadeSteps> {

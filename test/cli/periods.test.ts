@@ -58,4 +58,14 @@ describe("periods", () => {
     expect((await here.ends("export w.json --to steps -o x.json")).code).toBe(2);
     expect((await here.ends("verify w.json --independent")).out).toMatch(/WRONG: rules: route 0 is held/);
   });
+
+  it("may be written as JSON where their transfers would be too long for it; who reads texts says what a .bys file is", async () => {
+    const made = await here.json("synth mesh:20x20 -c allreduce -s 1GiB --chunks 64 -o made.json");
+    expect(made["schedule"]).toMatchObject({ kind: "periods", transfers: 20_428_800 });
+    await here.run("export made.json --to bys -o made.bys");
+    await here.refuses(
+      "verify made.bys --independent",
+      "made.bys is a .bys file, and a text is wanted; `banyan export made.bys --to json` writes it as one",
+    );
+  });
 });

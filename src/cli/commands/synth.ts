@@ -6,7 +6,6 @@ import { treesAsSteps } from "../../kinds/expand.ts";
 import { kindOf } from "../../kinds/kinds.ts";
 import { hasRoot } from "../../model/collective/collective.ts";
 import { looksLikePreset } from "../../model/presets/preset.ts";
-import { estimateOf } from "../../model/steps/estimate.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
@@ -25,7 +24,7 @@ import type { OutputFile } from "../../run/export/world.ts";
 import { failureStory, failuresNamed, rankFailures, refuseOther } from "../../run/failures.ts";
 import { synthesizeJoint } from "../../run/joint.ts";
 import { synthesize } from "../../run/synthesize.ts";
-import { ALGORITHMS, AUTO, algorithmNamed, USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
+import { ALGORITHMS, AUTO, algorithmNamed, estimateBy, USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
 import { collectiveRequest, demandCollective } from "../collective-option.ts";
 import { type Context, noteTaken, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
@@ -41,10 +40,6 @@ import { synthesisReport } from "../reports/synthesis-report.ts";
 import { labelled } from "../reports/text.ts";
 
 const SCHEDULE_ENDINGS = [".json", ".bys"];
-
-/** Whether the schedule is one of transfers from the start, so that the size of its file can be told before it is made. */
-const makesTransfers = (algorithm = USUAL_ALGORITHM): boolean =>
-  algorithm !== AUTO && algorithmNamed(algorithm).makes === "steps";
 
 /** Returns the schedule of before a failure; what is wrong with it is refused, as are the two in each other's place. Throws InputError. */
 async function scheduleToRepair(context: Context, file: string, network: string): Promise<AnySchedule> {
@@ -125,9 +120,10 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   if (each !== undefined)
     return rankByTime(context, topology, failuresNamed(topology, each), { ...request, ...wanted });
   const repair = old !== undefined && isTreeFlow(old) ? old : undefined;
-  if (output !== undefined && makesTransfers(wanted.algorithm)) {
+  const maker = wanted.algorithm === AUTO ? null : algorithmNamed(wanted.algorithm ?? USUAL_ALGORITHM);
+  if (output !== undefined && maker?.makes === "steps") {
     const problem = problemOf(topology, withSketchSize({ ...request, ...(sketch && { sketch }) }));
-    refuseBefore(output, estimateOf(problem.topology, problem.collective));
+    refuseBefore(output, estimateBy(maker, problem.topology, problem.collective));
   }
   const { schedule, report, failure } = await withEngine(context, async (engine) => {
     const made = await synthesize(engine, topology, {

@@ -1,4 +1,5 @@
 import { InputError, inWords } from "../../base/errors.ts";
+import { BYS_MAGIC } from "../../model/files/bys-format.ts";
 
 /** Characters before a wrong byte that a message shows. */
 const MOST_SHOWN = 20;
@@ -23,6 +24,10 @@ export function refuseNoText(bytes: Uint8Array, name: string): void {
   if (bytes[0] === 0x1f && bytes[1] === 0x8b)
     throw new InputError(name, "a text in UTF-8", inWords("compressed by gzip")).saying(
       `${name} is compressed by gzip; \`gunzip\` makes a file of it that can be read`,
+    );
+  if (BYS_MAGIC.every((byte, i) => bytes[i] === byte))
+    throw new InputError(name, "a text in UTF-8", inWords("a .bys file")).saying(
+      `${name} is a .bys file, and a text is wanted; \`banyan export ${name} --to json\` writes it as one`,
     );
   if (bytes.subarray(0, HEAD_BYTES).includes(0))
     throw new InputError(name, "a text in UTF-8", inWords("bytes that are no text"));

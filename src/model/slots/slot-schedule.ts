@@ -63,7 +63,8 @@ export interface SlotSchedule {
 
 export type Schedule = StepSchedule | SlotSchedule;
 
-export const isSlotSchedule = (schedule: Schedule): schedule is SlotSchedule => "slotPs" in schedule;
+export const isSlotSchedule = (schedule: object): schedule is SlotSchedule =>
+  "kind" in schedule && schedule.kind === "slots";
 
 /** Returns the transfers of all passes. */
 export function slotTransferCount({ topology, collective, passes }: SlotSchedule): number {

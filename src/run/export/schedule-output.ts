@@ -2,8 +2,8 @@ import { InputError } from "../../base/errors.ts";
 import type { Told } from "../../export/schedules/schedule-header.ts";
 import { canExpand } from "../../kinds/expand.ts";
 import type { Kind } from "../../kinds/kind.ts";
-import type { Schedule } from "../../model/slots/slot-schedule.ts";
-import { aboutBytes, type Estimate, jsonBytesOf } from "../../model/steps/estimate.ts";
+import { isSlotSchedule } from "../../model/slots/slot-schedule.ts";
+import { aboutBytes, type Estimate } from "../../model/steps/estimate.ts";
 import { placeOf } from "../../request/option-table.ts";
 import type { OutputFile, World } from "./world.ts";
 
@@ -21,7 +21,8 @@ const MB = 1e6;
 export const formatOf = (path: string): ScheduleFormat => (path.endsWith(".bys") ? "bys" : "json");
 
 /** Returns whether the JSON of a schedule can be written, and read back. */
-export const fitsJson = (schedule: Schedule): boolean => canExpand(schedule) && jsonBytesOf(schedule) <= MOST_JSON;
+export const fitsJson = ({ schedule, forms }: Kind): boolean =>
+  !(isSlotSchedule(schedule) && !canExpand(schedule)) && forms.json.bytes <= MOST_JSON;
 
 /** Throws InputError where a file of that size would have no room, or could not be read back. */
 function refuse(output: OutputFile, format: ScheduleFormat, bytes: number): void {

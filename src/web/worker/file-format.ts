@@ -1,5 +1,4 @@
 import { kindOf } from "../../kinds/kinds.ts";
-import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import type { Report } from "../../report/result.ts";
 import { exporterNamed } from "../../run/export/exporters.ts";
 import { fileNameOf } from "../../run/export/file-name.ts";
@@ -17,8 +16,8 @@ export const subjectOf = ({ schedule, report }: KnownSchedule): ScheduleSubject 
 
 /** Returns the format in which a schedule is written: JSON, unless that is too long. */
 export function formatFor({ schedule }: KnownSchedule): "json" | "bys" {
-  const { forms } = kindOf(schedule);
-  return typeof forms.bys === "string" || fitsJson(schedule as Schedule) ? "json" : "bys";
+  const kind = kindOf(schedule);
+  return typeof kind.forms.bys === "string" || fitsJson(kind) ? "json" : "bys";
 }
 
 /** Returns the name of the file of a schedule that was made. */
