@@ -96,7 +96,7 @@ function NoTrees({ made }: { readonly made: Made }) {
     welcome.value?.collectives.find((known) => known.kind === kind)?.name ?? `${kind} collective`;
   return (
     <div class="trees-none">
-      <p>{`This ${nameOf(done.kind)} (algorithm: ${algorithm}) is made of ${kind}, not of trees.`}</p>
+      <p>{`This ${nameOf(done.kind)} (algorithm: ${algorithm}) is made of ${kind}, not of trees with rates.`}</p>
       {maker === undefined ? (
         <p>{`No algorithm makes trees for the ${nameOf(collective)}.`}</p>
       ) : (
@@ -112,7 +112,7 @@ function NoTrees({ made }: { readonly made: Made }) {
 const KINDS = {
   steps: "transfers at times",
   slots: "transfers in time slots",
-  periods: "transfers in periods",
+  periods: "rounds that repeat every period",
   phases: "phases within dimensions",
   trees: "trees",
 } as const;
