@@ -112,7 +112,7 @@ struct BanyanRate {
 
 // A network of which the partition is asked whose parts together have the least capacity for what must leave them.
 struct BanyanPartition {
-  int32_t node_count;      // nodes 0 .. terminal_count - 1 are terminals, the others switches
+  int32_t node_count;      // nodes 0 .. terminal_count - 1 are terminals, the others, 2 * link_count at most, switches
   int32_t terminal_count;  // >= 1
   int32_t outside_count;   // the last nodes, which go with no part
   int32_t link_count;

@@ -56,6 +56,8 @@ inline bool ValidPartition(const BanyanPartition& problem) {
   if (problem.outside_count < 0 || problem.outside_count > problem.node_count - terminals) return false;
   if (!ValidLinks(problem.link_source, problem.link_target, problem.link_count, problem.node_count)) return false;
   if (problem.link_count > INT32_MAX / 2 - terminals) return false;
+  // memory goes by nodes, which no column counts
+  if (problem.node_count - terminals > 2 * problem.link_count) return false;
   if (!InRange(problem.start, terminals, terminals)) return false;
   Wide capacities = 0;
   if (!ExactSum(problem.capacity, problem.link_count, 1, &capacities)) return false;

@@ -122,11 +122,17 @@ function narrowestPartition(kernels: Kernels, network: Topology, members: Int32A
         if (linkBytesPerSecond[link] === speeds[classes - 1]) joined.join(linkSource[link], linkTarget[link]);
       }
     }
+    const links = [...linkSource.keys()].filter(
+      (link) => joined.least(linkSource[link]) !== joined.least(linkTarget[link]),
+    );
+    const isLinked = new Uint8Array(nodes);
+    for (const link of links) isLinked[joined.least(linkSource[link])] = isLinked[joined.least(linkTarget[link])] = 1;
     // terminals first, then switches, then those that sum: what they add up has left its part before
     const rank = new Int32Array(nodes).fill(3);
     for (let node = 0; node < nodes; node++) {
-      const own = node < npuCount ? 0 : nodeTraits[node].aggregation === true ? 2 : 1;
       const root = joined.least(node);
+      if (node >= npuCount && isLinked[root] === 0) continue;
+      const own = node < npuCount ? 0 : nodeTraits[node].aggregation === true ? 2 : 1;
       rank[root] = Math.min(rank[root], own);
     }
     const order = [0, 1, 2].map((own) => [...rank.keys()].filter((node) => rank[node] === own));
@@ -136,7 +142,6 @@ function narrowestPartition(kernels: Kernels, network: Topology, members: Int32A
     });
     const [terminals, , outside] = order as [number[], number[], number[]];
     const numberOf = (node: number): number => number[joined.least(node)];
-    const links = [...linkSource.keys()].filter((link) => numberOf(linkSource[link]) !== numberOf(linkTarget[link]));
     if (terminals.length < 2) return [];
     if (terminals.length * links.length > SEARCH_WORK) continue;
     const part = kernels.partition({

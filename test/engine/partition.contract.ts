@@ -93,6 +93,7 @@ export function partitionContract(kernels: Kernels): void {
     ["more terminals than nodes", { nodeCount: 3 }],
     ["a fractional count", { nodeCount: 4.5 }],
     ["terminals outside", { outsideCount: 1 }],
+    ["more switches than its links have ends", { nodeCount: 4 + 2 * links + 1 }],
     ["fewer than no nodes outside", { outsideCount: -1 }],
     ["a link from node 4 of 4", { linkSource: new Int32Array(links).fill(4) }],
     ["a link to node -1", { linkTarget: new Int32Array(links).fill(-1) }],

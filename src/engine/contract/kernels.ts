@@ -276,7 +276,7 @@ export interface SweepProblem {
  * capacity that leaves P together with some of the switches: a switch may go with several parts, or none.
  */
 export interface PartitionProblem {
-  /** Terminals come first, switches follow; the last `outsideCount` go with no part. */
+  /** Terminals come first, switches follow, at most two for each link; the last `outsideCount` go with no part. */
   readonly nodeCount: number;
   readonly outsideCount: number;
   /** [links] */

@@ -148,8 +148,9 @@ export function checkRateValues(problem: RateProblem): void {
 
 /** Throws when an index or a value of a partition problem is out of range; the shapes have been checked. */
 export function checkPartitionValues(problem: PartitionProblem): void {
-  const { capacity, start } = problem;
-  checkLinkValues(problem.linkSource, problem.linkTarget, problem.nodeCount);
+  const { nodeCount, capacity, start } = problem;
+  checkLinkValues(problem.linkSource, problem.linkTarget, nodeCount);
+  require(nodeCount - start.length <= 2 * capacity.length);
   require(capacity.every((value) => Number.isSafeInteger(value) && value >= 1));
   require(start.length >= 1 && inRange(start, start.length));
   require(exactSum(capacity) * BigInt(start.length) < 2n ** 124n);
