@@ -61,6 +61,20 @@ describe("limitWithBottleneck", () => {
     expect(Number(alone.num) / Number(alone.den) / 1e12).toBeLessThan(seconds * 0.9);
   });
 
+  it("is the same with switches that no link leads to, however many", () => {
+    const boxes = presetTopology("dgx-a100:2");
+    const unused = Array.from({ length: 2000 }, (_, i) => `unused${i}`);
+    const wide = {
+      ...boxes,
+      nodeNames: [...boxes.nodeNames, ...unused],
+      nodeTraits: [...boxes.nodeTraits, ...unused.map(() => ({}))],
+    };
+    const { collective } = problem(wide, "allgather");
+    expect(limitWithBottleneck(jsKernels, wide, collective)).toEqual(
+      limitWithBottleneck(jsKernels, boxes, problem(boxes, "allgather").collective),
+    );
+  });
+
   it("counts what outsiders of a group relay", () => {
     // NPUs 0 and 8 of a 3 x 3 mesh get half of 1 GiB each through two links of 100 GB/s
     expect(algbw(problem("mesh:3x3@100GB/s,0us", "allgather", "0,8"))).toBeCloseTo(400, 6);
