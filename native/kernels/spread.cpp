@@ -8,19 +8,25 @@
 namespace banyan {
 namespace {
 
-/// One thread's share, in a cache line of its own.
-struct alignas(64) Share {
-  Served served;
-  Buffer<std::int32_t> active;    // NPUs of its range that lack chunks, or did when the last slot began
-  Buffer<std::int32_t> deferred;  // of these, the ones that look at their neighbours in this slot
-  std::int32_t first = 0;         // NPUs first .. last - 1
+/// NPUs that are served one after another.
+struct Block {
+  std::int32_t first = 0;  // NPUs first .. last - 1
   std::int32_t last = 0;
-  std::int32_t active_count = 0;
-  std::int32_t deferred_count = 0;
-  std::int64_t arrivals = 0;  // in this slot
+  std::int32_t active_count = 0;    // that lack chunks, or did when the last slot began
+  std::int32_t deferred_count = 0;  // of these, the ones that look at their neighbours in this slot
+  std::int64_t arrivals = 0;        // in this slot
 };
 
+constexpr std::int32_t kBlocksEach = 16;  // for each thread
+constexpr std::int32_t kLeastNpus = 64;   // in a block, where there are several
+
 enum class Stop : std::int32_t { kNo, kDone, kCancelled, kNoRoom };
+
+std::int32_t BlockCount(std::int32_t npus, std::int32_t members) {
+  const std::int32_t most = members == 1 ? 1 : members * kBlocksEach;
+  const std::int32_t wanted = npus / kLeastNpus < members ? members : npus / kLeastNpus;
+  return wanted < most ? wanted : most;
+}
 
 template <typename Entry>
 class SpreadRun {
@@ -30,12 +36,12 @@ class SpreadRun {
         team_(team),
         cancelled_(cancelled),
         context_(context),
-        members_(team.members()),
-        barrier_(members_) {}
+        block_count_(BlockCount(state.problem.npu_count, team.members())),
+        rounds_(team.members(), block_count_) {}
   SpreadRun(const SpreadRun&) = delete;
   SpreadRun& operator=(const SpreadRun&) = delete;
 
-  /// Splits the NPUs into ranges whose NPUs that lack chunks have equally many ports.
+  /// Splits the NPUs into blocks whose NPUs that lack chunks have equally many ports.
   [[nodiscard]] bool Build() {
     const std::int32_t npus = state_.problem.npu_count;
     std::int32_t most_ports = 0;
@@ -44,127 +50,142 @@ class SpreadRun {
       most_ports = most_ports > state_.PortCount(v) ? most_ports : state_.PortCount(v);
       if (state_.missing[At(v)] > 0) all_ports += state_.PortCount(v);
     }
+    for (std::int32_t member = 0; member < team_.members(); member++) {
+      if (!served_[member].Allocate(most_ports)) return false;
+    }
+    if (!active_.Allocate(At(npus)) || !deferred_.Allocate(At(npus)) || !blocks_.Allocate(At(block_count_)))
+      return false;
     std::int32_t last = 0;
     std::int64_t ports = 0;
-    for (std::int32_t member = 0; member < members_; member++) {
-      Share& share = shares_[member];
-      share.first = last;
-      std::int32_t active = 0;
-      for (; last < npus && (member == members_ - 1 || ports * members_ < all_ports * (member + 1)); last++) {
+    for (std::int32_t b = 0; b < block_count_; b++) {
+      Block& block = blocks_[At(b)];
+      block.first = last;
+      for (; last < npus && (b == block_count_ - 1 || ports * block_count_ < all_ports * (b + 1)); last++) {
         if (state_.missing[At(last)] == 0) continue;
+        active_[At(block.first + block.active_count++)] = last;
         ports += state_.PortCount(last);
-        active++;
       }
-      share.last = last;
-      if (!share.served.Allocate(most_ports) || !share.active.Allocate(At(active)) ||
-          !share.deferred.Allocate(At(active))) {
-        return false;
-      }
-      for (std::int32_t v = share.first; v < last; v++) {
-        if (state_.missing[At(v)] > 0) share.active[At(share.active_count++)] = v;
-      }
+      block.last = last;
     }
     return true;
   }
 
   Stop Run() {
-    team_.Run([this](std::int32_t member) { Work(member); });
+    Decide();
+    if (stop_ == Stop::kNo) team_.Run([this](std::int32_t member) { Work(member); });
     return stop_;
   }
 
   [[nodiscard]] std::int64_t delivered() const { return delivered_; }
 
  private:
+  // A round is a slot; the last one writes what is kept.
   void Work(std::int32_t member) {
-    Share& share = shares_[member];
     const bool oldest = static_cast<Choice>(state_.problem.choice) == Choice::kOldest;
-    for (std::int32_t slot = 0;; slot++) {
-      if (member == 0) Decide(slot);
-      barrier_.Wait();
-      const bool stops = stop_ != Stop::kNo;
-      if (slot > 0 && (stops || slot % kSlotsKept == 0)) {
-        const std::int32_t from = (slot - 1) / kSlotsKept * kSlotsKept;
-        WriteBits(state_, share.first, share.last, from, slot);
+    for (;;) {
+      const std::uint32_t round = rounds_.Round();
+      if (Rounds::IsLast(round)) return;
+      for (std::int32_t b = rounds_.Take(member); b != Rounds::kNoBlock; b = rounds_.Take(member)) {
+        Block& block = blocks_[At(b)];
+        const bool stops = stop_ != Stop::kNo;
+        if (slot_ > 0 && (stops || slot_ % kSlotsKept == 0)) {
+          WriteBits(state_, block.first, block.last, (slot_ - 1) / kSlotsKept * kSlotsKept, slot_);
+        }
+        if (!stops) ServeBlock(block, served_[member], oldest);
+        if (!rounds_.Done()) continue;
+        if (stops) {
+          rounds_.End();
+          return;
+        }
+        if (!oldest) ServeDeferred(served_[member]);
+        slot_++;
+        Decide();
+        rounds_.Begin();
       }
-      if (stops) return;
-      ServeRange(share, slot, oldest);
-      barrier_.Wait();
-      if (oldest) continue;
-      if (member == 0) ServeDeferred(slot);
+      rounds_.WaitFor(round);
     }
   }
 
   // Ends the run, or lets one more slot begin.
-  void Decide(std::int32_t slot) {
+  void Decide() {
     std::int64_t arrivals = 0;
-    for (std::int32_t member = 0; member < members_; member++) {
-      arrivals += shares_[member].arrivals;
-      shares_[member].arrivals = 0;
+    for (std::int32_t b = 0; b < block_count_; b++) {
+      Block& block = blocks_[At(b)];
+      arrivals += block.arrivals;
+      block.arrivals = 0;
     }
     delivered_ += arrivals;
     if (state_.problem.progress != nullptr && state_.expected > 0) {
       const auto done = static_cast<std::int32_t>(delivered_ * 1000 / state_.expected);
       __atomic_store_n(state_.problem.progress, done, __ATOMIC_RELAXED);
     }
-    if (delivered_ == state_.expected || (slot > 0 && arrivals == 0)) {
+    if (delivered_ == state_.expected || (slot_ > 0 && arrivals == 0)) {
       stop_ = Stop::kDone;
-    } else if (slot == state_.out.max_slots) {
+    } else if (slot_ == state_.out.max_slots) {
       stop_ = Stop::kNoRoom;
-    } else if ((slot & 15) == 0 && cancelled_ != nullptr && cancelled_(context_) != 0) {
+    } else if ((slot_ & 15) == 0 && cancelled_ != nullptr && cancelled_(context_) != 0) {
       stop_ = Stop::kCancelled;
     }
   }
 
-  void ServeRange(Share& share, std::int32_t slot, bool oldest) {
-    const std::int32_t* length = state_.length[slot & 1].data();
-    std::int32_t* next = state_.length[(slot + 1) & 1].data();
-    const std::int32_t count = share.active_count;
+  void ServeBlock(Block& block, Served& served, bool oldest) {
+    const std::int32_t* length = state_.length[slot_ & 1].data();
+    std::int32_t* next = state_.length[(slot_ + 1) & 1].data();
+    std::int32_t* active = active_.data() + block.first;
+    const std::int32_t count = block.active_count;
     std::int32_t kept = 0;
-    share.deferred_count = 0;
+    std::int32_t deferred = 0;
+    std::int64_t all_arrivals = 0;
     for (std::int32_t i = 0; i < count; i++) {
-      if (i + kLogAhead < count) PrefetchEntries(state_, share.active[At(i + kLogAhead)]);
-      if (i + kHoldAhead < count) PrefetchTests(state_, share.active[At(i + kHoldAhead)]);
-      const std::int32_t npu = share.active[At(i)];
+      if (i + kLogAhead < count) PrefetchEntries(state_, active[i + kLogAhead]);
+      if (i + kHoldAhead < count) PrefetchTests(state_, active[i + kHoldAhead]);
+      const std::int32_t npu = active[i];
       next[npu] = length[npu];
       if (state_.missing[At(npu)] == 0) continue;  // its last arrivals are now in both lengths
-      share.active[At(kept++)] = npu;
+      active[kept++] = npu;
       if (!oldest && !IsPlain(state_, npu)) {
-        share.deferred[At(share.deferred_count++)] = npu;
+        deferred_[At(block.first + deferred++)] = npu;
         continue;
       }
-      const std::int32_t arrivals = Serve(state_, share.served, npu, slot, true, length);
+      const std::int32_t arrivals = Serve(state_, served, npu, slot_, true, length);
       const std::int32_t before = state_.LogLength(npu, state_.missing[At(npu)]) - arrivals;
       next[npu] += ShowArrivals(state_, npu, before, arrivals, length[npu]);
-      share.arrivals += arrivals;
+      all_arrivals += arrivals;
       if (!oldest) CountCopies(state_, npu, length[npu], arrivals);
     }
-    share.active_count = kept;
+    block.active_count = kept;
+    block.deferred_count = deferred;
+    block.arrivals = all_arrivals;
   }
 
-  void ServeDeferred(std::int32_t slot) {
-    const std::int32_t* length = state_.length[slot & 1].data();
-    std::int32_t* next = state_.length[(slot + 1) & 1].data();
-    for (std::int32_t member = 0; member < members_; member++) {
-      Share& share = shares_[member];
-      for (std::int32_t i = 0; i < share.deferred_count; i++) {
-        const std::int32_t npu = share.deferred[At(i)];
-        const std::int32_t arrivals = Serve(state_, share.served, npu, slot, false, length);
+  void ServeDeferred(Served& served) {
+    const std::int32_t* length = state_.length[slot_ & 1].data();
+    std::int32_t* next = state_.length[(slot_ + 1) & 1].data();
+    for (std::int32_t b = 0; b < block_count_; b++) {
+      Block& block = blocks_[At(b)];
+      for (std::int32_t i = 0; i < block.deferred_count; i++) {
+        const std::int32_t npu = deferred_[At(block.first + i)];
+        const std::int32_t arrivals = Serve(state_, served, npu, slot_, false, length);
         next[npu] += arrivals;
-        share.arrivals += arrivals;
+        block.arrivals += arrivals;
         CountCopies(state_, npu, length[npu], arrivals);
       }
     }
   }
 
-  Share shares_[kMostMembers];
+  Served served_[kMostMembers];  // [threads]
   SpreadState<Entry>& state_;
   Team& team_;
   BanyanCancelled cancelled_;
   const void* context_;
+  const std::int32_t block_count_;
+  Buffer<Block> blocks_;
+  Buffer<std::int32_t> active_;    // [NPUs] of every block, from its first NPU on
+  Buffer<std::int32_t> deferred_;  // [NPUs] the same
   std::int64_t delivered_ = 0;
-  const std::int32_t members_;
+  std::int32_t slot_ = 0;
   Stop stop_ = Stop::kNo;
-  Barrier barrier_;
+  Rounds rounds_;
 };
 
 template <typename Entry>

@@ -9,7 +9,7 @@
 // The arrivals of a slot join the log in ascending order of port, so logs and port bits together are the schedule.
 //
 // Threads. Random numbers are drawn from the counter (seed, slot, NPU), and the oldest choice reads only what the logs
-// held when the slot began: NPUs are split over any number of threads, with a barrier per slot, and no bit changes. The
+// held when the slot began: blocks of NPUs are taken by whichever thread is there, slot by slot, and no bit changes. The
 // other choices look at what neighbours are being sent in this very slot, which is worth a slot on tori: NPUs that choose
 // so are served after the others, in ascending order, by one thread.
 //

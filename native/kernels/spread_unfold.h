@@ -52,8 +52,11 @@ BanyanStatus UnfoldLogs(SpreadState<Entry>& state, Team& team, BanyanCancelled c
   if (!taken.Allocate(At(members) * At(most_ports))) return kBanyanOutOfMemory;
   taken.Fill(kNone);
   std::int32_t stopped = 0;
+  std::int32_t next = 0;
   team.Run([&](std::int32_t member) {
-    for (std::int32_t v = member; v < npus; v += members) {
+    for (;;) {
+      const std::int32_t v = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
+      if (v >= npus) return;
       if (state.fold.Represents(v)) continue;
       if (cancelled != nullptr && cancelled(context) != 0) {
         __atomic_store_n(&stopped, 1, __ATOMIC_RELAXED);

@@ -14,39 +14,98 @@
 
 namespace banyan {
 
-/// Where all members of a team wait for each other. What a member wrote before is seen by all behind it.
-class Barrier {
- public:
-  explicit Barrier(std::int32_t members) : members_(members) {}
+/// Most members of a team.
+constexpr std::int32_t kMostMembers = 64;
 
-  void Wait() {
+/// Blocks of work, the same ones in every round, taken by whichever members are there: a member that the system does not
+/// let run holds up no more than the block that it is at. What was written in a round is seen by all in the next one.
+class Rounds {
+ public:
+  Rounds(std::int32_t members, std::int32_t blocks) : members_(members), blocks_(blocks) { Fill(); }
+
+  [[nodiscard]] std::uint32_t Round() const { return round_.load(std::memory_order_acquire); }
+  /// Whether there is no further round behind the one that was seen.
+  [[nodiscard]] static bool IsLast(std::uint32_t round) { return (round & kOver) != 0; }
+
+  /// Takes a block that nobody has taken in this round, of the member's own first; kNoBlock where there is none left.
+  [[nodiscard]] std::int32_t Take(std::int32_t member) {
+    for (std::int32_t i = 0; i < members_; i++) {
+      const std::int32_t owner = (member + i) % members_;
+      std::atomic<std::int32_t>& next = queues_[owner].next;
+      const std::int32_t end = First(owner + 1);
+      if (next.load(std::memory_order_relaxed) >= end) continue;
+      const std::int32_t block = next.fetch_add(1, std::memory_order_acq_rel);
+      if (block < end) return block;
+    }
+    return kNoBlock;
+  }
+
+  /// Says that a block that was taken is done; returns whether it was the last of the round.
+  [[nodiscard]] bool Done() {
+    if (done_.fetch_add(1, std::memory_order_acq_rel) < blocks_ - 1) return false;
+    done_.store(0, std::memory_order_relaxed);
+    return true;
+  }
+
+  /// Lets the next round begin. Its caller is the only member that holds anything.
+  void Begin() {
+    Fill();
+    round_.fetch_add(1, std::memory_order_release);
+    Notify();
+  }
+
+  /// Lets all members go who wait for the next round: there is none.
+  void End() {
+    round_.fetch_or(kOver, std::memory_order_release);
+    Notify();
+  }
+
+  /// Waits until a round is over: for microseconds while its last blocks are at work, else the processor is handed on.
+  void WaitFor(std::uint32_t round) const {
     if (members_ == 1) return;
 #if !defined(__wasm__)
-    const std::uint32_t round = round_.load(std::memory_order_acquire);
-    if (arrived_.fetch_add(1, std::memory_order_acq_rel) == members_ - 1) {
-      arrived_.store(0, std::memory_order_relaxed);
-      round_.fetch_add(1, std::memory_order_release);
-      round_.notify_all();
-      return;
-    }
-    // Members mostly arrive within microseconds of each other; on a busy machine the processor is handed on.
     for (std::int32_t spins = 0; spins < kSpins; spins++) {
-      if (round_.load(std::memory_order_acquire) != round) return;
+      if (Round() != round) return;
     }
     round_.wait(round, std::memory_order_acquire);
+#else
+    static_cast<void>(round);
 #endif
   }
 
+  static constexpr std::int32_t kNoBlock = -1;
+
  private:
   static constexpr std::int32_t kSpins = 5000;
+  static constexpr std::uint32_t kOver = 1U << 31;
+
+  // The blocks that a member takes first, in a cache line of their own.
+  struct alignas(64) Queue {
+    std::atomic<std::int32_t> next{0};
+  };
+
+  [[nodiscard]] std::int32_t First(std::int32_t owner) const {
+    return static_cast<std::int32_t>(static_cast<std::int64_t>(blocks_) * owner / members_);
+  }
+
+  void Notify() {
+#if !defined(__wasm__)
+    if (members_ > 1) round_.notify_all();
+#endif
+  }
+
+  void Fill() {
+    for (std::int32_t owner = 0; owner < members_; owner++) {
+      queues_[owner].next.store(First(owner), std::memory_order_release);
+    }
+  }
 
   const std::int32_t members_;
-  std::atomic<std::int32_t> arrived_{0};
+  const std::int32_t blocks_;
+  Queue queues_[kMostMembers];
+  std::atomic<std::int32_t> done_{0};
   std::atomic<std::uint32_t> round_{0};
 };
-
-/// Most members of a team.
-constexpr std::int32_t kMostMembers = 64;
 
 #if !defined(__wasm__)
 /// A thread whose start may fail: std::thread would throw, and nobody here could catch it.
