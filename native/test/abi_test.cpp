@@ -211,6 +211,10 @@ void PartitionStatuses() {
   made.outside = 2;
   Expect(partition(nullptr) == kBanyanBadArgument, "a terminal outside", 0);
   made.outside = 1;
+  made.nodes = 7;
+  Expect(partition(nullptr) == kBanyanBadArgument, "five switches of two links", 0);
+  made.nodes = 6;
+  Expect(partition(nullptr) == kBanyanOk, "four switches of two links", 0);
   made.capacity[0] = 0;
   Expect(partition(nullptr) == kBanyanBadArgument, "capacity 0 of parts", 0);
   made.capacity[0] = 1;

@@ -27,7 +27,8 @@ inline PartitionCase RandomPartition(Source& random, std::int32_t max_terminals)
   made.nodes = terminals + random.Below(3) + made.outside;
   const std::int32_t most = random.Below(2) == 0 ? 4 : 1 << 20;
   const double unit = random.Below(3) == 0 ? 4294967296.0 : 1;
-  for (std::int32_t i = made.nodes == 1 ? 0 : random.Below(4 * made.nodes); i > 0; i--) {
+  const std::int32_t fewest = (made.nodes - terminals + 1) / 2;
+  for (std::int32_t i = made.nodes == 1 ? 0 : fewest + random.Below(4 * made.nodes); i > 0; i--) {
     const std::int32_t from = random.Below(made.nodes);
     made.source.push_back(from);
     made.target.push_back((from + 1 + random.Below(made.nodes - 1)) % made.nodes);
