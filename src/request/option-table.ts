@@ -1,6 +1,7 @@
 import { InputError, type Mistake } from "../base/errors.ts";
 import { callOptions, optionName, type Place } from "../base/option-names.ts";
 import { PS_PER_US, parseBandwidth, parseSize, parseTime } from "../model/numbers/units.ts";
+import type { SwitchDegree } from "../model/routes/routing.ts";
 import {
   degradations,
   integerIn,
@@ -242,15 +243,18 @@ export const TABLE = {
     part: "making",
     own: "handed on",
     value: "<d>",
-    help: "through switches: ports (matched slot by slot) or a degree of unwinding; default: what is best",
+    help: "through switches: ports (matched slot by slot), a degree of unwinding, or degrees by name (nvsw*=7,rail*=1; others 1); default: what is best",
     parse: switchDegree,
-    check(degree: number | "ports", place: Place) {
-      if (degree !== "ports") integerIn(1, Number.MAX_SAFE_INTEGER, 'a positive integer or "ports"')(degree, place);
+    check(degree: SwitchDegree, place: Place) {
+      const each = typeof degree === "object" && degree !== null ? Object.values(degree) : [degree];
+      for (const one of each)
+        if (one !== "ports" || typeof degree === "object")
+          integerIn(1, Number.MAX_SAFE_INTEGER, 'a positive integer, "ports" or { name: degree }')(one, place);
     },
     field: {
       label: "Through switches",
       placeholder: "default: what is best",
-      hint: '"ports" (matched slot by slot), or a degree of unwinding',
+      hint: '"ports" (matched slot by slot), a degree of unwinding, or degrees by name: nvsw*=7,rail*=1',
     },
   },
   k: {

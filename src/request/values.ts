@@ -68,12 +68,21 @@ export function namedCollective(
     : refusal;
 }
 
-/** Returns the degree of unwinding of switches, or "ports". */
+/** Returns the degree of unwinding of switches, "ports", or degrees by names: `nvsw*=7,rail*=1`. */
 export function switchDegree(text: string, place: Place): SwitchDegree {
   if (text === "ports") return text;
-  const degree = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (degree < 1) throw new InputError(place, '"ports" or a degree of 1 or more', text);
-  return degree;
+  const degreeOf = (written: string, whole: string): number => {
+    const degree = /^\d{1,9}$/.test(written) ? Number(written) : 0;
+    if (degree < 1)
+      throw new InputError(place, '"ports", a degree of 1 or more, or NAME=DEGREE such as nvsw*=7', whole);
+    return degree;
+  };
+  if (!text.includes("=")) return degreeOf(text, text);
+  const pairs = listOf(text, place, "NAME=DEGREE").map((part) => {
+    const cut = part.lastIndexOf("=");
+    return [part.slice(0, Math.max(cut, 0)).trim(), degreeOf(cut < 1 ? "" : part.slice(cut + 1).trim(), part)] as const;
+  });
+  return Object.fromEntries(pairs);
 }
 
 /** Returns the number that a text writes as a decimal, a fraction or a percentage: "0.5", "11/12", "50%"; NaN for others. */

@@ -25,7 +25,7 @@ const requests = fc.record({
   chunks: fc.integer({ min: 1, max: 3 }),
   root: fc.nat(),
   seed: fc.nat(2 ** 32 - 1),
-  switchDegree: fc.constantFrom<SwitchDegree | null>(null, "ports", 1, 2),
+  switchDegree: fc.constantFrom<SwitchDegree | null>(null, "ports", 1, 2, {}),
 });
 
 describe.each(COLLECTIVE_KINDS)("TACOS on random networks: %s", (kind: NamedCollective) => {

@@ -2,7 +2,7 @@ import { boundOf, referencePs } from "../../model/bounds/bounds.ts";
 import { limitOfForwarding, wholeChunksLimit } from "../../model/bounds/class-limit.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { type RouteSet, routeTimes } from "../../model/routes/routes.ts";
-import { portRouteCount, routesOf } from "../../model/routes/routing.ts";
+import { degreeText, portRouteCount, routesOf } from "../../model/routes/routing.ts";
 import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import { timeText } from "../../report/amounts.ts";
 import {
@@ -56,7 +56,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     .filter((one) => one !== null)
     .map((one) => classLimitReport(topology, collective, one))
     .filter(({ us }) => us > limit.us);
-  const routesKind = switchCount(topology) === 0 ? "links" : routes === "ports" ? "ports" : `degree ${routes}`;
+  const routesKind = switchCount(topology) === 0 ? "links" : degreeText(routes);
   // figures of other models take as long as the rest
   const planned = json || options["details"] === true ? linkBusyReport(topology, collective, over, limit) : null;
   const reference = referenceReport(referencePs(topology, collective));

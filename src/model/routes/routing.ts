@@ -1,11 +1,75 @@
+import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { disjointSets } from "../graph/graph.ts";
 import { addTo, indicesBelow } from "../numbers/ordering.ts";
 import { type Rational, rational } from "../numbers/rational.ts";
 import { inLinks, isNpu, linkCount, nodeCount, outLinks, type Topology } from "../topology/topology.ts";
 import type { RouteSet } from "./routes.ts";
 
+/** Degrees of unwinding by names of switches, in which `*` stands for any characters; 1 where none fits. */
+export type SwitchDegrees = Readonly<Record<string, number>>;
+
 /** How NPUs reach each other through switches: a degree of unwinding, or every pair, sharing ports slot by slot. */
-export type SwitchDegree = number | "ports";
+export type SwitchDegree = number | "ports" | SwitchDegrees;
+
+/** Returns a degree in words: "ports", "degree 2", "degrees nvsw*=7,rail*=1". */
+export function degreeText(degree: SwitchDegree): string {
+  if (typeof degree === "object") return `degrees ${degreePairs(degree)}`;
+  return degree === "ports" ? degree : `degree ${degree}`;
+}
+
+const degreePairs = (degrees: SwitchDegrees): string =>
+  Object.entries(degrees)
+    .map(([name, degree]) => `${name}=${degree}`)
+    .join(",");
+
+/** Returns the greatest degree of unwinding; 0 for ports. */
+export function mostDegree(degree: SwitchDegree): number {
+  return degree === "ports" ? 0 : typeof degree === "number" ? degree : Math.max(1, ...Object.values(degree));
+}
+
+/** Returns the degree of every connected set of switches. Throws InputError for a name that fits no switch, and for a set of two degrees. */
+function degreesOf(
+  topology: Topology,
+  components: readonly SwitchComponent[],
+  degree: Exclude<SwitchDegree, "ports">,
+): number[] {
+  if (typeof degree === "number") return components.map(() => degree);
+  const refused = (why: string): InputError =>
+    new InputError(optionName("switchDegree"), "degrees by names of switches", degreePairs(degree)).saying(
+      `${optionName("switchDegree")}: ${why}`,
+    );
+  const unused = new Set(Object.keys(degree));
+  const patterns = Object.entries(degree).map(([name, own]) => {
+    const parts = name.split("*").map((part) => part.replace(/[^\w]/g, "\\$&"));
+    return { name, own, fits: new RegExp(`^${parts.join(".*")}$`, "s") };
+  });
+  const degrees = components.map(({ switches }) => {
+    let first: { readonly called: string; readonly own: number } | null = null;
+    for (const node of switches) {
+      const called = topology.nodeNames[node] as string;
+      const found = patterns.find(({ fits }) => fits.test(called));
+      if (found === undefined) continue;
+      unused.delete(found.name);
+      if (first !== null && first.own !== found.own)
+        throw refused(
+          `${first.called} (${first.own}) and ${called} (${found.own}) are connected switches, which are unwound together: one degree for both`,
+        );
+      first ??= { called, own: found.own };
+    }
+    return first?.own ?? 1;
+  });
+  const [none] = unused;
+  if (none === undefined) return degrees;
+  const names = topology.nodeNames.slice(topology.npuCount);
+  const some = `${names.slice(0, MOST_NAMES).join(", ")}${names.length > MOST_NAMES ? ", ..." : ""}`;
+  const there = names.length === 0 ? "the network has no switches" : `its switches are ${some}`;
+  const taken = patterns.some(({ name, fits }) => name !== none && fits.test(none));
+  throw refused(`no switch is called ${none}${taken ? " that an earlier name does not fit" : ""}; ${there}`);
+}
+
+/** Names of switches in a sentence. */
+const MOST_NAMES = 8;
 
 /** A connected set of switches and the links between it and its NPUs. */
 interface SwitchComponent {
@@ -224,10 +288,11 @@ function takeRate(
  * connected set of switches with degree d (TACOS 2024, section IV-G: i -> i+1 .. i+d in index order, 1/d of every port;
  * d is cut to n - 1). Where the set joins boxes, the order goes along each rail (see railsOf): in index order only the last NPU
  * of a box would send to another one. `ports` gives every pair a route with the full rate of its bottleneck, and whoever
- * schedules sees to it that the shares in use fit. O(routes x route length); n(n-1) routes per set of n NPUs for `ports`.
+ * schedules sees to it that the shares in use fit. Throws InputError for degrees by names that do not fit the switches.
+ * O(routes x route length); n(n-1) routes per set of n NPUs for `ports`.
  */
 export function routesOf(topology: Topology, degree: SwitchDegree): RouteSet {
-  if (nodeCount(topology) === topology.npuCount) return directRoutes(topology);
+  if (nodeCount(topology) === topology.npuCount && typeof degree !== "object") return directRoutes(topology);
   const draft: RouteDraft = { source: [], target: [], linkOffset: [0], links: [] };
   for (let link = 0; link < linkCount(topology); link++) {
     const source = topology.linkSource[link];
@@ -236,10 +301,11 @@ export function routesOf(topology: Topology, degree: SwitchDegree): RouteSet {
   }
   const components = switchComponents(topology);
   const npus = components.map(npusOf);
+  const degrees = degree === "ports" ? null : degreesOf(topology, components, degree);
   components.forEach((component, c) => {
-    const rails = degree === "ports" ? null : railsOf(topology, npus, c);
+    const rails = degrees === null ? null : railsOf(topology, npus, c);
     for (const ring of rails ?? [npus[c]]) {
-      addRing(draft, topology, component, ring, degree === "ports" ? Number.MAX_SAFE_INTEGER : degree);
+      addRing(draft, topology, component, ring, degrees?.[c] ?? Number.MAX_SAFE_INTEGER);
     }
   });
   return withShares(topology, draft, degree !== "ports");

@@ -14,7 +14,7 @@ import {
 } from "../../model/joint/joint-schedule.ts";
 import { ceil } from "../../model/numbers/rational.ts";
 import { type RouteSet, routeCount, routeTimes } from "../../model/routes/routes.ts";
-import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routes/routing.ts";
+import { mostDegree, portRouteCount, routesOf, type SwitchDegree } from "../../model/routes/routing.ts";
 import { expandSlots, isSlotSchedule } from "../../model/slots/slot-schedule.ts";
 import { indexColumn, makespanPs, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import { switchCount, type Topology } from "../../model/topology/topology.ts";
@@ -57,7 +57,7 @@ export interface JointSynthesis {
  */
 export async function synthesizeJoint(request: JointRequest, context: JointContext): Promise<JointSynthesis> {
   const { topology, collectives, seed, switchDegree } = request;
-  if (typeof switchDegree === "number" && switchDegree > 1 && sizeClasses(collectives).classes.length > 1) {
+  if (switchDegree !== null && mostDegree(switchDegree) > 1 && sizeClasses(collectives).classes.length > 1) {
     throw new InputError(
       optionName("switchDegree"),
       "ports or 1 for several collectives of different chunk sizes",

@@ -6,7 +6,7 @@ import { ceil } from "../../model/numbers/rational.ts";
 import { replayedPs } from "../../model/replay/columns.ts";
 import { REPLAY_MODE } from "../../model/replay/problem.ts";
 import { type RouteSet, reversedRoutes, routeCount, routeTimes } from "../../model/routes/routes.ts";
-import { atOnePace, portRouteCount, routesOf, type SwitchDegree } from "../../model/routes/routing.ts";
+import { atOnePace, degreeText, portRouteCount, routesOf, type SwitchDegree } from "../../model/routes/routing.ts";
 import { isSlotSchedule, mirrorRoutes } from "../../model/slots/slot-schedule.ts";
 import {
   emptyRows,
@@ -51,7 +51,7 @@ function degreesToTry(topology: Topology, wanted: SwitchDegree | null): readonly
 /** Returns the routes of a degree; of ports also at one pace, where that is another set. */
 function routeSetsOf(topology: Topology, degree: SwitchDegree) {
   const routes = routesOf(topology, degree);
-  if (degree !== "ports") return [{ label: switchCount(topology) === 0 ? "" : `degree ${degree}`, routes }];
+  if (degree !== "ports") return [{ label: switchCount(topology) === 0 ? "" : degreeText(degree), routes }];
   const paced = atOnePace(topology, routes);
   const own = { label: switchCount(topology) === 0 ? "" : "ports", routes };
   return paced === null ? [own] : [own, { label: "ports at one pace", routes: paced }];
