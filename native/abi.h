@@ -146,9 +146,9 @@ struct BanyanArborescence {
 
 // Spanning trees that carry a chunk each up and down, again and again (native/kernels/period.h). Times are exact integers.
 struct BanyanPeriod {
-  double period_ps;  // >= 1
-  double shake_ps;   // >= 0
-  int32_t npu_count;
+  double period_ps;   // >= 1
+  double shake_ps;    // >= 0
+  int32_t npu_count;  // at most edge_count + 1
   int32_t edge_count;
   int32_t tree_count;
   uint32_t seed;

@@ -487,6 +487,8 @@ bool ValidPeriod(const BanyanPeriod& problem) {
       !InRange(problem.tail, edges, problem.npu_count) || !InRange(problem.head, edges, problem.npu_count)) {
     return false;
   }
+  // memory goes by NPUs, which no column counts where there are no trees
+  if (problem.npu_count - 1 > edges) return false;
   const double uses = static_cast<double>(edges) * problem.tree_count;
   if (uses > INT32_MAX || 2.0 * problem.npu_count * problem.tree_count > INT32_MAX) return false;
   double cells = 0;

@@ -246,7 +246,7 @@ inline const char* AttackPeriod(Source& random) {
   std::vector<double> start(2 * entry.size());
   BanyanTimetable out{entry.data(), start.data()};
   const auto edges = [&] { return static_cast<std::int64_t>(problem.edge_count); };
-  const auto places = [&] { return static_cast<std::int64_t>(problem.tree_count) * problem.npu_count; };
+  const auto places = [&] { return Product(problem.tree_count, problem.npu_count); };
   HostileCall call(random);
   for (std::int32_t* number : {&problem.npu_count, &problem.edge_count, &problem.tree_count, &problem.turn})
     call.Number(number);
@@ -254,7 +254,7 @@ inline const char* AttackPeriod(Source& random) {
   call.In(&problem.head, edges);
   call.In(&problem.serial_ps, edges);
   call.In(&problem.latency_ps, edges);
-  call.In(&problem.used, [&] { return static_cast<std::int64_t>(problem.tree_count) * problem.edge_count; });
+  call.In(&problem.used, [&] { return Product(problem.tree_count, problem.edge_count); });
   call.Out(&out.entry, places);
   call.Out(&out.start_ps, [&] { return 2 * places(); });
   return call.Run(

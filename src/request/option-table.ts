@@ -509,7 +509,7 @@ export const TABLE = {
   },
   programs: {
     part: "command",
-    help: "also the time of each line's fastest program, simulated on the same network: MSCCL XML, or an MSCCL++ plan where switches can sum",
+    help: "also the time of each line's fastest program, simulated on the same network: MSCCL XML or an MSCCL++ plan; above 64 NPUs a plan only where switches can sum, else XML",
   },
   algorithms: {
     part: "command",

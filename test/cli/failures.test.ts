@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { commandsHere } from "../support/cli-here.ts";
 
@@ -44,6 +45,17 @@ describe("a failure in one command", () => {
     expect(made.collective).toMatchObject({ chunksPerNpu: 4 });
     const other = await here.json("synth mesh:3x3 --without 8 --repair four.json --chunks 2");
     expect(other.collective).toMatchObject({ chunksPerNpu: 2 });
+  });
+
+  it("takes what a paste of several nodes needs, which is not said of the old file", async () => {
+    const paste = `synth ${fileURLToPath(new URL("../../examples/nvidia-smi-h100.txt", import.meta.url))} --nodes 2 --assume nic=400Gbps`;
+    await here.run(`${paste} -c allgather -s 64MiB -a forestcoll -o paste.json -q`);
+    const { failure } = await here.json(`${paste} --without gpu9-net --repair paste.json`);
+    expect(failure.lost).toEqual(["gpu9-net"]);
+    const { failure: refused } = await here.ends(`${paste} --without mlx5_9 --repair paste.json`);
+    expect(refused).toContain('--without is "mlx5_9"; a NIC is a link, such as gpu9-net; NPUs of ');
+    const { failure: preset } = await here.ends("synth dgx-h100:2 --without nic5 -c allgather");
+    expect(preset).toContain("a NIC is a link, such as 5-rail5; ");
   });
 
   it("counts the transfers of a schedule of steps that the new one has too", async () => {

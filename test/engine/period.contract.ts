@@ -61,6 +61,7 @@ export function periodContract(kernels: Kernels): void {
     ["a period of nothing", { periodPs: 0 }],
     ["columns of other lengths", { serialPs: Float64Array.of(10) }],
     ["a turn that is no whole number", { turn: 0.5 }],
+    ["more NPUs than edges join, without trees", { npuCount: 4, treeCount: 0, used: new Uint8Array() }],
   ] as const)("refuses %s", (_, change) => {
     expect(() => kernels.period({ ...LINE, ...change })).toThrow(InternalError);
   });

@@ -14,7 +14,14 @@ import { aboutOf, collectiveSummary, type Report, topologySummary } from "../../
 import { collectiveText, networkText } from "../../report/subject-text.ts";
 import { synthesisOptions } from "../../request/from-texts.ts";
 import { refuseBesideSeveral, refuseUntaken, withSketchSize } from "../../request/maker-options.ts";
-import { type Options, optionValue, placeOf, refuseOptions, textOf } from "../../request/option-table.ts";
+import {
+  NETWORK_OPTIONS,
+  type Options,
+  optionValue,
+  placeOf,
+  refuseOptions,
+  textOf,
+} from "../../request/option-table.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
 import { problemOf } from "../../request/problem.ts";
 import { progressOf } from "../../request/progress.ts";
@@ -47,7 +54,9 @@ async function scheduleToRepair(context: Context, file: string, network: string)
     throw new InputError(optionName("repair"), "a file of a schedule", file).saying(
       `${optionName("repair")} is ${file}, a network; did you mean \`banyan synth ${file} --repair ${network}\`?`,
     );
-  const { topology: _, without: _w, degrade: _d, ...options } = context.options;
+  // what is said of the network is not said of the schedule of before
+  const ofNetwork: readonly string[] = [...NETWORK_OPTIONS, "topology"];
+  const options = Object.fromEntries(Object.entries(context.options).filter(([id]) => !ofNetwork.includes(id)));
   const schedule = await scheduleOf({ ...context, options }, file, { own: OPEN_IN_SENDS, place: "repair" });
   const { violations, violationCount } = kindOf(schedule).judge({ limit: 1 });
   if (violationCount === 0) return schedule;

@@ -149,6 +149,7 @@ export interface PlaceProblem {
  * native/kernels/period.h. Times are exact integers in picoseconds.
  */
 export interface PeriodProblem {
+  /** At most edges + 1: no tree spans more. */
   readonly npuCount: number;
   readonly treeCount: number;
   /** [edges] the two NPUs that each joins, alike both ways. */

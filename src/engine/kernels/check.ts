@@ -123,6 +123,7 @@ export function checkPlaceValues(problem: PlaceProblem): void {
 export function checkPeriodValues(problem: PeriodProblem): void {
   const { npuCount, treeCount, tail, head, serialPs, latencyPs, used, periodPs, shakePs } = problem;
   const isTime = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
+  require(npuCount - 1 <= tail.length);
   require(isTime(shakePs) && isTime(periodPs) && periodPs >= 1);
   require(inRange(tail, npuCount) && inRange(head, npuCount) && tail.every((npu, e) => npu !== head[e]));
   require(serialPs.every((time) => isTime(time) && time >= 1) && latencyPs.every(isTime));

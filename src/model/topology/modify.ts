@@ -26,6 +26,20 @@ function nodesOf({ name, npuCount, nodeNames, nodeTraits }: Topology): string {
   ].join(", ");
 }
 
+/** Returns what to name for a NIC such as "nic5" or "mlx5_5": the link of GPU 5 that leaves its box; nothing for other texts. */
+function nicHint(topology: Topology, text: string): string {
+  const [, number] = /^(?:nic|hca|mlx5_|bnxt_re|irdma|efa)[-_]?(\d{0,6})$/i.exec(text) ?? [];
+  if (number === undefined) return "";
+  const { npuCount, nodeNames, nodeTraits, linkSource, linkTarget } = topology;
+  const leaves = (link: number): boolean =>
+    linkSource[link] < npuCount && nodeTraits[linkTarget[link]]?.group !== nodeTraits[linkSource[link]]?.group;
+  const links = [...linkSource.keys()].filter(leaves);
+  const link = links.find((one) => linkSource[one] === Number(number)) ?? links[0];
+  return link === undefined
+    ? ""
+    : `a NIC is a link, such as ${nodeNames[linkSource[link]]}-${nodeNames[linkTarget[link]]}; `;
+}
+
 /**
  * Returns why a text such as "0-8" names no link, in words, with the links that its first end has; null where that is no node.
  * O(text + links).
@@ -148,7 +162,9 @@ export function resolver(topology: Topology, place: Place): (name: string) => Ta
     );
     const refusal = new InputError(place, `an NPU, switch or link of ${topology.name}${near}`, text);
     throw near === "" && !/[->]/.test(text)
-      ? refusal.saying(`${place} is ${/^\d+$/.test(text) ? text : shown(text)}; ${nodesOf(topology)}`)
+      ? refusal.saying(
+          `${place} is ${/^\d+$/.test(text) ? text : shown(text)}; ${nicHint(topology, text)}${nodesOf(topology)}`,
+        )
       : refusal;
   };
 }
