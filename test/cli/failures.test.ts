@@ -48,7 +48,7 @@ describe("a failure in one command", () => {
   });
 
   it("takes what a paste of several nodes needs, which is not said of the old file", async () => {
-    const paste = `synth ${fileURLToPath(new URL("../../examples/nvidia-smi-h100.txt", import.meta.url))} --nodes 2 --assume nic=400Gbps`;
+    const paste = `synth ${fileURLToPath(new URL("../../examples/nvidia-smi-h100.txt", import.meta.url))} --gpu h100 --nodes 2 --assume nic=400Gbps`;
     await here.run(`${paste} -c allgather -s 64MiB -a forestcoll -o paste.json -q`);
     const { failure } = await here.json(`${paste} --without gpu9-net --repair paste.json`);
     expect(failure.lost).toEqual(["gpu9-net"]);
