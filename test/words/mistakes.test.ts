@@ -158,6 +158,12 @@ const MISTAKES = [
   "verify headless.csv",
   "verify no-step.csv --topology ring:4 -c allgather",
   "verify gpus.csv --topology ring:4 -c allgather",
+  "verify no-rows.csv --topology ring:4 -c allgather",
+  "simulate no-rows.csv --topology ring:4 -c allgather",
+  "verify no-chunk.csv --topology ring:4 -c allgather",
+  "verify pieces.csv --topology ring:4 -c allgather",
+  "verify links.csv",
+  "verify few-cells.csv --topology ring:4 -c allgather",
   "run sends.csv",
   "explain program.xml --log nccl.log",
   "verify ragged.csv --topology ring:4 -c allgather",
@@ -241,7 +247,14 @@ it("mistakes that people make get these answers", { timeout: 180_000 }, async ()
   here.put("cluster.json", "{}");
   mkdirSync(here.at("folder"));
   here.put("nvidia-smi.txt", "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV12\t0-7\nGPU1\tNV12\t X \t0-7\n");
-  here.put("nccl.log", readFileSync(new URL("../../examples/all_reduce_4nodes.log", import.meta.url), "utf8"));
+  const examples = {
+    "nccl.log": "all_reduce_4nodes.log",
+    "debug.log": "nccl-debug.log",
+    "halo.json": "halo.json",
+    "tenants.json": "tenants.json",
+  };
+  for (const [name, example] of Object.entries(examples))
+    here.put(name, readFileSync(new URL(`../../examples/${example}`, import.meta.url), "utf8"));
   here.put("headless.csv", "0,0,1,0\n0,1,2,1\n");
   here.put("ragged.csv", "step,src,dst,chunk\n0,0,1,0\n0,1,2,1,9\n");
   await here.run("synth mesh:3x3 -c allgather -s 9KiB -o plan.json -q");
@@ -256,6 +269,10 @@ it("mistakes that people make get these answers", { timeout: 180_000 }, async ()
   const sends = readFileSync(new URL("../../examples/ring4.csv", import.meta.url), "utf8");
   here.put("sends.csv", sends);
   here.put("no-step.csv", "from,to,chunk\n0,1,0\n");
+  here.put("no-rows.csv", "step,src,dst,chunk\n");
+  here.put("no-chunk.csv", "step,src,dst\n0,0,1\n");
+  here.put("pieces.csv", "time,from,to,piece\n0,0,1,0\n");
+  here.put("few-cells.csv", "step,src,dst,chunk,op\n0,0,1,0\n0,1,2\n");
   here.put("gpus.csv", "step,src,dst,chunk\n0,GPU0,GPU1,0\n");
   here.put("links.csv", "source,target\n0,1\n");
   here.put("nodes.json", '{"nodes":4,"links":[[0,1],[1,0]]}');
