@@ -52,6 +52,7 @@ const MISTAKES = [
   "topology torus:4x4x4@100GBs",
   "topology mesh:4x4@50GB/s@0.5us",
   "topology mesh:4x4@50GB/s,5m",
+  "topology mesh:4x4@50GB/s,2nsecs",
   "topology dbt",
   "topology mesh:4x4@400",
   "topology mesh:4x4@50GB/s,0.5",
