@@ -79,6 +79,8 @@ const MISTAKES = [
   "topology line:2 --without 0,1",
   "topology mesh:3x3 --degrade 0-1=150",
   "topology mesh:3x3 --gpu h100",
+  "topology nvidia-smi.txt --gpu rtx4090",
+  "topology nvidia-smi.txt --gpu mi300x",
   "bound line:3 -c allgather --without 1",
   // what is asked for
   "synth mesh:3x3",
