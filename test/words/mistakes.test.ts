@@ -41,6 +41,8 @@ const MISTAKES = [
   "topology H100",
   "topology 8xh100",
   "topology 4x4",
+  "topology dgx-h200",
+  "topology dgx-v100:2",
   "topology torus",
   "topology torsu:4x4",
   "topology mesh:4xx",
