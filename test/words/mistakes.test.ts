@@ -134,6 +134,8 @@ const MISTAKES = [
   "synth mesh:3x3 -c allgather --time-limit soon",
   "synth mesh:3x3 -c allgather --alogrithm tacos",
   "synth mesh:3x3 -c allgather --out x.json",
+  "bound mesh:3x3 -c allgather --time 3",
+  "search --objective latency",
   "synth mesh:3x3 -c allgather --threads -1",
   "synth mesh:3x3 -c allgather --repair none.json",
   "synth mesh:3x3 -c allgather --repair --size 1MiB",
