@@ -85,6 +85,8 @@ const MISTAKES = [
   "topology mesh:3x3 --gpu h100",
   "topology nvidia-smi.txt --gpu rtx4090",
   "topology nvidia-smi.txt --gpu mi300x",
+  "topology halo.json",
+  "topology tenants.json",
   "bound line:3 -c allgather --without 1",
   // what is asked for
   "synth mesh:3x3",
@@ -175,6 +177,7 @@ const MISTAKES = [
   "verify few-cells.csv --topology ring:4 -c allgather",
   "run sends.csv",
   "explain program.xml --log nccl.log",
+  "explain debug.log",
   "verify ragged.csv --topology ring:4 -c allgather",
   "verify plan.json --topology ring:9",
   "topology nccl.log",
