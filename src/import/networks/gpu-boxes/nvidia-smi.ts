@@ -214,7 +214,7 @@ const tooFewLinks = (had: number | "no", most: number, fileName: string, { gpu }
   new InputError(optionName("gpu"), `one with ${most} NVLinks`, gpu)
     .as("not-applicable")
     .saying(
-      `${optionName("gpu")} is ${gpu}, which has ${had} NVLinks, but ${fileName} shows ${most} (NV${most})${withLinks(most)}`,
+      `${optionName("gpu")} is ${gpu}, which has ${had} NVLinks, but ${fileName} shows ${most} (NV${most})${withLinks(most) || "; `banyan list gpus` lists all"}`,
     );
 
 /** Returns "; a800 and h800 have 8 NVLinks"; nothing where no model has so many. */
