@@ -96,7 +96,7 @@ function nearOption(command: CommandName, word: string): string | null {
   const other = OTHER_WORDS[word]?.find((long) => longs.includes(long));
   if (other !== undefined) return other;
   const begun = longs.filter((long) => word.length > 3 && long.startsWith(word)).sort((a, b) => a.length - b.length);
-  return begun[0] ?? (word.startsWith("--") ? closest(word, longs) : null);
+  return begun[0] ?? (word.startsWith("--") ? closest(word, longs, 4) : null);
 }
 
 /** What an option of a network is called where it is no option. */

@@ -1,3 +1,4 @@
+import { unlessRefused } from "../base/errors.ts";
 import { explainSteps } from "../explain/steps.ts";
 import { scheduleBysParts } from "../export/schedules/bys.ts";
 import { scheduleJsonParts } from "../export/schedules/schedule-json.ts";
@@ -76,12 +77,13 @@ export const stepsKind = (schedule: Schedule): Kind => ({
     by: count(transfersOf(schedule), "transfer"),
     end: `planned to end after ${formatTime(makespanOf(schedule))} (link-busy)`,
   }),
-  explain: (_, replay) => {
+  explain: (isCorrect, replay) => {
     const steps = expanded(schedule, "explain");
-    const { startPs, endPs, ...played } = simulate(steps, { switching: switchingFor(steps), timeline: true, replay });
-    const { linkBusyPs } = played;
+    const simulated = () => simulate(steps, { switching: switchingFor(steps), timeline: true, replay });
+    // a schedule that is wrong may send what is not there, and then has no times
+    const { ps, startPs, endPs, linkBusyPs } = (isCorrect ? simulated() : unlessRefused(simulated)) ?? { ps: 0 };
     const isTimed = startPs !== undefined && endPs !== undefined && linkBusyPs !== undefined;
-    return explainSteps(steps, isTimed ? { ps: played.ps, startPs, endPs, linkBusyPs } : null);
+    return explainSteps(steps, isTimed ? { ps, startPs, endPs, linkBusyPs } : null);
   },
   report: ({ verdict, limitFor: _, ...judged }, { solver, ...making }) =>
     stepsReport(schedule, {

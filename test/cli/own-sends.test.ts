@@ -31,6 +31,9 @@ describe("lists of sends on the command line", () => {
     put("wrong.csv", csv(RING.map((line) => (line === "0,3,0,3,copy" ? "5,3,0,3,copy" : line))));
     const verdict = await json(`verify wrong.csv ${asked}`, 1);
     expect(verdict.violations).toMatchObject([{ kind: "absent-chunk", row: 6, chunk: 3 }]);
+    expect(await run(`explain wrong.csv ${asked}`, 1)).toMatch(
+      /^\s*wrong: .* \(`banyan verify wrong\.csv` says all\)\n/,
+    );
   });
 
   it("say which options complete them", async () => {

@@ -113,7 +113,7 @@ describe("a file of phases", () => {
     const sentence = "the reduce-scatter of chunk 0 in dimension 0 (phase 0) takes";
     expect(await here.run(`verify ${wrong}`, 1)).toContain(`wrong: 1 violation in wrong.json\n  ${sentence}`);
     expect(await here.json(`verify ${wrong}`, 1)).toMatchObject({ correct: false, transfers: null, violationCount: 1 });
-    expect(await here.run(`explain ${wrong}`)).toContain(`wrong: ${sentence}`);
+    expect(await here.run(`explain ${wrong}`, 1)).toContain(`\n  wrong: ${sentence}`);
     await here.refuses(
       `export ${wrong} --to steps -o out.json`,
       unexpected(

@@ -102,6 +102,11 @@ describe("products", () => {
     expect(linkNames(topology)).not.toContain("0>8");
   });
 
+  it("take the units of time that options take", () => {
+    expect(presetTopology("ring:4@50GB/s,1sec").linkLatencyPs[0]).toBe(1e12);
+    expect(presetTopology("ring:4@2usec").linkLatencyPs[0]).toBe(2e6);
+  });
+
   it("count each dimension of a factor with several", () => {
     const topology = presetTopology("mesh:8x5*switch:2@80,35,10GiB/s,1us");
     expect(figure(topology, "0>1")).toEqual([80 * 2 ** 30, 1e6]);

@@ -41,6 +41,8 @@ const MISTAKES = [
   "topology H100",
   "topology 8xh100",
   "topology 4x4",
+  "topology dgx-h200",
+  "topology dgx-v100:2",
   "topology torus",
   "topology torsu:4x4",
   "topology mesh:4xx",
@@ -52,6 +54,7 @@ const MISTAKES = [
   "topology torus:4x4x4@100GBs",
   "topology mesh:4x4@50GB/s@0.5us",
   "topology mesh:4x4@50GB/s,5m",
+  "topology mesh:4x4@50GB/s,2nsecs",
   "topology dbt",
   "topology mesh:4x4@400",
   "topology mesh:4x4@50GB/s,0.5",
@@ -72,12 +75,18 @@ const MISTAKES = [
   "topology cluster.jsn",
   "topology 'K(4'",
   "topology mesh:3x3 --without 9",
+  "topology mesh:4x4 --without 99",
   "topology mesh:3x3 --without 0-8",
   "topology dgx-a100:2 --without GPU0",
   "topology dgx-a100:4 --without 0-rail0",
   "topology line:2 --without 0,1",
   "topology mesh:3x3 --degrade 0-1=150",
+  "topology mesh:3x3 --degrade 0-1=0",
   "topology mesh:3x3 --gpu h100",
+  "topology nvidia-smi.txt --gpu rtx4090",
+  "topology nvidia-smi.txt --gpu mi300x",
+  "topology halo.json",
+  "topology tenants.json",
   "bound line:3 -c allgather --without 1",
   // what is asked for
   "synth mesh:3x3",
@@ -127,6 +136,8 @@ const MISTAKES = [
   "synth mesh:3x3 -c allgather --time-limit soon",
   "synth mesh:3x3 -c allgather --alogrithm tacos",
   "synth mesh:3x3 -c allgather --out x.json",
+  "bound mesh:3x3 -c allgather --time 3",
+  "search --objective latency",
   "synth mesh:3x3 -c allgather --threads -1",
   "synth mesh:3x3 -c allgather --repair none.json",
   "synth mesh:3x3 -c allgather --repair --size 1MiB",
@@ -158,8 +169,16 @@ const MISTAKES = [
   "verify headless.csv",
   "verify no-step.csv --topology ring:4 -c allgather",
   "verify gpus.csv --topology ring:4 -c allgather",
+  "verify no-rows.csv --topology ring:4 -c allgather",
+  "simulate no-rows.csv --topology ring:4 -c allgather",
+  "verify no-chunk.csv --topology ring:4 -c allgather",
+  "verify pieces.csv --topology ring:4 -c allgather",
+  "verify links.csv",
+  "verify few-cells.csv --topology ring:4 -c allgather",
+  "verify --independent program.xml",
   "run sends.csv",
   "explain program.xml --log nccl.log",
+  "explain debug.log",
   "verify ragged.csv --topology ring:4 -c allgather",
   "verify plan.json --topology ring:9",
   "topology nccl.log",
@@ -169,6 +188,7 @@ const MISTAKES = [
   "calibrate dgx-a100:1 nccl.log",
   "calibrate nccl.log",
   "calibrate dgx-a100:1 plan.json",
+  "calibrate dgx-a100:1 sends.csv",
   "simulate plan.json --size 2MiB",
   "simulate program.xml --topology mesh:2x2",
   "verify plan.json --target nccl",
@@ -241,7 +261,14 @@ it("mistakes that people make get these answers", { timeout: 180_000 }, async ()
   here.put("cluster.json", "{}");
   mkdirSync(here.at("folder"));
   here.put("nvidia-smi.txt", "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV12\t0-7\nGPU1\tNV12\t X \t0-7\n");
-  here.put("nccl.log", readFileSync(new URL("../../examples/all_reduce_4nodes.log", import.meta.url), "utf8"));
+  const examples = {
+    "nccl.log": "all_reduce_4nodes.log",
+    "debug.log": "nccl-debug.log",
+    "halo.json": "halo.json",
+    "tenants.json": "tenants.json",
+  };
+  for (const [name, example] of Object.entries(examples))
+    here.put(name, readFileSync(new URL(`../../examples/${example}`, import.meta.url), "utf8"));
   here.put("headless.csv", "0,0,1,0\n0,1,2,1\n");
   here.put("ragged.csv", "step,src,dst,chunk\n0,0,1,0\n0,1,2,1,9\n");
   await here.run("synth mesh:3x3 -c allgather -s 9KiB -o plan.json -q");
@@ -256,6 +283,10 @@ it("mistakes that people make get these answers", { timeout: 180_000 }, async ()
   const sends = readFileSync(new URL("../../examples/ring4.csv", import.meta.url), "utf8");
   here.put("sends.csv", sends);
   here.put("no-step.csv", "from,to,chunk\n0,1,0\n");
+  here.put("no-rows.csv", "step,src,dst,chunk\n");
+  here.put("no-chunk.csv", "step,src,dst\n0,0,1\n");
+  here.put("pieces.csv", "time,from,to,piece\n0,0,1,0\n");
+  here.put("few-cells.csv", "step,src,dst,chunk,op\n0,0,1,0\n0,1,2\n");
   here.put("gpus.csv", "step,src,dst,chunk\n0,GPU0,GPU1,0\n");
   here.put("links.csv", "source,target\n0,1\n");
   here.put("nodes.json", '{"nodes":4,"links":[[0,1],[1,0]]}');

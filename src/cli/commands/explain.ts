@@ -72,10 +72,19 @@ async function limitLines({ options }: Context, program: Program): Promise<strin
   ];
 }
 
-async function programLines(
-  context: Context,
-  { file, text, program }: ProgramFile,
-): Promise<{ readonly lines: string[]; readonly selected: readonly unknown[] }> {
+/** What is said of a file. */
+interface Told {
+  readonly lines: readonly string[];
+  readonly correct: boolean;
+  /** Of programs: whether runtimes would use it. */
+  readonly selected: readonly unknown[];
+}
+
+/** Returns that a file is wrong, and the first reason. */
+const wrongLine = ({ style }: Context, file: string, violation: string | undefined): string =>
+  `${style.bad("wrong")}: ${violation} (\`banyan verify ${file}\` says all)`;
+
+async function tellProgram(context: Context, { file, text, program }: ProgramFile): Promise<Told> {
   const { options, style } = context;
   const runtimes = runtimesFor(program, targetOf(context));
   const found = selections(context, program, runtimes).map((selection) => {
@@ -84,9 +93,7 @@ async function programLines(
   });
   const lines = [...explainProgram(program), ...(await limitLines(context, program))];
   const { violations, violationCount } = verifyProgram(program, { limit: 1 });
-  if (violationCount > 0) {
-    lines.push(`${style.bad("wrong")}: ${violations[0]?.message} (\`banyan verify ${file}\` says all)`);
-  }
+  if (violationCount > 0) lines.unshift(wrongLine(context, file, violations[0]?.message));
   if (found.length > 0)
     lines.push("", `would it be selected for ${formatSize(parseSize(textOf(options, "size") as string))}?`);
   for (const { runtime, selected, reasons, inPlace, fails } of found) {
@@ -108,7 +115,7 @@ async function programLines(
     const likely = runtimes.find((name) => (name === "rccl") === isRccl) ?? (runtimes[0] as RuntimeName);
     lines.push("", ...explainLog(program, likely, facts, file));
   }
-  return { lines, selected: found };
+  return { lines, correct: violationCount === 0, selected: found };
 }
 
 /** Returns what no algorithm beats, and how near a schedule comes to it. */
@@ -118,38 +125,41 @@ function reachedText({ time, limit, ofLimit }: Pick<Report, "time" | "limit" | "
 }
 
 /** Returns what a schedule does, in words, how near it is to the limit, and what is wrong where it is. Throws InputError where nobody has words for it. */
-async function scheduleLines({ style }: Context, file: string, schedule: GivenSchedule): Promise<string[]> {
+async function tellSchedule(context: Context, file: string, schedule: GivenSchedule): Promise<Told> {
   const kind = kindOf(schedule);
   if (kind.explain === null)
     throw new InputError(file, "a schedule of one collective", inWords(`one of ${kind.collectives.length} at once`));
   const { kernels } = await loadKernels();
   const verdict = kind.judge({ limit: 1 });
   const { violations, violationCount } = verdict;
-  const lines = kind.explain(violationCount === 0, kernels.replay);
-  if (violationCount === 0) return [...lines, reachedText(reportOfFile(schedule, kernels, undefined, verdict))];
-  return [...lines, `${style.bad("wrong")}: ${violations[0]?.message} (\`banyan verify ${file}\` says all)`];
+  const correct = violationCount === 0;
+  const lines = kind.explain(correct, kernels.replay);
+  const all = correct
+    ? [...lines, reachedText(reportOfFile(schedule, kernels, undefined, verdict))]
+    : [wrongLine(context, file, violations[0]?.message), ...lines];
+  return { lines: all, correct, selected: [] };
 }
 
-/** `banyan explain FILE`: what a schedule or program does, in words. */
+/** `banyan explain FILE`: what a schedule or program does, in words; exit code 1 where it is wrong. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json } = context;
   const file = args[0] as string;
   const found = await programFileOf(context, file);
-  let lines: string[];
-  let selected: readonly unknown[] = [];
-  if (found !== null) ({ lines, selected } = await programLines(context, found));
+  let told: Told;
+  if (found !== null) told = await tellProgram(context, found);
   else {
     const ofPrograms = "a program beside it (MSCCL XML or MSCCL++ JSON)";
     refuseOptions(options, ["dtype", "target", "log"], ofPrograms, "not-alone");
     const { schedule, sends } = await readScheduleFile(context, file, { own: ["size"] });
     if (sends === null) refuseOptions(options, ["size"], ofPrograms, "not-alone");
-    lines = await scheduleLines(context, file, schedule);
+    told = await tellSchedule(context, file, schedule);
   }
-  if (json) outJson(context, { schema: "banyan/explanation@1", file, lines, selected });
+  const { lines, correct, selected } = told;
+  if (json) outJson(context, { schema: "banyan/explanation@1", file, lines, selected }, correct);
   else
     outRows(
       context,
       ["", ...lines].map((line) => `  ${line}`.trimEnd()),
     );
-  return 0;
+  return correct ? 0 : 1;
 }

@@ -1,5 +1,6 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { looksLikeProgram } from "../../import/programs/program.ts";
 import { type Findings, findingLines, judgeIndependently, NoSchedule } from "../../independent/independent.ts";
 import { kindOf } from "../../kinds/kinds.ts";
 import { NETWORK_OPTIONS, refuseOptions, textOf } from "../../request/option-table.ts";
@@ -57,7 +58,11 @@ function verifyIndependently(context: Context, file: string): number {
     findings = judgeIndependently(text);
   } catch (error) {
     if (!(error instanceof NoSchedule)) throw error;
-    throw new InputError(`${nameOf(file)}: ${error.place}`, error.expected, error.received);
+    const refusal = new InputError(`${nameOf(file)}: ${error.place}`, error.expected, error.received);
+    if (!looksLikeProgram(text)) throw refusal;
+    throw refusal.saying(
+      `${nameOf(file)} is a program, and ${optionName("independent")} is for schedules; \`banyan verify ${file}\` judges it`,
+    );
   }
   if (context.json) outJson(context, { ...findings, file }, findings.correct);
   else if (!(context.quiet && findings.correct)) outRows(context, findingLines(findings));

@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import { inWords } from "../../base/errors.ts";
 import { isPlanSelectorText } from "../../export/programs/mscclpp-select.ts";
+import { looksLikeNcclLog } from "../../import/logs/nccl-log.ts";
 import { isNcclTestsText } from "../../import/logs/nccl-tests.ts";
 import { looksLikeProgram } from "../../import/programs/program.ts";
 import { isScheduleText } from "../../import/schedules/schedule-text.ts";
@@ -10,12 +11,15 @@ import { isSendsText } from "../../import/schedules/sends.ts";
 
 /** What a text is, and which command takes it. */
 export interface Told {
-  readonly kind: "network" | "schedule" | "program" | "log" | "script";
+  readonly kind: "network" | "collective" | "schedule" | "program" | "log" | "script";
   /** In words: "a log of nccl-tests". */
   readonly what: string;
   /** A command line that takes the file. */
   readonly command: string;
 }
+
+/** How much of a text tells what it is. */
+const HEAD = 4096;
 
 /** Returns what the text of a file is, as far as anybody can tell; null for what nobody knows. O(text). */
 export async function whatItIs(text: string, file: string): Promise<Told | null> {
@@ -37,6 +41,14 @@ export async function whatItIs(text: string, file: string): Promise<Told | null>
     return { kind: "script", what: "a program in Python, which checks itself when it runs", command: `python ${file}` };
   if (isNcclTestsText(text))
     return { kind: "log", what: "a log of nccl-tests", command: `banyan calibrate TOPO ${file}` };
+  if (looksLikeNcclLog(text))
+    return { kind: "log", what: "a debug log of NCCL or RCCL", command: `banyan explain PROGRAM --log ${file}` };
+  const [, several] = /"format"\s*:\s*"banyan-collective(s?)"/.exec(text.slice(0, HEAD)) ?? [];
+  if (several !== undefined) {
+    const [what, option] =
+      several === "" ? ["a custom collective", "collective custom:"] : ["several collectives at once", "collectives "];
+    return { kind: "collective", what, command: `banyan synth TOPO --${option}${file}` };
+  }
   const format = await networkFormat(text, file);
   if (format === "") return null;
   return { kind: "network", what: `a network (${format})`, command: `banyan topology ${file}` };
@@ -76,7 +88,7 @@ interface NotWanted {
 /** Returns why a file is not what was wanted ("a schedule or program"), and what takes it; null where nobody knows what it is. */
 export async function notWanted(text: string, file: string, wanted: string): Promise<NotWanted | null> {
   if (text.trim() === "") return { why: `${file} is empty; it must be ${wanted}`, found: inWords("nothing") };
-  const other = wanted === "a network" ? OTHER_PASTES.find(([mark]) => mark.test(text.slice(0, 4096))) : undefined;
+  const other = wanted === "a network" ? OTHER_PASTES.find(([mark]) => mark.test(text.slice(0, HEAD))) : undefined;
   if (other !== undefined) return { why: `${file} is ${other[1]}`, found: inWords("the output of another command") };
   const told = await whatItIs(text, file);
   if (told !== null)

@@ -2,6 +2,7 @@ import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { type MeasuredPoint, type Measurements, measurementsOf } from "../../model/calibration/measurements.ts";
 import { busFactor, COLLECTIVE_KINDS, type NamedCollective } from "../../model/collective/collective.ts";
+import { isSendsText } from "../schedules/sends.ts";
 import { asInteger, asList, asObject, type JsonFields, parseJson, placeIn, refuse } from "../text/json.ts";
 import { looksLikeNcclLog } from "./nccl-log.ts";
 
@@ -35,6 +36,7 @@ export function readMeasurements(
       inWords("a log of nccl-tests that ends before its table"),
     );
   const tool = otherTool(text.slice(0, LOOKED_AT));
+  if (isSendsText(text)) throw new InputError(fileName, OUTPUT, inWords("a list of sends"));
   throw new InputError(fileName, OUTPUT, tool === null ? text.trimStart().slice(0, 40) : inWords(`a log of ${tool}`));
 }
 

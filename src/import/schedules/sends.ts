@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { visible } from "../../base/visible.ts";
 import {
@@ -34,7 +34,9 @@ type Column = keyof typeof COLUMNS;
 const NAMES = Object.keys(COLUMNS) as Column[];
 const NEEDED: readonly Column[] = ["step", "src", "dst", "chunk"];
 const HEADER = "step,src,dst,chunk,op";
-/** What makes a header of links of one that has senders, receivers and chunks. */
+/** What makes a header of sends of one that has senders and receivers. */
+const OF_SENDS = /^(step|round|time|chunk|piece)/i;
+/** What makes it one of links. */
 const OF_LINKS = /^b(andwidth|w)/i;
 
 const MOST_SENDS = 1e7;
@@ -76,7 +78,7 @@ const cellsHave = (cells: readonly string[], column: Column): boolean =>
 const isHeader = (cells: readonly string[]): boolean =>
   cellsHave(cells, "src") &&
   cellsHave(cells, "dst") &&
-  cellsHave(cells, "chunk") &&
+  cells.some((cell) => OF_SENDS.test(cell.trim())) &&
   !cells.some((cell) => OF_LINKS.test(cell.trim()));
 
 const isJson = (text: string): boolean => /^\ufeff?\s*[{[]/.test(text);
@@ -145,6 +147,10 @@ function tableOf(
 ): Omit<SendTable, "topology" | "collective" | "ignored"> {
   if (rows.length > MOST_SENDS)
     throw new InputError(name, `at most ${MOST_SENDS} sends`, rows.length).as("out-of-range");
+  if (rows.length === 0)
+    throw new InputError(name, "one send or more", inWords("none")).saying(
+      `${name} has no sends${json ? "" : ": there is no row below its header"}`,
+    );
   const faults = new Faults(name);
   const step = new Float64Array(rows.length);
   const op = new Int8Array(rows.length);
@@ -208,10 +214,15 @@ function csvTable(text: string, name: string): SendTable {
   };
   const index = Object.fromEntries(NAMES.map((column) => [column, indexOf(column)])) as Record<Column, number>;
   const most = header.cells.length;
+  const fewest = Math.max(...NEEDED.map((column) => index[column])) + 1;
   const listed = body.map(({ cells, line }): Cells => {
     if (cells.length > most)
       throw new InputError(`${name} row ${line}`, `${most} cells, as in the header,`, cells.length).saying(
         `${name} row ${line} has ${cells.length} cell${cells.length === 1 ? "" : "s"}; the header has ${most}`,
+      );
+    if (cells.length < fewest)
+      throw new InputError(`${name} row ${line}`, `${fewest} cells, as in the header,`, cells.length).saying(
+        `${name} row ${line} has ${cells.length} cell${cells.length === 1 ? "" : "s"}; ${header.cells.slice(0, fewest).join(",")} needs ${fewest}`,
       );
     const cell = (column: Column): string => cells[index[column]] ?? "";
     return {

@@ -109,6 +109,14 @@ export function parseBandwidth(text: string, place: Place = "bandwidth"): number
   return perSecond;
 }
 
+/** Returns what a time whose unit is written in other words meant, as a hint: "1s" for "1sec"; nothing for what is no time. */
+export function timeMeant(text: string): string {
+  const [, number, prefix = ""] =
+    /^\s*([\d.]+)\s*([munp\u00b5\u03bc]|milli|micro|nano|pico)?s(?:ecs?|econds?)?\s*$/i.exec(text) ?? [];
+  if (number === undefined) return "";
+  return `; did you mean ${number}${/^micro$/i.test(prefix) ? "u" : prefix.slice(0, 1).toLowerCase()}s?`;
+}
+
 /** Returns whole picoseconds for "0.5us", "700ns", "2 ms"; zero is allowed. `usual`: the unit of a bare number. Throws InputError. */
 export function parseTime(text: string, place: Place = "latency", usual?: "s"): number {
   const expected =
@@ -117,10 +125,12 @@ export function parseTime(text: string, place: Place = "latency", usual?: "s"): 
   const scale = parts === null ? undefined : TIME_UNITS_PS.get(parts.unit || (usual ?? ""));
   if (parts === null || scale === undefined) {
     const refusal = new InputError(place, expected, text);
-    const isBare = parts !== null && parts.unit === "";
-    throw isBare
-      ? refusal.saying(`${place} is ${text.trim()} without a unit; did you mean ${text.trim()}us?`)
-      : refusal;
+    if (parts !== null && parts.unit === "")
+      throw refusal.saying(`${place} is ${text.trim()} without a unit; did you mean ${text.trim()}us?`);
+    const meant = timeMeant(text);
+    throw meant === ""
+      ? refusal
+      : refusal.saying(`${place} is ${shown(text)}, which has no unit that is clear${meant}`);
   }
   return wholeNumber(rational(parts.value.num * scale, parts.value.den), place, expected, text);
 }

@@ -1,5 +1,5 @@
 import { InputError, inWords, shown } from "../../base/errors.ts";
-import { PS_PER_US, parseBandwidth, parseTime, ratesMeant } from "../numbers/units.ts";
+import { PS_PER_US, parseBandwidth, parseTime, ratesMeant, timeMeant } from "../numbers/units.ts";
 
 /** One factor of a preset expression, `name:arguments`. */
 export interface Factor {
@@ -71,7 +71,7 @@ function figures(list: string, text: string): { bandwidths: number[]; latencies:
     if (ownUnit === "" && TIME_UNITS.has(unit) && !items.slice(0, i).some((item) => /[A-Za-z]/.test(item))) {
       throw new InputError(place(i), 'a bandwidth with its unit, such as "50GB/s", before the latency', items[i]);
     }
-    if (TIME_UNITS.has(unit)) latencies.unshift(parseTime(number + unit, place(i)));
+    if (TIME_UNITS.has(unit) || timeMeant(number + unit) !== "") latencies.unshift(parseTime(number + unit, place(i)));
     else bandwidths.unshift(parseBandwidth(number + unit, place(i)));
   }
   return { bandwidths, latencies };

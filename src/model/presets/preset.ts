@@ -356,6 +356,13 @@ export function presetMeant(text: string): string | null {
     const isOfGpus = asked <= 1 || asked % gpusOf(platform) === 0 || BOXES[platform][1].scaleOut === undefined;
     return isOfGpus ? ofBoxes(boxes) : `${ofBoxes(boxes)} or ${ofBoxes(asked)}`;
   }
+  // boxes by their GPU: "dgx-h200" is "hgx-h200", "dgx-v100" is "dgx1" or "dgx2"
+  const [, ofBox = ""] = /^[dh]gx-([a-z]\d{3})$/.exec(NAMES.has(letters) ? "" : letters) ?? [];
+  const alike = Object.entries(NVIDIA).filter(
+    ([name, [about]]) => ofBox !== "" && /^[dh]gx/.test(name) && about.split(/[ ,]/).includes(ofBox.toUpperCase()),
+  );
+  if (alike.length > 0)
+    return alike.map(([name, [, { gpus }]]) => `"${name}${rest}" (${gpus} GPUs a box)`).join(" or ");
   const near = closest(word, NAMES) ?? closest(word.replace(/\d+$/, ""), NAMES);
   if (near === null) return null;
   const form = PRESETS.find(({ name }) => name === near)?.form ?? near;

@@ -35,14 +35,14 @@ export function spelt<Name extends string>(word: string, names: Iterable<Name>):
 }
 
 /**
- * Returns the candidate most like `word` (fewest edits, capitals aside; the earliest of equals) within a third of its length, or
+ * Returns the candidate most like `word` (fewest edits, capitals aside; the earliest of equals) within a `share`-th of its length, or
  * the first that begins with it or has it as a part ("forest" in "forestcoll", "xml" in "msccl-xml"); null where there is none.
  * For "did you mean".
  */
-export function closest(word: string, candidates: Iterable<string>): string | null {
+export function closest(word: string, candidates: Iterable<string>, share = 3): string | null {
   if (word.length < 2) return null;
   const lower = word.toLowerCase();
-  let limit = Math.max(1, Math.floor(word.length / 3)) + 1;
+  let limit = Math.max(1, Math.floor(word.length / share)) + 1;
   let best: string | null = null;
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - lower.length) >= limit) continue;

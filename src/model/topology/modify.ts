@@ -156,15 +156,13 @@ export function resolver(topology: Topology, place: Place): (name: string) => Ta
         `${place} is ${shown(text)}, but ${told.why}`,
       );
     const bothWays = named.map((name) => name.replace(">", "-"));
-    const near = didYouMean(
-      text,
-      text.includes(">") ? [...named, ...topology.nodeNames] : [...topology.nodeNames, ...bothWays],
-    );
+    const names = text.includes(">") ? [...named, ...topology.nodeNames] : [...topology.nodeNames, ...bothWays];
+    const isNumber = /^\d+$/.test(text);
+    // of numbers another NPU is near, which is not what was meant
+    const near = isNumber ? "" : didYouMean(text, names);
     const refusal = new InputError(place, `an NPU, switch or link of ${topology.name}${near}`, text);
     throw near === "" && !/[->]/.test(text)
-      ? refusal.saying(
-          `${place} is ${/^\d+$/.test(text) ? text : shown(text)}; ${nicHint(topology, text)}${nodesOf(topology)}`,
-        )
+      ? refusal.saying(`${place} is ${isNumber ? text : shown(text)}; ${nicHint(topology, text)}${nodesOf(topology)}`)
       : refusal;
   };
 }
@@ -240,8 +238,13 @@ export function degrade(topology: Topology, factors: Iterable<readonly [name: st
   const outgoing = outLinks(topology);
   const incoming = inLinks(topology);
   for (const [name, factor] of pairs) {
-    if (!(factor > 0 && factor <= 1))
-      throw new InputError(optionName("degrade", ` ${name}`), "a factor above 0 and at most 1", factor);
+    if (!(factor > 0 && factor <= 1)) {
+      const place = optionName("degrade", ` ${name}`);
+      const refusal = new InputError(place, "a factor above 0 and at most 1", factor);
+      throw factor === 0
+        ? refusal.saying(`${refusal.message} (${optionName("without")} ${name} takes it out)`)
+        : refusal;
+    }
     const { nodes, links } = resolve(name);
     const slow = (link: number): void => {
       linkBytesPerSecond[link] = Math.max(1, Math.round(linkBytesPerSecond[link] * factor));

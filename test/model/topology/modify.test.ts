@@ -115,7 +115,7 @@ describe("without", () => {
   });
 
   it.each([
-    ["16", unexpected("without", "16", "1")],
+    ["16", unexpected("without", "16", "mesh:4x4")],
     ["0>5", unexpected("without", "0>5", "0>1")],
     ["0-5", unexpected("without", "0-5", "0-1")],
     ["0>1#2", unexpected("without", "0>1#2")],

@@ -186,8 +186,7 @@ function linksOf(matrix: DeviceMatrix, fileName: string, options: TopologyOption
   const rate = directRate(model, "nvlink", options);
   if (rate === null || model === null) {
     const place = `the GPUs of ${fileName} (NV${counts.most} in line ${matrix.line + 1} or below)`;
-    if (given !== null)
-      throw new InputError(optionName("gpu"), `a GPU with NVLinks, as ${fileName} shows some,`, given.name);
+    if (given !== null) throw tooFewLinks("no", counts.most, fileName, options);
     throw new InputError(
       place,
       `their model by ${optionName("gpu")}, such as ${optionName("gpu")} a100 or ${optionName("gpu")} h100,`,
@@ -195,11 +194,7 @@ function linksOf(matrix: DeviceMatrix, fileName: string, options: TopologyOption
   }
   const notes = [rate.note, ...(guess === null ? [] : [guess.note])];
   if (counts.most > model.links && options.bandwidth?.nvlink === undefined)
-    throw new InputError(optionName("gpu"), `one with ${counts.most} NVLinks`, model.name)
-      .as("not-applicable")
-      .saying(
-        `${optionName("gpu")} is ${model.name}, which has ${model.links} NVLinks, but ${fileName} shows ${counts.most} (NV${counts.most})${withLinks(counts.most)}`,
-      );
+    throw tooFewLinks(model.links, counts.most, fileName, options);
   const switched = counts.sum.findIndex((sum) => sum > model.links);
   if (switched >= 0) {
     if (counts.most < model.links)
@@ -213,6 +208,14 @@ function linksOf(matrix: DeviceMatrix, fileName: string, options: TopologyOption
   }
   return { model, ...wired(matrix, counts, model, rate.bytesPerSecond), notes };
 }
+
+/** Returns the error for a GPU of --gpu that has `had` NVLinks where a matrix shows more. */
+const tooFewLinks = (had: number | "no", most: number, fileName: string, { gpu }: TopologyOptions): InputError =>
+  new InputError(optionName("gpu"), `one with ${most} NVLinks`, gpu)
+    .as("not-applicable")
+    .saying(
+      `${optionName("gpu")} is ${gpu}, which has ${had} NVLinks, but ${fileName} shows ${most} (NV${most})${withLinks(most) || "; `banyan list gpus` lists all"}`,
+    );
 
 /** Returns "; a800 and h800 have 8 NVLinks"; nothing where no model has so many. */
 function withLinks(links: number): string {

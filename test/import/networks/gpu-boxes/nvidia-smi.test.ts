@@ -235,7 +235,7 @@ describe("nvidia-smi topo -m", () => {
   });
 
   it("refuses a GPU without NVLinks where the matrix shows some, and an unknown one", () => {
-    expect(refusalFrom(() => read(two, { gpu: "l40s" }))).toEqual(unexpected("gpu", "l40s"));
+    expect(refusalFrom(() => read(two, { gpu: "l40s" }))).toEqual(refused("not-applicable", "gpu", "l40s"));
     expect(refusalFrom(() => read(two, { gpu: "a1000" }))).toEqual(refused("unknown-name", "gpu", "a1000", "a100"));
   });
 
