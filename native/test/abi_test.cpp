@@ -263,7 +263,7 @@ void PeriodStatuses() {
     const BanyanPeriod view = made.View();
     return banyan_period(&view, cancelled, nullptr, &out);
   };
-  Expect(time(nullptr) == kBanyanOk && entry[0] == 0 && entry[1] == -1 && start[0] == 0, "a timetable", 0);
+  Expect(time(nullptr) == kBanyanOk && entry[0] == -1 && entry[1] == 0 && start[1] == 0, "a timetable", 0);
   Expect(time(Stop) == kBanyanCancelled, "a timetable cancelled", 0);
   made.period = 19;
   Expect(time(nullptr) == kBanyanBadArgument, "two transfers of 10 in a period of 19", 0);

@@ -52,10 +52,10 @@ describe("a failure in one command", () => {
     await here.run(`${paste} -c allgather -s 64MiB -a forestcoll -o paste.json -q`);
     const { failure } = await here.json(`${paste} --without gpu9-net --repair paste.json`);
     expect(failure.lost).toEqual(["gpu9-net"]);
-    const { failure: refused } = await here.ends(`${paste} --without mlx5_9 --repair paste.json`);
-    expect(refused).toContain('--without is "mlx5_9"; a NIC is a link, such as gpu9-net; NPUs of ');
-    const { failure: preset } = await here.ends("synth dgx-h100:2 --without nic5 -c allgather");
-    expect(preset).toContain("a NIC is a link, such as 5-rail5; ");
+    const refused = await here.ends(`${paste} --without mlx5_9 --repair paste.json`);
+    expect(refused.err).toContain('--without is "mlx5_9"; a NIC is a link, such as gpu9-net; NPUs of ');
+    const preset = await here.ends("synth dgx-h100:2 --without nic5 -c allgather");
+    expect(preset.err).toContain("a NIC is a link, such as 5-rail5; ");
   });
 
   it("counts the transfers of a schedule of steps that the new one has too", async () => {
