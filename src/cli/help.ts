@@ -143,8 +143,8 @@ bandwidth); --chunks cuts the data, default what is fastest; --offload lets swit
 
 --algorithm auto tries all that apply, cheap and promising ones first, until --time-limit, and keeps the verified schedule of
 least simulated time; the report says what was tried and what was left out. --trials, --switch-degree and --chunks go to those
-that make steps, --k and --eulerian to those that make trees; --policy and --repair are refused. Where the time limit left
-algorithms out, the result depends on the clock and says so ("deterministic": false).
+that make steps, --k and --eulerian to those that make trees; --policy is refused, and --repair of trees, which only their makers
+repair. Where the time limit left algorithms out, the result depends on the clock and says so ("deterministic": false).
 
 ${DIRECT}\n\n${NETWORK}`,
   verify: `A program is executed symbolically: connections, deadlock, uninitialised reads, races, bounds, and what it computes. A

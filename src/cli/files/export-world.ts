@@ -35,9 +35,9 @@ const PAGE = fileURLToPath(new URL("../../../dist-web/banyan.html", import.meta.
 /** Returns the text of the built app. Throws InputError where it is not built. */
 async function builtPage(): Promise<string> {
   if (existsSync(PAGE)) return readFileSync(PAGE).toString();
-  throw new InputError(
-    optionName("to", " html"),
-    `the app, which \`npm run build:web\` builds (\`--to report\` writes a page without scripts),`,
+  const place = optionName("to", " html");
+  throw new InputError(place, "the app").saying(
+    `${place} writes the app, which is not built: \`npm run build:web\` builds it (\`--to report\` writes a page without scripts)`,
   );
 }
 

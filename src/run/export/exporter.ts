@@ -99,7 +99,8 @@ export async function exportTo(exporter: Exporter, world: World, subject: Subjec
       .as("not-alone")
       .saying(`${to} ${exporter.name} of a network needs ${collective}, e.g. ${collective} allreduce`);
   }
-  return refuseSubject(exporter, `a ${subject.kind}`, "name one in its place");
+  const made = exporter.fromSchedule === undefined ? "" : " (`banyan synth ... -o FILE.json` writes a schedule)";
+  return refuseSubject(exporter, `a ${subject.kind}`, `name one in its place${made}`);
 }
 
 /** Throws InputError where a format takes no schedules and one would have to be made: before that is done. */
