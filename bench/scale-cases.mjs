@@ -18,6 +18,16 @@ export const BACKENDS = [
   ["mesh:100x100", true, 1],
 ];
 
+/** Alone, and beside processes that do nothing but compute. */
+export const SHARED = {
+  busyProcesses: 3,
+  mostTimes: 3,
+  matchings: [
+    { topology: "mesh:70x70", symmetric: false, runs: 5 },
+    { topology: "mesh:140x140", symmetric: true, runs: 3 },
+  ],
+};
+
 const GIB = 2 ** 30;
 
 /**

@@ -1,8 +1,9 @@
 // The largest networks: growth of the matching with the number of NPUs, backends and threads, whole commands with memory.
+import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BACKENDS, COMMANDS, GROWTH } from "./scale-cases.mjs";
+import { BACKENDS, COMMANDS, GROWTH, SHARED } from "./scale-cases.mjs";
 import {
   asPlanned,
   command,
@@ -74,6 +75,26 @@ async function backends() {
   return rows;
 }
 
+/** Returns how long matchings take alone and beside busy processes. */
+export async function shared() {
+  const rows = [];
+  for (const one of SHARED.matchings) {
+    const alone = await matched(one);
+    const busy = Array.from({ length: SHARED.busyProcesses }, () => spawn(process.execPath, ["-e", "for (;;);"]));
+    try {
+      const beside = await matched(one);
+      if (beside.digest !== alone.digest) throw new Error(`${one.topology}: other logs beside busy processes`);
+      const [aloneSeconds, besideSeconds] = [alone, beside].map(({ seconds }) => median(seconds));
+      const { symmetries } = alone;
+      const { topology, runs } = one;
+      rows.push({ topology, symmetries, runs, aloneSeconds, besideSeconds, times: besideSeconds / aloneSeconds });
+    } finally {
+      for (const child of busy) child.kill();
+    }
+  }
+  return rows;
+}
+
 async function commands() {
   const rows = [];
   for (const { group, commands: lines } of COMMANDS) {
@@ -129,6 +150,7 @@ export async function run() {
   const where = machine();
   const sizes = [...(await growth(true)), ...(await growth(false))];
   const sides = await backends();
+  const beside = await shared();
   const whole = await commands();
   const slopes = [true, false].map((symmetric) => exponent(sizes.filter((r) => r.symmetries > 1 === symmetric)));
   const parts = [
@@ -168,6 +190,22 @@ export async function run() {
       ]),
     ),
     "",
+    `## Beside ${SHARED.busyProcesses} busy processes: the matching alone, native, ${THREADS} threads`,
+    "",
+    table(
+      ["network", "symmetries", "runs", "alone s", "beside s", "times", "target", ""],
+      beside.map((r) => [
+        r.topology,
+        r.symmetries,
+        r.runs,
+        figure(r.aloneSeconds),
+        figure(r.besideSeconds),
+        figure(r.times, 3),
+        `at most ${SHARED.mostTimes}`,
+        r.times <= SHARED.mostTimes ? "reached" : "MISSED",
+      ]),
+    ),
+    "",
     "## Whole commands, start of Node included",
     "",
     table(
@@ -193,10 +231,13 @@ export async function run() {
       exponents: { symmetric: slopes[0], plain: slopes[1] },
       growth: sizes,
       backends: sides,
+      shared: beside,
       commands: whole,
     },
     parts.join("\n"),
   );
-  const late = sizes.filter((r) => r.targetSeconds !== null && r.seconds > r.targetSeconds).length;
+  const late =
+    sizes.filter((r) => r.targetSeconds !== null && r.seconds > r.targetSeconds).length +
+    beside.filter(({ times }) => times > SHARED.mostTimes).length;
   return late + whole.filter((r) => missedOf(r).length > 0).length;
 }
