@@ -100,9 +100,9 @@ class Rounds {
     }
   }
 
+  Queue queues_[kMostMembers];
   const std::int32_t members_;
   const std::int32_t blocks_;
-  Queue queues_[kMostMembers];
   std::atomic<std::int32_t> done_{0};
   std::atomic<std::uint32_t> round_{0};
 };
