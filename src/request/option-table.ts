@@ -1,7 +1,7 @@
 import { InputError, type Mistake } from "../base/errors.ts";
 import { callOptions, optionName, type Place } from "../base/option-names.ts";
 import { PS_PER_US, parseBandwidth, parseSize, parseTime } from "../model/numbers/units.ts";
-import type { SwitchDegree } from "../model/routes/routing.ts";
+import type { SwitchDegree } from "../model/routes/switch-degrees.ts";
 import {
   degradations,
   integerIn,

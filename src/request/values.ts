@@ -1,7 +1,7 @@
 import { InputError, shown } from "../base/errors.ts";
 import { optionName, type Place } from "../base/option-names.ts";
 import { COLLECTIVE_KINDS, type NamedCollective } from "../model/collective/collective.ts";
-import type { SwitchDegree } from "../model/routes/routing.ts";
+import type { SwitchDegree } from "../model/routes/switch-degrees.ts";
 import { spelt, unknownName } from "../model/topology/closest.ts";
 
 /** Texts of options as values; each throws InputError for the place of the text. */

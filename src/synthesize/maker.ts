@@ -1,5 +1,5 @@
 import type { Collective, CollectiveKind } from "../model/collective/collective.ts";
-import type { SwitchDegree } from "../model/routes/routing.ts";
+import type { SwitchDegree } from "../model/routes/switch-degrees.ts";
 import type { Sketch } from "../model/sketch/sketch.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import type { TreeFlow } from "../model/trees/tree-flow.ts";

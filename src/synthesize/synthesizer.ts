@@ -17,7 +17,7 @@ import type { Bound } from "../model/bounds/witness.ts";
 import type { Collective } from "../model/collective/collective.ts";
 import type { DirectFacts } from "../model/direct/facts.ts";
 import type { PeriodSchedule } from "../model/periods/period-schedule.ts";
-import type { SwitchDegree } from "../model/routes/routing.ts";
+import type { SwitchDegree } from "../model/routes/switch-degrees.ts";
 import type { Sketch } from "../model/sketch/sketch.ts";
 import type { Schedule } from "../model/slots/slot-schedule.ts";
 import type { Estimate } from "../model/steps/estimate.ts";

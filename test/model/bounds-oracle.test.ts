@@ -4,7 +4,8 @@ import { boundOf, limitOf, mergedBoundOf } from "../../src/model/bounds/bounds.t
 import { COLLECTIVE_KINDS, collective, type NamedCollective } from "../../src/model/collective/collective.ts";
 import { compare, rational, toNumber } from "../../src/model/numbers/rational.ts";
 import { routeTimes } from "../../src/model/routes/routes.ts";
-import { routesOf, type SwitchDegree } from "../../src/model/routes/routing.ts";
+import { routesOf } from "../../src/model/routes/routing.ts";
+import type { SwitchDegree } from "../../src/model/routes/switch-degrees.ts";
 import { makespanPs, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import type { Topology } from "../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";

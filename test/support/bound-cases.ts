@@ -4,7 +4,8 @@ import type { Collective, NamedCollective } from "../../src/model/collective/col
 import { toNumber } from "../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { routeTimes } from "../../src/model/routes/routes.ts";
-import { routesOf, type SwitchDegree } from "../../src/model/routes/routing.ts";
+import { routesOf } from "../../src/model/routes/routing.ts";
+import type { SwitchDegree } from "../../src/model/routes/switch-degrees.ts";
 import type { Topology } from "../../src/model/topology/topology.ts";
 import { wholeCollective } from "./synthesis.ts";
 

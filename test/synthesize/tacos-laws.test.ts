@@ -5,7 +5,7 @@ import { boundOf } from "../../src/model/bounds/bounds.ts";
 import { COLLECTIVE_KINDS, type NamedCollective } from "../../src/model/collective/collective.ts";
 import { compare, rational } from "../../src/model/numbers/rational.ts";
 import { routeTimes } from "../../src/model/routes/routes.ts";
-import type { SwitchDegree } from "../../src/model/routes/routing.ts";
+import type { SwitchDegree } from "../../src/model/routes/switch-degrees.ts";
 import { makespanPs } from "../../src/model/steps/step-schedule.ts";
 import { simulateSchedule } from "../../src/simulate/steps/replay.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";

@@ -2,7 +2,8 @@ import { boundOf, referencePs } from "../../model/bounds/bounds.ts";
 import { limitOfForwarding, wholeChunksLimit } from "../../model/bounds/class-limit.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { type RouteSet, routeTimes } from "../../model/routes/routes.ts";
-import { degreeText, portRouteCount, routesOf } from "../../model/routes/routing.ts";
+import { portRouteCount, routesOf } from "../../model/routes/routing.ts";
+import { degreeText } from "../../model/routes/switch-degrees.ts";
 import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import { timeText } from "../../report/amounts.ts";
 import {

@@ -9,7 +9,8 @@ const SUGGEST_LINKS = 200_000;
 /** Names that a sentence has at most. */
 const MOST_NAMES = 8;
 
-const some = (names: readonly string[]): string =>
+/** Returns names as a sentence has them: the first ones of many. */
+export const some = (names: readonly string[]): string =>
   names.length <= MOST_NAMES ? names.join(", ") : `${names.slice(0, MOST_NAMES - 1).join(", ")}, ...`;
 
 /** Returns what nodes and boxes there are, in words: "NPUs of mesh:3x3 are 0 to 8". */

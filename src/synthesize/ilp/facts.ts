@@ -2,13 +2,9 @@ import type { Bound } from "../../model/bounds/witness.ts";
 import { unitedRoutes } from "../../model/joint/joint-schedule.ts";
 import { rational } from "../../model/numbers/rational.ts";
 import { type RouteSet, routeCount } from "../../model/routes/routes.ts";
-import { portRouteCount, type SwitchDegree } from "../../model/routes/routing.ts";
-import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import type { Trying } from "./search.ts";
 import type { Proof } from "./shorten.ts";
 
-/** Above this many routes through switches a ring of them is taken instead of all pairs. */
-const MOST_PORT_ROUTES = 4096;
 /** Larger schedules are left as they are: their programs have more columns than any solver takes. */
 export const MOST_TRANSFERS = 20_000;
 
@@ -17,12 +13,6 @@ export const WHOLE_CHUNKS = "whole chunks, each sent by itself, over these route
 
 /** Which programs a policy tries; all without one. */
 export const TRYING: Readonly<Record<string, Trying>> = { exact: "whole", symmetric: "symmetric" };
-
-/** Returns the degree of unwinding whose routes a program takes. */
-export function degreeFor(topology: Topology, wanted: SwitchDegree | null): SwitchDegree {
-  if (wanted !== null || switchCount(topology) === 0) return wanted ?? 1;
-  return portRouteCount(topology) <= MOST_PORT_ROUTES ? "ports" : 1;
-}
 
 /** Returns whether all of the second routes are among the first. */
 export function contains(all: RouteSet, some: RouteSet): boolean {

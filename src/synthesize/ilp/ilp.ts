@@ -4,7 +4,7 @@ import { COLLECTIVE_KINDS, type Collective } from "../../model/collective/collec
 import { distancesFrom, graph } from "../../model/graph/graph.ts";
 import { ceil } from "../../model/numbers/rational.ts";
 import { type RouteSet, reversedRoutes, routeTimes } from "../../model/routes/routes.ts";
-import { routesOf } from "../../model/routes/routing.ts";
+import { routesOf, tableDegree } from "../../model/routes/routing.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
 import { makespanOf, transfersOf } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -12,7 +12,7 @@ import { deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { type Phase, phasesOf } from "../tacos/network.ts";
 import { synthesizeListed, tacos } from "../tacos/tacos.ts";
-import { boundBy, contains, degreeFor, gap, MOST_TRANSFERS, skipped, TRYING, WHOLE_CHUNKS } from "./facts.ts";
+import { boundBy, contains, gap, MOST_TRANSFERS, skipped, TRYING, WHOLE_CHUNKS } from "./facts.ts";
 import { earliest, endOfMoves, type Move, movesOf, neededMoves, scheduleOf } from "./found-rows.ts";
 import {
   clockFor,
@@ -54,7 +54,7 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   const trials = request.trials ?? trialsFor(collective, limitMs);
   const greedy = await synthesizeListed({ ...request, policy: null, trials }, context);
   const highPs = makespanOf(greedy.schedule);
-  const routes = routesOf(topology, degreeFor(topology, switchDegree));
+  const routes = routesOf(topology, tableDegree(topology, switchDegree));
   const boundFor = (set: RouteSet): Bound =>
     boundOf(topology, collective, set, routeTimes(topology, set, collective.chunkBytes));
   const own = contains(routes, greedy.schedule.routes);

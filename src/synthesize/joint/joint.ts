@@ -14,18 +14,17 @@ import {
 } from "../../model/joint/joint-schedule.ts";
 import { ceil } from "../../model/numbers/rational.ts";
 import { type RouteSet, routeCount, routeTimes } from "../../model/routes/routes.ts";
-import { mostDegree, portRouteCount, routesOf, type SwitchDegree } from "../../model/routes/routing.ts";
+import { routesOf, tableDegree } from "../../model/routes/routing.ts";
+import { mostDegree } from "../../model/routes/switch-degrees.ts";
 import { expandSlots, isSlotSchedule } from "../../model/slots/slot-schedule.ts";
 import { indexColumn, makespanPs, type StepSchedule } from "../../model/steps/step-schedule.ts";
-import { switchCount, type Topology } from "../../model/topology/topology.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import type { SynthesisContext, SynthesisRequest } from "../synthesizer.ts";
 import { tenNetwork } from "../tacos/network.ts";
 import { type OverlapOptions, overlapped } from "../tacos/overlap.ts";
 import { synthesizeByMatching } from "../tacos/tacos.ts";
 import { searchTable, stepsFor, tableProblem } from "./table-search.ts";
 
-/** Above this many routes through switches the table takes a ring instead of all pairs. */
-const MOST_PORT_ROUTES = 4096;
 /** Array cells that the repairs of all tables may read: five to ten seconds. */
 const MOST_STEPS = 8e8;
 /** Trials of each tenant by itself, and of packing them, unless the caller says. */
@@ -115,11 +114,6 @@ export async function synthesizeJoint(request: JointRequest, context: JointConte
   trials += settled.tries;
   if (jointEndPs(settled.joint) >= mergedPs) return { ...best, trials };
   return { schedule: settled.joint, policy: `all together, negotiated in ${found.cells} slots`, trials };
-}
-
-function tableDegree(topology: Topology, wanted: SwitchDegree | null): SwitchDegree {
-  if (wanted !== null || switchCount(topology) === 0) return wanted ?? 1;
-  return portRouteCount(topology) <= MOST_PORT_ROUTES ? "ports" : 1;
 }
 
 /** List scheduling takes no more transfers than this. */

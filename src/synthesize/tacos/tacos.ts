@@ -6,7 +6,8 @@ import { ceil } from "../../model/numbers/rational.ts";
 import { replayedPs } from "../../model/replay/columns.ts";
 import { REPLAY_MODE } from "../../model/replay/problem.ts";
 import { type RouteSet, reversedRoutes, routeCount, routeTimes } from "../../model/routes/routes.ts";
-import { atOnePace, degreeText, portRouteCount, routesOf, type SwitchDegree } from "../../model/routes/routing.ts";
+import { atOnePace, portRouteCount, routesOf } from "../../model/routes/routing.ts";
+import { degreeText, type SwitchDegree } from "../../model/routes/switch-degrees.ts";
 import { isSlotSchedule, mirrorRoutes } from "../../model/slots/slot-schedule.ts";
 import {
   emptyRows,

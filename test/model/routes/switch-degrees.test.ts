@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { routeCount } from "../../../src/model/routes/routes.ts";
-import { degreeText, mostDegree, routesOf, type SwitchDegree } from "../../../src/model/routes/routing.ts";
+import { routesOf } from "../../../src/model/routes/routing.ts";
+import { degreeText, mostDegree, type SwitchDegree } from "../../../src/model/routes/switch-degrees.ts";
 import { refusalFrom } from "../../support/refusals.ts";
 
 const boxes = presetTopology("dgx-h100:4");
