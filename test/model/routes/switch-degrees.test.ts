@@ -33,10 +33,7 @@ describe("degrees of unwinding by names of switches", () => {
   });
 
   it.each<[Readonly<Record<string, number>>, string, string?]>([
-    [
-      { nvsw: 2 },
-      "no switch is called nvsw; its switches are nvsw0, nvsw1, nvsw2, nvsw3, rail0, rail1, rail2, ...",
-    ],
+    [{ nvsw: 2 }, "no switch is called nvsw; its switches are nvsw0, nvsw1, nvsw2, nvsw3, rail0, rail1, rail2, ..."],
     [{ "nv*": 2, nvsw0: 1 }, "no switch is called nvsw0 that an earlier name does not fit"],
     [{ "nvsw.": 2 }, "no switch is called nvsw."],
     [{ "a*": 2 }, "the network has no switches", "mesh:4x4"],
