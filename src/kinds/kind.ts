@@ -16,7 +16,7 @@ import type { Violation } from "../verify/violation.ts";
 export interface JudgeOptions {
   /** Violations kept; 100 by default. */
   readonly limit?: number;
-  /** Hears of NPUs that are judged, where there are many. */
+  /** Hears of NPUs or links that are judged, where there are many. What it throws ends the judging. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 

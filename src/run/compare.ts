@@ -1,5 +1,6 @@
 import { CancelledError, InputError } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
+import { endingIn } from "../base/stopping.ts";
 import type { Engine } from "../engine/types.ts";
 import { goesThroughSwitch } from "../lower/mscclpp/plan.ts";
 import { busFactor } from "../model/collective/collective.ts";
@@ -85,13 +86,12 @@ async function within<T>(
   work: (signal: AbortSignal | undefined) => Promise<T>,
 ): Promise<T> {
   if (limitMs === undefined) return work(signal);
-  const over = AbortSignal.timeout(Math.max(1, Math.floor(limitMs)));
   const begun = performance.now();
   try {
-    const result = await work(signal === undefined ? over : AbortSignal.any([signal, over]));
+    const result = await work(endingIn(limitMs, signal));
     if (performance.now() - begun <= limitMs) return result;
   } catch (error) {
-    if (!(error instanceof CancelledError) || !over.aborted || signal?.aborted === true) throw error;
+    if (!(error instanceof CancelledError) || signal?.aborted === true) throw error;
   }
   const limit = formatTime(limitMs * 1000 * PS_PER_US);
   throw new InputError(optionName("timeLimitMs"), "more time", limit).saying(`not done within ${limit}`);

@@ -1,5 +1,6 @@
-import { CancelledError, InputError } from "../base/errors.ts";
+import { InputError } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
+import { turn } from "../base/stopping.ts";
 import type { Engine } from "../engine/types.ts";
 import { jointKind } from "../kinds/joint.ts";
 import { jointLimitOf } from "../model/bounds/joint.ts";
@@ -106,10 +107,7 @@ export async function synthesizeJoint(engine: Engine, topology: Topology, option
   const { runner, dispose } = runnerFor(engine, deliveries, signal, (done) =>
     onProgress?.({ phase: "matching", done, total: 1000 }),
   );
-  const breathe = async (): Promise<void> => {
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    if (signal?.aborted) throw new CancelledError();
-  };
+  const breathe = (): Promise<void> => turn(signal);
   try {
     const found: Awaited<ReturnType<typeof together>> =
       busy.length === 0
@@ -130,7 +128,7 @@ export async function synthesizeJoint(engine: Engine, topology: Topology, option
     let next = 0;
     const tenants = collectives.map((one) => (hasWork(one) ? (found.schedule.tenants[next++] as Tenant) : idle(one)));
     const schedule: JointSchedule = { ...found.schedule, tenants };
-    const report = reportOnMade(
+    const report = await reportOnMade(
       jointKind(schedule),
       {
         limit,

@@ -1,4 +1,5 @@
-import { CancelledError, InternalError } from "../base/errors.ts";
+import { InternalError } from "../base/errors.ts";
+import { refuseStopped, turn } from "../base/stopping.ts";
 import type { Kind, LimitFor, Making, Simulated, Verdict } from "../kinds/kind.ts";
 import { greaterBound } from "../model/bounds/bounds.ts";
 import type { ClassLimit } from "../model/bounds/class-limit.ts";
@@ -40,33 +41,35 @@ export interface Judging extends Pick<SynthesizeOptions, "switching" | "simulate
  * Returns the report of a schedule that was made: judged, simulated, bounded. Throws InternalError where it is wrong,
  * CancelledError.
  */
-export function reportOnMade<AReport>(
+export async function reportOnMade<AReport>(
   kind: Kind<AReport>,
   { making, limit, bound: proved, pieces, simulated: before, check }: Omit<Made<unknown>, "schedule">,
   { switching, simulate = false, signal, onProgress, replay, limitFor, bounded }: Judging,
-): AReport {
-  const begin = (phase: string): void => {
-    if (signal?.aborted) throw new CancelledError();
+): Promise<AReport> {
+  const begin = async (phase: string): Promise<void> => {
+    await turn(signal);
     onProgress?.({ phase, done: 0, total: 1 });
   };
   const stepOf =
     (phase: string) =>
-    (done: number, total: number): void =>
+    (done: number, total: number): void => {
+      refuseStopped(signal);
       onProgress?.({ phase, done, total });
-  begin("verify");
+    };
+  await begin("verify");
   const verdict = kind.judge({ onProgress: stepOf("verify") });
   const { violations, violationCount } = verdict;
   if (violationCount > 0)
     throw new InternalError(
       `${making.algorithm} made a schedule that breaks ${violationCount} rules: ${violations[0]?.message}`,
     );
-  begin("simulate");
+  await begin("simulate");
   const most = simulate ? Number.POSITIVE_INFINITY : MOST_SIMULATED;
   const simulated = before ?? kind.simulate({ switching, replay, pieces, most, onProgress: stepOf("simulate") });
   check?.(simulated);
   const all = kind.limit(verdict, limit);
   const isBounded = bounded || !kind.boundsLate;
-  if (isBounded) begin("bound");
+  if (isBounded) await begin("bound");
   const bounds = isBounded
     ? boundsOf(kind, verdict, simulated?.model, limitFor, proved)
     : { classLimit: null, plannedBound: null };

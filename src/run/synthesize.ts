@@ -91,7 +91,7 @@ export async function synthesize(
   try {
     const made = await madeBy(engine, topology, options, maker, asked);
     const { schedule, couldBeBetter = false, ofPhases = {} } = made;
-    const report = reportOnMade(kindOf(schedule), made, {
+    const report = await reportOnMade(kindOf(schedule), made, {
       ...options,
       replay: engine.kernels.replay,
       limitFor: limitsBy(engine.kernels),

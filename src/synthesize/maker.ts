@@ -56,6 +56,8 @@ export interface Traits {
   readonly promising?: number;
   /** It goes on until it meets a bound and gives up early where others do better: tried last, in this order. */
   readonly searches?: number;
+  /** Every chunk goes all the way to each of its targets by itself, so that far ones take many links. */
+  readonly goesAllTheWay?: true;
   /** It gains from more chunks and does not know how many: they are found by a few trials each. */
   readonly triesChunks?: true;
   /** A policy that leaves most of the time out: tried at first, and the whole only where that could do better (`couldBeBetter`). */

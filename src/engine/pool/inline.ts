@@ -1,3 +1,4 @@
+import { turn } from "../../base/stopping.ts";
 import type { Kernels } from "../contract/kernels.ts";
 import { runMilpJob } from "../milp/job.ts";
 import { type Pool, runTask } from "./pool.ts";
@@ -6,13 +7,12 @@ import { type Pool, runTask } from "./pool.ts";
 export function inlinePool(kernels: Kernels): Pool {
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => T | Promise<T>): Promise<T> => {
-    const turn = last.then(async () => {
-      // Lets signals and timers in between two tasks.
-      await new Promise((resolve) => setTimeout(resolve, 0));
+    const result = last.then(async () => {
+      await turn();
       return work();
     });
-    last = turn.catch(() => {});
-    return turn;
+    last = result.catch(() => {});
+    return result;
   };
   return {
     threads: 1,

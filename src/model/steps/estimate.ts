@@ -2,11 +2,12 @@ import { InputError } from "../../base/errors.ts";
 import type { Place } from "../../base/option-names.ts";
 import type { Collective } from "../collective/collective.ts";
 import { treesLayout, widthFor } from "../files/bys-format.ts";
+import { distancesFrom, graph } from "../graph/graph.ts";
 import { edgeEnds, mostEnds, type PeriodSchedule, tickPsOf } from "../periods/period-schedule.ts";
 import { routesOf } from "../routes/routing.ts";
 import { isSlotSchedule, mirrorRoutes, portBytes, portsOf, type Schedule } from "../slots/slot-schedule.ts";
 import { translationsOf } from "../symmetry/translation.ts";
-import { linkCount, switchCount, type Topology } from "../topology/topology.ts";
+import { linkCount, nodeCount, switchCount, type Topology } from "../topology/topology.ts";
 import { makespanOf, transfersOf } from "./schedule.ts";
 import { indexColumn } from "./step-schedule.ts";
 
@@ -17,6 +18,23 @@ export interface Estimate {
   readonly memoryBytes: number;
   readonly bysBytes: number;
   readonly jsonBytes: number;
+}
+
+/** From so many NPUs the ways to all others are counted; they are spread by the golden ratio, which no grid's side divides. */
+const HOPS_FROM = 16;
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
+
+/** Returns how many links a shortest way between two NPUs has, about: the mean from a few to all. O(links). */
+export function meanHops(topology: Topology): number {
+  const { npuCount, linkSource, linkTarget } = topology;
+  const ways = graph(nodeCount(topology), linkSource, linkTarget, new Float64Array(linkCount(topology)).fill(1));
+  const from = Math.min(HOPS_FROM, npuCount);
+  let sum = 0;
+  for (let i = 0; i < from; i++) {
+    const distance = distancesFrom(ways, [Math.floor(((i * GOLDEN) % 1) * npuCount)]);
+    for (let npu = 0; npu < npuCount; npu++) sum += distance[npu];
+  }
+  return sum / (from * Math.max(1, npuCount - 1));
 }
 
 /** What an estimate needs to know of a collective. */

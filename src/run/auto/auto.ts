@@ -1,5 +1,6 @@
 import { CancelledError, InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { endingIn } from "../../base/stopping.ts";
 import { formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -79,10 +80,8 @@ async function trials<Result extends Tried>(
       continue;
     }
     onProgress?.({ phase: `try ${name}`, done: i, total: attempts.length });
-    const timer = found.best === null ? undefined : AbortSignal.timeout(Math.ceil(remaining));
-    const either = [signal, timer].filter((one) => one !== undefined);
     try {
-      const stopped = either.length === 0 ? {} : { signal: AbortSignal.any(either) };
+      const stopped = found.best === null ? {} : { signal: endingIn(remaining, signal) };
       const rivalUs = found.best === null ? undefined : usOf(found.best.report);
       const quickPolicy = quick === undefined ? algorithm.traits?.quickPolicy : undefined;
       const asked = { ...options, ...stopped, ...(quickPolicy !== undefined && { policy: quickPolicy }) };
@@ -95,7 +94,7 @@ async function trials<Result extends Tried>(
       if (found.best === null || found.best.report === quick || isBetter(report, found.best.report))
         found.best = result;
     } catch (error) {
-      const isLate = error instanceof CancelledError && timer?.aborted === true && signal?.aborted !== true;
+      const isLate = error instanceof CancelledError && found.best !== null && signal?.aborted !== true;
       if (!isLate && !isOwnFailure(error)) throw error;
       if (isLate) found.cut = true;
       if (error instanceof InputError && error.option === "sizeBytes") found.ofSize = error;

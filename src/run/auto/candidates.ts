@@ -1,6 +1,6 @@
 import { InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
 import { type OptionName, optionName } from "../../base/option-names.ts";
-import { leastTransfers } from "../../model/steps/estimate.ts";
+import { leastTransfers, meanHops } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { LeftOut } from "../../report/result.ts";
 import { refuseUntakenByAll } from "../../request/maker-options.ts";
@@ -19,6 +19,9 @@ export const wholeProblem = (topology: Topology, options: Omit<SynthesizeOptions
 
 /** Baselines that list more transfers than this are tried only where they are named: seconds each, and gigabytes. */
 const MOST_LISTED = 4e6;
+
+/** Nor where chunks go through links so many times in all: a minute for the judge alone. */
+const MOST_HOPS = 2e7;
 
 /** Whether an algorithm lists every transfer, however many. */
 const listsTransfers = (algorithm: Algorithm): boolean => algorithm.makes === "steps" && algorithm.makesLogs !== true;
@@ -42,11 +45,20 @@ export function candidatesFor(
   const { chunks, collective } = options;
   const cut = typeof chunks === "number" && typeof collective === "string" ? chunks : 1;
   const transfers = cut * leastTransfers(problem.collective);
+  let hops: number | undefined;
   for (const algorithm of named) {
     if (names === undefined && transfers > MOST_LISTED && listsTransfers(algorithm)) {
       const reason = `tried only where it is named: it would list ${transfers.toExponential(1)} transfers`;
       leftOut.push({ algorithm: algorithm.name, reason });
       continue;
+    }
+    if (names === undefined && algorithm.traits?.goesAllTheWay === true) {
+      hops ??= transfers * meanHops(problem.topology);
+      if (hops > MOST_HOPS) {
+        const reason = `tried only where it is named: chunks would go through links ${hops.toExponential(1)} times`;
+        leftOut.push({ algorithm: algorithm.name, reason });
+        continue;
+      }
     }
     if (names === undefined && algorithm.traits?.solves === true) {
       leftOut.push({ algorithm: algorithm.name, reason: "tried only where it is named: it solves integer programs" });

@@ -1,4 +1,5 @@
-import { CancelledError, InternalError } from "../../base/errors.ts";
+import { InternalError } from "../../base/errors.ts";
+import { refuseStopped } from "../../base/stopping.ts";
 import type { Engine } from "../../engine/types.ts";
 import type { PhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import { phaseTransfers, stepsOfPhases } from "../../model/phases/phase-steps.ts";
@@ -36,7 +37,7 @@ export async function makePhases(
   options: SynthesizeOptions,
   maker: PhaseMaker,
 ): Promise<MadePhases> {
-  if (options.signal?.aborted) throw new CancelledError();
+  refuseStopped(options.signal);
   options.onProgress?.({ phase: "synthesize", done: 0, total: 1 });
   const started = performance.now();
   const first = made(topology, options, maker);

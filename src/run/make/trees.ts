@@ -1,5 +1,6 @@
-import { CancelledError, InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
+import { InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { refuseStopped } from "../../base/stopping.ts";
 import { openHighs } from "../../engine/milp/highs.ts";
 import type { Engine } from "../../engine/types.ts";
 import type { Simulated } from "../../kinds/kind.ts";
@@ -60,7 +61,7 @@ export async function makeTrees(
   refuseIdle(maker, options);
   const { signal, onProgress, chunks = "auto" } = options;
   const begin = (phase: string): void => {
-    if (signal?.aborted) throw new CancelledError();
+    refuseStopped(signal);
     onProgress?.({ phase, done: 0, total: 1 });
   };
   const problem = problemOf(topology, { ...options, chunks: 1 });

@@ -1,4 +1,4 @@
-import { CancelledError } from "../../base/errors.ts";
+import { refuseStopped } from "../../base/stopping.ts";
 import type { MilpOptions, MilpProblem, MilpRunner, MilpSolution, MilpStatus } from "../../engine/contract/programs.ts";
 import { isStarted, latestPoint, latestProgress, newBoard, postCancel } from "../../engine/milp/board.ts";
 import { bytesForMilp, MILP_BYTES, sizeOfMilp } from "../../engine/milp/instance.ts";
@@ -33,7 +33,7 @@ export function milpRunner(engine: Engine, signal: AbortSignal | undefined): Mil
     maxBytes,
     bytesFor: bytesForMilp,
     async solve(problem, { onProgress, ...options } = {}) {
-      if (signal?.aborted) throw new CancelledError();
+      refuseStopped(signal);
       const ended = (status: MilpStatus, found: Omit<Attended, "result" | "overdue">) =>
         solutionOf(problem, { ...found, status, point: bestPoint(problem, [found.point, problem.start]) });
       if (!fits(problem))
@@ -81,7 +81,7 @@ async function attended(
   signal?.addEventListener("abort", endSoon, { once: true });
   try {
     const result = await engine.pool().milp(job, { board, onProgress: direct }, end.signal);
-    if (signal?.aborted) throw new CancelledError();
+    refuseStopped(signal);
     const { bound, nodes } = latestProgress(board)?.progress ?? { bound: Number.POSITIVE_INFINITY, nodes: 0 };
     const ms = performance.now() - (startedMs ?? performance.now());
     return { result, overdue, point: latestPoint(board), bound, nodes, ms };

@@ -1,4 +1,4 @@
-import { CancelledError } from "../../base/errors.ts";
+import { refuseStopped, turn } from "../../base/stopping.ts";
 import { cancelOn, type PoolResult, type PoolTask, runTask } from "../../engine/pool/pool.ts";
 import type { Engine } from "../../engine/types.ts";
 import type { KernelRunner } from "../../synthesize/synthesizer.ts";
@@ -50,10 +50,10 @@ export function runnerFor(
   let breathed = Number.NEGATIVE_INFINITY;
   const breathe = async (): Promise<void> => {
     if (performance.now() - breathed > BREATHE_MS) {
-      await new Promise((resolve) => setTimeout(resolve, 0));
+      await turn();
       breathed = performance.now();
     }
-    if (signal?.aborted) throw new CancelledError();
+    refuseStopped(signal);
   };
   const run = async <T extends PoolTask>(task: T, away = onPool): Promise<PoolResult<T>> => {
     if (!away) {

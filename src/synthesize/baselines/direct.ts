@@ -88,7 +88,7 @@ function ownerOf(collective: Collective, chunk: number): number {
 export const direct: Synthesizer = {
   name: "direct",
   makes: "steps",
-  traits: { library: "within a box", librariesOf: "NCCL, RCCL and MPI" },
+  traits: { goesAllTheWay: true, library: "within a box", librariesOf: "NCCL, RCCL and MPI" },
   description: "every chunk straight to each of its targets, on shortest paths (baseline)",
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: [],

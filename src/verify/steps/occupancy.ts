@@ -24,9 +24,10 @@ export function checkOccupancy(
   recorder: Recorder,
   words: Pick<Describer, "departure" | "link" | "time">,
   cargo = (row: number): string => `chunk ${schedule.chunk[row]} (transfer ${row})`,
+  onProgress?: (done: number, total: number) => void,
 ): void {
   const crowded = checkRoutes(schedule, messages, recorder, words, cargo);
-  checkLinks(schedule, messages.byRoute, crowded, recorder, words);
+  checkLinks(schedule, messages.byRoute, crowded, recorder, words, onProgress);
 }
 
 /** Records overlaps on each route, and returns for each route whether there was one. */
@@ -78,18 +79,23 @@ function linkUsers(routes: RouteSet, links: number): Grouped & { readonly routeO
   return { ...groupedBy(routes.links, links), routeOf };
 }
 
+/** So many messages of links lie between two reports of progress. */
+const REPORT_ENTRIES = 1_000_000;
+
 function checkLinks(
   schedule: Occupants,
   groups: Grouped,
   crowded: Uint8Array,
   recorder: Recorder,
   words: Pick<Describer, "departure" | "link">,
+  onProgress?: (done: number, total: number) => void,
 ): void {
   const { routes, startPs, endPs, route } = schedule;
   const users = linkUsers(routes, linkCount(schedule.topology));
   const weight = new Float64Array(routeCount(routes));
   let scratch: Int32Array = new Int32Array(0);
   let scratchByEnd: Int32Array = scratch;
+  let unreported = 0;
 
   for (let link = 0; link + 1 < users.offset.length; link++) {
     const positions = users.items.subarray(users.offset[link], users.offset[link + 1]);
@@ -99,6 +105,11 @@ function checkLinks(
     let entries = 0;
     for (const p of positions) entries += groups.offset[users.routeOf[p] + 1] - groups.offset[users.routeOf[p]];
     if (entries === 0) continue;
+    unreported += entries;
+    if (onProgress !== undefined && unreported >= REPORT_ENTRIES) {
+      onProgress(link, users.offset.length - 1);
+      unreported = 0;
+    }
     scratch = roomFor(scratch, entries);
     let count = 0;
     let previous = -1;

@@ -17,6 +17,13 @@ export interface Verification {
   readonly truncated: boolean;
 }
 
+export interface StepVerifyOptions {
+  /** Violations kept; 100 by default. */
+  readonly limit?: number;
+  /** Hears of links that are judged, where there are many messages. What it throws ends the verification. */
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
 /**
  * Returns everything that is wrong with a schedule, by the rules of the link-busy model and nothing that its maker says:
  *
@@ -28,11 +35,11 @@ export interface Verification {
  *    merged send at a time, and no chunk twice in it;
  * 4. the postcondition holds at the end, and in reductions each contribution is in each sum exactly once.
  *
- * Rows may come in any order. Throws InputError for a limit that is no whole number; never for a schedule, however wrong.
- * About linear in the transfers. Memory: 4 bytes a transfer, O(NPUs + route links + chunks), 28 bytes for each of at most 4e6
+ * Rows may come in any order. Throws InputError for a limit that is no whole number, and what `onProgress` throws; never
+ * for a schedule, however wrong. About linear in the transfers. Memory: 4 bytes a transfer, O(NPUs + route links + chunks), 28 bytes for each of at most 4e6
  * transfers (or of the chunk that has more), and in reductions about 40 bytes for each transfer of the chunk that has most.
  */
-export function verifySchedule(schedule: StepSchedule, options: { readonly limit?: number } = {}): Verification {
+export function verifySchedule(schedule: StepSchedule, options: StepVerifyOptions = {}): Verification {
   const limit = options.limit ?? 100;
   if (!Number.isSafeInteger(limit) || limit < 0)
     throw new InputError("options.limit", "a whole number, 0 or more", limit).as("out-of-range");
@@ -41,7 +48,7 @@ export function verifySchedule(schedule: StepSchedule, options: { readonly limit
     const words = describer(schedule);
     const messages = messagesOf(schedule, routeCount(schedule.routes));
     checkDurations(schedule, messages.chunks, found, words);
-    checkOccupancy(schedule, messages, found, words);
+    checkOccupancy(schedule, messages, found, words, undefined, options.onProgress);
     if (schedule.collective.reduces) checkContributions(schedule, found, words);
     else checkDelivery(schedule, found, words);
   }

@@ -1,4 +1,5 @@
 import { CancelledError, InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
+import { turn } from "../../base/stopping.ts";
 import { openEngine } from "../../engine/engine.browser.ts";
 import { callOptionsByFlags } from "../../request/option-table.ts";
 import type { Answer, Ask, Failure, Message, Order, RequestName } from "../protocol.ts";
@@ -22,14 +23,10 @@ const engine = openEngine();
 const handlers = import("./handlers.ts");
 const running = new Map<number, AbortController>();
 
-/** Lets orders that came in the meantime be heard. */
-const listened = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
-
 /** Returns the answer to a request, which has begun by then. */
 async function answerTo({ id, name, ask }: Asked, signal: AbortSignal): Promise<Answer<RequestName>> {
   const begin = async (): Promise<void> => {
-    await listened();
-    if (signal.aborted) throw new CancelledError();
+    await turn(signal);
     scope.postMessage({ kind: "begun", id });
   };
   if (name === "network") {

@@ -10,6 +10,7 @@ import {
   estimateOf,
   jsonBytesOf,
   leastTransfers,
+  meanHops,
   refuseWithoutMemory,
 } from "../../../src/model/steps/estimate.ts";
 
@@ -117,4 +118,20 @@ describe("aboutBytes", () => {
     [150e6, "143 MiB"],
     [2 ** 50, "1024 TiB"],
   ])("of %d is %s", (bytes, text) => expect(aboutBytes(bytes)).toBe(text));
+});
+
+describe("meanHops", () => {
+  it.each([
+    ["switch:64", 2],
+    ["ring:64", (64 * 64) / 4 / 63],
+    ["torus:32x32", (32 / 4 + 32 / 4) * (1024 / 1023)],
+    ["K(4,4)", (4 + 2 * 3) / 7],
+  ])("of %s is %d", (name, hops) => {
+    expect(meanHops(presetTopology(name))).toBeCloseTo(hops, 9);
+  });
+
+  it("of a grid, whose NPUs differ, is near the mean of all", () => {
+    expect(meanHops(presetTopology("mesh:40x40"))).toBeGreaterThan(0.95 * (80 / 3));
+    expect(meanHops(presetTopology("mesh:40x40"))).toBeLessThan(1.05 * (80 / 3));
+  });
 });

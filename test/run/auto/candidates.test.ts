@@ -97,6 +97,19 @@ describe("candidates", () => {
     expect(candidatesFor(torus, { collective: "allgather" }, ["direct"]).candidates).toHaveLength(1);
   });
 
+  it("send no chunks through tens of millions of links unless they are named", () => {
+    const mesh = presetTopology("mesh:40x40");
+    const { candidates, leftOut } = candidatesFor(mesh, { collective: "allgather" });
+    expect(candidates.map(({ name }) => name)).toEqual(expect.arrayContaining(["pat", "ring"]));
+    expect(leftOut).toContainEqual({
+      algorithm: "direct",
+      reason: "tried only where it is named: chunks would go through links 6.9e+7 times",
+    });
+    // through a switch everyone is two links away
+    const switched = candidatesFor(presetTopology("switch:1600"), { collective: "allgather" });
+    expect(switched.candidates.map(({ name }) => name)).toContain("direct");
+  });
+
   it("of many transfers are tried in this order: searches, trees, what lists every transfer", () => {
     const topology = without(presetTopology("dgx-h100:128"), ["0-rail0"]);
     const { candidates } = candidatesFor(topology, { collective: "allreduce" });

@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { collective } from "../../../src/model/collective/collective.ts";
+import { listSchedule } from "../../../src/model/messages/list-schedule.ts";
+import { messages as messageList } from "../../../src/model/messages/messages.ts";
+import { presetTopology } from "../../../src/model/presets/preset.ts";
 import type { StepSchedule } from "../../../src/model/steps/step-schedule.ts";
 import { verifySchedule } from "../../../src/verify/steps/schedule.ts";
+import { everyone } from "../../support/everyone.ts";
 import {
   doubling,
   HALF_US,
@@ -83,6 +87,33 @@ describe("verifySchedule accepts", () => {
   test.each(Object.entries(CORRECT))("%s", (_, schedule) => {
     expect(messages(schedule())).toEqual([]);
     if (rowsOf(schedule()).length < 500) expect(judge(schedule()).valid).toBe(true);
+  });
+});
+
+describe("verifySchedule of many messages", () => {
+  test("tells of links that are judged, and ends where that throws", () => {
+    const npus = 20 * 20;
+    const topology = presetTopology("mesh:20x20");
+    const all = collective({
+      kind: "allgather",
+      groups: [everyone(npus)],
+      sizeBytes: npus,
+      chunksPerNpu: 1,
+      rootRank: 0,
+    });
+    const list = messageList();
+    for (let chunk = 0; chunk < npus; chunk++)
+      for (let npu = 0; npu < npus; npu++) if (npu !== chunk) list.add(chunk, chunk, npu, false);
+    const schedule = listSchedule(topology, all, list);
+    const told: number[] = [];
+    const onProgress = (done: number, total: number): void => void told.push(done / total);
+    expect(verifySchedule(schedule, { onProgress }).violationCount).toBe(0);
+    expect(told).toHaveLength(2);
+    expect(told).toEqual([...told].sort());
+    const stop = (): never => {
+      throw new Error("enough");
+    };
+    expect(() => verifySchedule(schedule, { onProgress: stop })).toThrow("enough");
   });
 });
 

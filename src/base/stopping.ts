@@ -1,0 +1,24 @@
+import { CancelledError } from "./errors.ts";
+
+/** When the signals of `endingIn` abort, as performance.now() says it: no timer is heard while a thread works. */
+const ends = new WeakMap<AbortSignal, number>();
+
+/** Returns a signal that aborts in `ms`, or with `earlier`. Heed it by `refuseStopped` where the thread works on meanwhile. */
+export function endingIn(ms: number, earlier?: AbortSignal): AbortSignal {
+  const timer = AbortSignal.timeout(Math.max(1, Math.ceil(ms)));
+  const signal = earlier === undefined ? timer : AbortSignal.any([earlier, timer]);
+  ends.set(signal, performance.now() + ms);
+  return signal;
+}
+
+/** Throws CancelledError where a signal says so, or its time is over. */
+export function refuseStopped(signal: AbortSignal | undefined): void {
+  if (signal === undefined) return;
+  if (signal.aborted || performance.now() > (ends.get(signal) ?? Number.POSITIVE_INFINITY)) throw new CancelledError();
+}
+
+/** Gives the event loop a turn, so that what came in the meantime is heard. Throws as refuseStopped. */
+export async function turn(signal?: AbortSignal): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  refuseStopped(signal);
+}
