@@ -1,20 +1,24 @@
 import { CancelledError } from "./errors.ts";
 
-/** When the signals of `endingIn` abort, as performance.now() says it: no timer is heard while a thread works. */
-const ends = new WeakMap<AbortSignal, number>();
+/**
+ * When the signals of `endingIn` abort, as performance.now() says it: no timer is heard while a thread works. A signal made of
+ * others does not keep them: without `timer` here it would be collected, and never abort.
+ */
+const ends = new WeakMap<AbortSignal, { readonly at: number; readonly timer: AbortSignal }>();
 
 /** Returns a signal that aborts in `ms`, or with `earlier`. Heed it by `refuseStopped` where the thread works on meanwhile. */
 export function endingIn(ms: number, earlier?: AbortSignal): AbortSignal {
   const timer = AbortSignal.timeout(Math.max(1, Math.ceil(ms)));
   const signal = earlier === undefined ? timer : AbortSignal.any([earlier, timer]);
-  ends.set(signal, performance.now() + ms);
+  ends.set(signal, { at: performance.now() + ms, timer });
   return signal;
 }
 
 /** Throws CancelledError where a signal says so, or its time is over. */
 export function refuseStopped(signal: AbortSignal | undefined): void {
   if (signal === undefined) return;
-  if (signal.aborted || performance.now() > (ends.get(signal) ?? Number.POSITIVE_INFINITY)) throw new CancelledError();
+  if (signal.aborted || performance.now() > (ends.get(signal)?.at ?? Number.POSITIVE_INFINITY))
+    throw new CancelledError();
 }
 
 /** Gives the event loop a turn, so that what came in the meantime is heard. Throws as refuseStopped. */

@@ -9,7 +9,7 @@ import type { LeftOut, Report } from "../../report/result.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
 import { problemOf, refuseTinyChunks } from "../../request/problem.ts";
 import { catalogueIndex, isBetter, lessSent, usOf } from "./best.ts";
-import { type Algorithm, candidatesFor, isOwnFailure, trialOrder } from "./candidates.ts";
+import { type Algorithm, candidatesFor, isOwnFailure, seldomWins, trialOrder } from "./candidates.ts";
 import { contender } from "./chunk-trials.ts";
 
 const DEFAULT_BUDGET_MS = 10_000;
@@ -54,6 +54,7 @@ interface Attempt {
 /** Runs the candidates in order until the time is over or one meets the limit. */
 async function trials<Result extends Tried>(
   candidates: readonly Algorithm[],
+  transfers: number,
   topology: Topology,
   options: SynthesizeOptions,
   budgetMs: number,
@@ -66,7 +67,7 @@ async function trials<Result extends Tried>(
   for (const [i, { algorithm, quick }] of attempts.entries()) {
     const { name } = algorithm;
     const leaveOut = (reason: string): void => {
-      const what = quick === undefined ? "" : "its highest trees repacked: ";
+      const what = quick === undefined ? "" : "in full: ";
       found.leftOut.push({ algorithm: name, reason: `${what}${reason}` });
     };
     const remaining = deadline - performance.now();
@@ -87,7 +88,10 @@ async function trials<Result extends Tried>(
       const asked = { ...options, ...stopped, ...(quickPolicy !== undefined && { policy: quickPolicy }) };
       const result = await contender(algorithm, topology, asked, make, rivalUs);
       const { report } = result;
-      if (quickPolicy !== undefined && result.couldBeBetter === true) attempts.push({ algorithm, quick: report });
+      if (quickPolicy !== undefined && result.couldBeBetter === true) {
+        const next = attempts.findIndex((one, at) => at > i && seldomWins(one.algorithm, transfers));
+        attempts.splice(next < 0 ? attempts.length : next, 0, { algorithm, quick: report });
+      }
       if (quick === undefined) found.reports.push(report);
       else if (usOf(report) > usOf(quick)) continue;
       else found.reports.splice(found.reports.indexOf(quick), 1, report);
@@ -139,7 +143,8 @@ export async function synthesizeBest<Result extends Tried>(
   const { collective } = problemOf(topology, { ...asked, chunks: typeof chunks === "number" ? chunks : 1 });
   refuseTinyChunks(collective);
   const { candidates, leftOut } = candidatesFor(topology, asked);
-  const found = await trials(trialOrder(candidates, leastTransfers(collective)), topology, asked, budgetMs, make);
+  const transfers = leastTransfers(collective);
+  const found = await trials(trialOrder(candidates, transfers), transfers, topology, asked, budgetMs, make);
   if (found.best === null)
     throw (
       found.ofSize ??

@@ -89,6 +89,10 @@ const MANY_TRANSFERS = 1e5;
 /** Baselines that know nothing of the network win least often. */
 const AFTER_ALL_OTHERS = 1e3;
 
+/** Whether an algorithm hardly ever wins: it goes by ranks alone, or lists very many transfers. */
+export const seldomWins = (algorithm: Algorithm, transfers: number): boolean =>
+  algorithm.traits?.library === "in rank order" || (transfers >= MANY_TRANSFERS && listsTransfers(algorithm));
+
 /** Returns the order of trial: cheap and promising first, what goes by ranks alone last. */
 export function trialOrder(candidates: readonly Algorithm[], transfers: number): Algorithm[] {
   const rank = (algorithm: Algorithm): number => {

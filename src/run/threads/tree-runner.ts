@@ -9,7 +9,17 @@ const POOL_FROM = 200_000;
 /** Repacking trees takes about as long as this counts, far longer than packing them. */
 const REPAIRS_POOL_FROM = 1e6;
 
-const isLarge = (copies: Float64Array, npuCount: number): boolean => rootCount(copies) * npuCount >= POOL_FROM;
+/** Links are filled up by trees that few roots have: some for each NPU, however many copies there are. */
+const TREES_PER_NPU = 2;
+
+/** Returns whether trees of so many copies have many edges, about. */
+function isLarge(copies: Float64Array, npuCount: number): boolean {
+  const trees = Math.min(
+    copies.reduce((sum, own) => sum + own, 0),
+    rootCount(copies) + TREES_PER_NPU * npuCount,
+  );
+  return trees * npuCount >= POOL_FROM;
+}
 
 /** Returns where the kernels of trees run. */
 export function treeRunnerFor(

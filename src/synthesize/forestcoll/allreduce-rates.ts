@@ -48,6 +48,8 @@ export interface AllReduceOptions {
   readonly cuts?: number;
   /** With more orbits of links than this nothing is solved. */
   readonly orbits?: number;
+  /** A solution of more copies per member than this, on the mean, is made coarser at some cost of its rate. */
+  readonly copiesPerMember?: number;
 }
 
 /** How fast an all-reduce by trees can be: what each member roots, and how the links are divided among both directions. */
@@ -115,7 +117,8 @@ export async function allReduceRates(
   const search = cuttingPlanes(network, orbits, lp, enough, options.rounds ?? ROUNDS, options.cuts ?? CUTS);
   const bound = boundOf(network, orbits, search.prices);
   if (bound === null) throw new InternalError("prices of an all-reduce that prove nothing");
-  const best = await solutionNear(network, search.point, uniform, bound.rate, rate);
+  const exact = await solutionNear(network, search.point, uniform, bound.rate, rate);
+  const best = await coarser(network, exact, options.copiesPerMember ?? Number.POSITIVE_INFINITY, rate);
   const order = compare(best.rate, bound.rate);
   if (order > 0) throw new InternalError("an all-reduce beyond its bound");
   const bytes = (value: Rational): Rational => multiply(value, rational(network.unit));
@@ -376,21 +379,77 @@ async function withFewerCopies(
     const width = shared / multiple;
     if (!Number.isInteger(width) || width === 1) continue;
     const copies = solution.copies.map((x) => x / width);
-    const [out, into] = [solution.out, solution.in].map((capacity) =>
-      balanced(
-        network,
-        capacity.map((c) => Math.floor(c / width)),
-      ),
-    ) as [Float64Array, Float64Array];
-    const fits = async (way: AllReduceNetwork, capacity: Float64Array): Promise<boolean> => {
-      const cut = await bottleneckOf(way, copies, capacity, rate);
-      return cut.capacity > 0n && cut.shards <= cut.capacity;
-    };
-    if ((await fits(network, out)) && (await fits(reversedNetwork(network), into))) {
-      return { ...solution, copies, out, in: into, copy: multiply(solution.copy, rational(width)) };
-    }
+    const found = await widened(network, solution, copies, width, rate);
+    if (found !== null) return found;
   }
   return solution;
+}
+
+/**
+ * Returns a solution with these copies, each as wide as `width` of one's, where capacities rounded down to those carry them; else
+ * null.
+ */
+async function widened(
+  network: AllReduceNetwork,
+  solution: AllReduceCopies,
+  copies: Float64Array,
+  width: number,
+  rate: RateKernel,
+): Promise<AllReduceCopies | null> {
+  const narrowed = (capacity: Float64Array): Float64Array =>
+    balanced(
+      network,
+      capacity.map((c) => Math.floor(c / width)),
+    );
+  const { opposite } = network;
+  const out = narrowed(solution.out);
+  const isMirror = opposite?.every((other, l) => solution.in[other] === solution.out[l]) === true;
+  const into = isMirror ? Float64Array.from(opposite as Int32Array, (l) => out[l]) : narrowed(solution.in);
+  const fits = async (way: AllReduceNetwork, capacity: Float64Array): Promise<boolean> => {
+    const cut = await bottleneckOf(way, copies, capacity, rate);
+    return cut.capacity > 0n && cut.shards <= cut.capacity;
+  };
+  if (!(await fits(network, out)) || !(isMirror || (await fits(reversedNetwork(network), into)))) return null;
+  const copy = multiply(solution.copy, rational(width));
+  return { rate: multiply(copy, rational(copies.reduce((sum, x) => sum + x, 0))), copies, out, in: into, copy };
+}
+
+/** A coarser solution that reaches this part of the rate is taken, else the best of all that were tried. */
+const COARSE = 0.985;
+/** Widths of copies are tried in steps of this part of the greatest, up to half of it. */
+const WIDTHS = 64;
+
+/**
+ * Returns a solution of at most `most` copies per member on the mean: rates with large denominators, as after a failure, have so
+ * many copies that no trees of them are packed, or run. Shares are rounded to 1, 2, 4, ... copies per member; copies are then as
+ * wide as capacities rounded down allow. The same solution where it has no more, or no coarser one was found.
+ */
+async function coarser(
+  network: AllReduceNetwork,
+  solution: AllReduceCopies,
+  most: number,
+  rate: RateKernel,
+): Promise<AllReduceCopies> {
+  const { memberCount } = network;
+  const total = solution.copies.reduce((sum, x) => sum + x, 0);
+  if (total <= most * memberCount) return solution;
+  let best: AllReduceCopies | null = null;
+  for (let perMember = 1; perMember <= most; perMember *= 2) {
+    const widest = total / (perMember * memberCount);
+    const copies = solution.copies.map((x) => Math.round(x / widest));
+    let [steps, none] = [WIDTHS / 2, WIDTHS + 1];
+    let found: AllReduceCopies | null = null;
+    while (none - steps > 1 || found === null) {
+      const middle: number = found === null ? steps : (steps + none) >> 1;
+      const tried = await widened(network, solution, copies, Math.floor((widest * middle) / WIDTHS), rate);
+      if (tried === null && found === null) break;
+      if (tried === null) none = middle;
+      else [steps, found] = [middle, tried];
+    }
+    if (found !== null && (best === null || compare(found.rate, best.rate) > 0)) best = found;
+    if (best !== null && toNumber(best.rate) >= COARSE * toNumber(solution.rate)) break;
+  }
+  return best ?? solution;
 }
 
 /** Returns capacities, none greater than before, that are balanced at forwarding nodes: a maximum flow through those. */

@@ -5,7 +5,7 @@ import { TREE_OPTIONS, type TreeContext, type TreeMaker, type TreeRequest, type 
 import { type AllReduceRates, allReduceRates } from "./allreduce-rates.ts";
 import { type Grown, growBack, growForest } from "./grow.ts";
 import { FEW_PEERS, forestFrom, PACK_POLICIES, packingNetwork, packTrees, QUICK } from "./packing.ts";
-import { contributions, refuseSeveralGroups } from "./requests.ts";
+import { contributions, mirroredForest, refuseSeveralGroups } from "./requests.ts";
 
 /**
  * ForestColl (dissertation of Zhao, 2026, chapter 4): trees that reach the exact optimum of throughput on any balanced network.
@@ -62,7 +62,8 @@ async function allReduce(request: TreeRequest, context: TreeContext, weight: Flo
   const back = await growBack(request, context, weight, grown);
   const notes = [...grown.notes, ...back.notes, ...together.notes];
   const trials = grown.trials + back.trials;
-  const { policy, couldBeLower } = back.couldBeLower ? back : grown;
+  const { policy, couldBeLower: isHasty } = back.couldBeLower ? back : grown;
+  const couldBeLower = isHasty || together.couldBeLower === true;
   return synthesisOf(
     { ...grown, policy, couldBeLower, trials, notes },
     {
@@ -81,12 +82,19 @@ const MOST_ORBITS = 1000;
 /** Above few members, so many copies for each are too many to be packed. */
 const MOST_COPIES = 16;
 
+/** Trees of more edges in all take longer to pack than all that QUICK stands for. */
+const MOST_QUICK_EDGES = 1e6;
+
 const CLEARLY_FASTER = rational(101, 100);
 
 /** Trees that reduce and broadcast side by side, or why reduce-scatter and then all-gather is left to be used. */
 type Together =
   | { readonly synthesis: TreeSynthesis }
-  | { readonly certificate: DualCertificate | null; readonly notes: readonly string[] };
+  | {
+      readonly certificate: DualCertificate | null;
+      readonly notes: readonly string[];
+      readonly couldBeLower?: boolean;
+    };
 
 /**
  * Returns trees with unequal roots that reduce and broadcast side by side, where the linear program of B.7 (Zhao 2026) says
@@ -109,16 +117,20 @@ async function allReduceTogether(request: TreeRequest, { kernels, lp }: TreeCont
     {
       usable,
       ...(grown.symmetry === null ? {} : { maps: grown.symmetry.steps }),
-      ...(isSmall ? {} : { orbits: MOST_ORBITS }),
+      ...(isSmall ? {} : { orbits: MOST_ORBITS, copiesPerMember: MOST_COPIES }),
     },
   );
   if (rates === null) return without(`${unproved} above ${FEW_MEMBERS} NPUs without symmetry`);
   const phases = divide(grown.optimum.bytesPerSecond, rational(2));
   // trees that were repaired are kept unless others are clearly faster
   const enough = grown.repaired === null ? phases : multiply(phases, CLEARLY_FASTER);
-  if (compare(rates.rate, enough) <= 0) return { certificate: rates.certificate, notes: gapNote(rates) };
+  if (compare(rates.rate, enough) <= 0)
+    return { certificate: rates.certificate, notes: gapNote({ ...rates, rate: phases }) };
   const copies = rates.copies.reduce((sum, count) => sum + count, 0);
-  if (!isSmall && copies > MOST_COPIES * members.length) {
+  if (request.policy === QUICK && copies * members.length > MOST_QUICK_EDGES)
+    return { certificate: rates.certificate, notes: [], couldBeLower: true };
+  // shares are rounded, so that each may have one copy more
+  if (!isSmall && copies > (MOST_COPIES + 1) * members.length) {
     const share = Math.floor((10_000 * toNumber(phases)) / toNumber(rates.bound)) / 100;
     const notes = [
       `reduce-scatter and then all-gather: ${share} % of what may be possible with ${copies} copies of trees side by side`,
@@ -126,7 +138,9 @@ async function allReduceTogether(request: TreeRequest, { kernels, lp }: TreeCont
     return { certificate: rates.certificate, notes };
   }
   const out = await forestOf(request, kernels, "out", rates);
-  const back = await forestOf(request, kernels, "in", rates);
+  // trees of their own are a percent faster, and packed as slowly as the first
+  const mirror = out === null || isSmall ? null : mirrorOf(request, rates, out);
+  const back = mirror ?? (await forestOf(request, kernels, "in", rates));
   if (out === null || back === null) return without("trees side by side could not be packed");
   const { policy, couldBeLower } = back.couldBeLower ? back : out;
   const gain = toNumber(multiply(rates.rate, divide(rational(1), phases)));
@@ -156,19 +170,31 @@ async function allReduceTogether(request: TreeRequest, { kernels, lp }: TreeCont
   };
 }
 
-const gapNote = ({ optimal, rate, bound }: AllReduceRates): string[] =>
+const gapNote = ({ optimal, rate, bound }: Pick<AllReduceRates, "optimal" | "rate" | "bound">): string[] =>
   optimal
     ? []
     : [
         `not proved optimal: ${Math.floor((10_000 * toNumber(rate)) / toNumber(bound)) / 100} % of the bound of the linear program`,
       ];
 
+type Side = Pick<Grown, "forest" | "policy" | "trials" | "couldBeLower">;
+
+/** Returns the in-trees that out-trees give when they are turned around; null where links have other room for those. */
+function mirrorOf(
+  { topology, usable }: TreeRequest,
+  { outCapacity, inCapacity }: AllReduceRates,
+  out: Side,
+): Side | null {
+  const forest = mirroredForest(topology, usable, out.forest, { own: outCapacity, turned: inCapacity });
+  return forest && { ...out, forest, trials: 0 };
+}
+
 async function forestOf(
   { topology, collective, usable, seed, policy }: TreeRequest,
   kernels: TreeContext["kernels"],
   direction: "out" | "in",
   rates: AllReduceRates,
-): Promise<Pick<Grown, "forest" | "policy" | "trials" | "couldBeLower"> | null> {
+): Promise<Side | null> {
   const network = packingNetwork(topology, collective.groupMembers, usable, direction);
   const fits = direction === "out" ? rates.outCapacity : rates.inCapacity;
   const capacity = Float64Array.from(network.link, (link) => fits[link]);

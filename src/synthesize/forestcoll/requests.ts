@@ -62,11 +62,18 @@ function countChunks(
 
 /**
  * Returns the trees of the reversed network that a forest gives when all its links are turned around; null where some usable
- * link has no opposite one. `usable` [links]: bytes per second. O(links log links + links of all edges).
+ * link has no opposite one, or has other `room` for the turned edges than the forest's own link has for it. `usable` and both
+ * rooms [links]. O(links log links + links of all edges).
  */
-export function mirroredForest(topology: Topology, usable: Float64Array, forest: Forest): Forest | null {
+export function mirroredForest(
+  topology: Topology,
+  usable: Float64Array,
+  forest: Forest,
+  room?: { readonly own: Float64Array; readonly turned: Float64Array },
+): Forest | null {
   const opposite = oppositeLinks(topology.linkSource, topology.linkTarget, [usable, topology.linkLatencyPs]);
   if (opposite === null) return null;
+  if (room !== undefined && opposite.some((other, link) => room.turned[other] !== room.own[link])) return null;
   return {
     ...forest,
     direction: forest.direction === "out" ? "in" : "out",

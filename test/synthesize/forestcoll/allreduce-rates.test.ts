@@ -178,6 +178,35 @@ describe("allReduceRates", () => {
     expect(optimal).toBe(solved);
   });
 
+  it("has few copies where that is asked for, at a rate that is nearly as good", async () => {
+    let coarse = 0;
+    let worst = 1;
+    await fc.assert(
+      fc.asyncProperty(networks, fc.integer({ min: 0, max: 1000 }), async (small, odd) => {
+        const topology = { ...small, linkBytesPerSecond: small.linkBytesPerSecond.map((b, l) => b * 10_007 + odd * l) };
+        const members = everyone(topology);
+        if (flowProgramRate(small, members, lp) < 1e-6) return;
+        const exact = await ratesOf(topology);
+        const few = await ratesOf(topology, members, { copiesPerMember: 16 });
+        expect(few.bound).toEqual(exact.bound);
+        expect(faultsOf(topology, members, few)).toEqual([]);
+        const copies = few.copies.reduce((sum, own) => sum + own, 0);
+        if (exact.copies.reduce((sum, own) => sum + own, 0) <= 16 * members.length) {
+          expect(few).toEqual(exact);
+          return;
+        }
+        // shares are rounded, one copy at most for each member
+        expect(copies).toBeLessThanOrEqual(17 * members.length);
+        expect(few.optimal).toBe(false);
+        coarse++;
+        worst = Math.min(worst, toNumber(divide(few.rate, exact.rate)));
+      }),
+      { numRuns: runs(100), seed: 3 },
+    );
+    expect(coarse).toBeGreaterThan(seen(30));
+    expect(worst).toBeGreaterThan(0.6);
+  });
+
   it("leaves capacities that trees of all copies can be packed in, both ways", async () => {
     const inUse = [
       presetTopology("mesh:3x3"),
