@@ -47,7 +47,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
   topology: {
     args: [["<TOPO>", TOPO]],
     summary: "show a network, its wiring and where its figures come from",
-    options: [...NETWORK, ["output", `write it ${AS_JSON_TOPOLOGY}`]],
+    options: [...NETWORK, ["output", `write it ${AS_JSON_TOPOLOGY}; NAME.csv: its cables as an edge list`]],
   },
   bound: {
     args: [["<TOPO>", TOPO]],

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { csvCell } from "../../src/base/csv-cell.ts";
 import { InfeasibleError, InputError, shown } from "../../src/base/errors.ts";
 import { jsonText, textWidth, visible, visibleLines } from "../../src/base/visible.ts";
 import { aligned, fitted, wrapped } from "../../src/cli/reports/text.ts";
 import { xmlAttribute } from "../../src/export/xml-attribute.ts";
-import { csvCell } from "../../src/report/comparison-csv.ts";
 import { expectVisible, HOSTILE } from "../support/hostile-names.ts";
 import { elementsOf } from "../support/svg-elements.ts";
 

@@ -1,3 +1,4 @@
+import { edgeListParts } from "../../export/networks/edge-list.ts";
 import { topologyJsonParts } from "../../export/networks/topology-json.ts";
 import { linkCount } from "../../model/topology/topology.ts";
 import { placeOf, textOf } from "../../request/option-table.ts";
@@ -16,14 +17,15 @@ import { describeTopology } from "../reports/topology-report.ts";
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, quiet } = context;
   const path = textOf(options, "output");
-  if (path !== undefined) refuseEnding(path, [".json"]);
+  if (path !== undefined) refuseEnding(path, [".json", ".csv"]);
   const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   const topology = await networkOf(args[0] as string, options);
   function* parts(names: { readonly before?: Envelope } = {}): Generator<string> {
     yield* topologyJsonParts(topology, "", names);
     yield "\n";
   }
-  const bytes = output?.write(parts());
+  const isTable = path?.toLowerCase().endsWith(".csv") === true;
+  const bytes = output?.write(isTable ? edgeListParts(topology) : parts());
   if (json) {
     for (const block of blocks(parts({ before: envelopeOf(context, "banyan/topology@1") })))
       if (!context.out(block)) break;
