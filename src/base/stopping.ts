@@ -6,9 +6,12 @@ import { CancelledError } from "./errors.ts";
  */
 const ends = new WeakMap<AbortSignal, { readonly at: number; readonly timer: AbortSignal }>();
 
+/** Timers of more milliseconds than this are over at once. */
+const MOST_MS = 2 ** 31 - 1;
+
 /** Returns a signal that aborts in `ms`, or with `earlier`. Heed it by `refuseStopped` where the thread works on meanwhile. */
 export function endingIn(ms: number, earlier?: AbortSignal): AbortSignal {
-  const timer = AbortSignal.timeout(Math.max(1, Math.ceil(ms)));
+  const timer = AbortSignal.timeout(Math.min(MOST_MS, Math.max(1, Math.ceil(ms))));
   const signal = earlier === undefined ? timer : AbortSignal.any([earlier, timer]);
   ends.set(signal, { at: performance.now() + ms, timer });
   return signal;

@@ -25,6 +25,13 @@ describe("stopping", () => {
     await expect(turn(signal)).rejects.toThrow(CancelledError);
   });
 
+  it("is not asked for before a time that is longer than timers are", async () => {
+    const signal = endingIn(2 ** 32);
+    work(5);
+    await turn(signal);
+    expect(signal.aborted).toBe(false);
+  });
+
   it("is not asked for by no signal", async () => {
     refuseStopped(undefined);
     await turn();

@@ -82,12 +82,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       own: await ownLines(context, engine.kernels, topology, collective),
       signal,
       onLine: ({ sizeBytes, algorithm, done, total }) =>
-        context.progress({
-          what: "comparing",
-          done,
-          total,
-          unit: `lines (${algorithm} at ${formatSize(sizeBytes)})`,
-        }),
+        // lines take from milliseconds to minutes: no rate of theirs says how long the rest takes
+        context.progress({ what: `comparing ${algorithm} at ${formatSize(sizeBytes)} (${done + 1} of ${total})` }),
       onRow: (row, soFar) => {
         live?.shown(row);
         const stopped: Comparison = { ...soFar(), stopped: true };

@@ -386,8 +386,8 @@ async function withFewerCopies(
 }
 
 /**
- * Returns a solution with these copies, each as wide as `width` of one's, where capacities rounded down to those carry them; else
- * null.
+ * Returns a solution with these copies, each as wide as `width` of the given solution's, where capacities rounded down to those
+ * carry them; else null.
  */
 async function widened(
   network: AllReduceNetwork,
@@ -441,7 +441,8 @@ async function coarser(
     let found: AllReduceCopies | null = null;
     while (none - steps > 1 || found === null) {
       const middle: number = found === null ? steps : (steps + none) >> 1;
-      const tried = await widened(network, solution, copies, Math.floor((widest * middle) / WIDTHS), rate);
+      const width = Math.max(1, Math.floor((widest * middle) / WIDTHS));
+      const tried = await widened(network, solution, copies, width, rate);
       if (tried === null && found === null) break;
       if (tried === null) none = middle;
       else [steps, found] = [middle, tried];
