@@ -15,6 +15,8 @@ const TELLING: readonly string[] = [
   ".png",
   ".yaml",
   ".yml",
+  ".xlsx",
+  ".ods",
 ];
 
 /** Throws InputError for the name of a file that ends as one of another format than these does, such as a list of sends that was read. */
