@@ -4,7 +4,7 @@ import { optionName } from "../../base/option-names.ts";
 import { visible } from "../../base/visible.ts";
 import { linkCount, nodeCount, switchCount, type Topology } from "../../model/topology/topology.ts";
 
-/** Links of one pair of nodes that are alike; `both`: each with one that leads back. */
+/** Links between two nodes that are alike. */
 interface Cables {
   readonly from: number;
   readonly to: number;

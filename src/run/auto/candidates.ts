@@ -26,6 +26,15 @@ const MOST_HOPS = 2e7;
 /** Whether an algorithm lists every transfer, however many. */
 const listsTransfers = (algorithm: Algorithm): boolean => algorithm.makes === "steps" && algorithm.makesLogs !== true;
 
+/** Returns why an algorithm is left out unless it is named; null where it is not. `hops`: of chunks that go all the way. */
+function whyOnlyNamed(algorithm: Algorithm, transfers: number, hops: number): string | null {
+  const { goesAllTheWay, solves } = algorithm.traits ?? {};
+  if (transfers > MOST_LISTED && listsTransfers(algorithm))
+    return `it would list ${transfers.toExponential(1)} transfers`;
+  if (goesAllTheWay === true && hops > MOST_HOPS) return `chunks would go through links ${hops.toExponential(1)} times`;
+  return solves === true ? "it solves integer programs" : null;
+}
+
 /**
  * Returns the algorithms that can be used, of those named or of all that make the collective, and the others. Throws InputError
  * where none can.
@@ -45,23 +54,14 @@ export function candidatesFor(
   const { chunks, collective } = options;
   const cut = typeof chunks === "number" && typeof collective === "string" ? chunks : 1;
   const transfers = cut * leastTransfers(problem.collective);
-  let hops: number | undefined;
+  const hops =
+    names === undefined && named.some(({ traits }) => traits?.goesAllTheWay)
+      ? transfers * meanHops(problem.topology)
+      : 0;
   for (const algorithm of named) {
-    if (names === undefined && transfers > MOST_LISTED && listsTransfers(algorithm)) {
-      const reason = `tried only where it is named: it would list ${transfers.toExponential(1)} transfers`;
-      leftOut.push({ algorithm: algorithm.name, reason });
-      continue;
-    }
-    if (names === undefined && algorithm.traits?.goesAllTheWay === true) {
-      hops ??= transfers * meanHops(problem.topology);
-      if (hops > MOST_HOPS) {
-        const reason = `tried only where it is named: chunks would go through links ${hops.toExponential(1)} times`;
-        leftOut.push({ algorithm: algorithm.name, reason });
-        continue;
-      }
-    }
-    if (names === undefined && algorithm.traits?.solves === true) {
-      leftOut.push({ algorithm: algorithm.name, reason: "tried only where it is named: it solves integer programs" });
+    const reason = names === undefined ? whyOnlyNamed(algorithm, transfers, hops) : null;
+    if (reason !== null) {
+      leftOut.push({ algorithm: algorithm.name, reason: `tried only where it is named: ${reason}` });
       continue;
     }
     const needed = refusalOf(algorithm, problem.topology, problem.collective);
