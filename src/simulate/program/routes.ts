@@ -19,8 +19,12 @@ interface Search {
   /** [nodes] Infinity: not reached. */
   readonly latencyPs: Float64Array;
   readonly hops: Int32Array;
+  /** By node that many links lead into: those of them that end a best way. */
+  readonly last: Map<number, readonly number[]>;
 }
 
+/** Nodes that more links lead into are searched once for those that end a best way. */
+const FEW_LINKS = 32;
 /** More turns than this take the same ways again. */
 const TURNS = 4096;
 
@@ -113,7 +117,7 @@ function nearestFrom(topology: Topology, source: number, width: number, relay: b
       queue.push(at, hops[next], next);
     }
   }
-  return { latencyPs, hops };
+  return { latencyPs, hops, last: new Map() };
 }
 
 interface Wanted {
@@ -125,23 +129,30 @@ interface Wanted {
 }
 
 /** Returns one of the best ways; link by link from its end, the turn and the place choose among equal ones. */
-function wayBack(topology: Topology, { latencyPs, hops }: Search, wanted: Wanted): Int32Array {
-  const { source, target, width, relay, turn } = wanted;
-  const { linkSource, linkBytesPerSecond, linkLatencyPs } = topology;
-  const into = inLinks(topology);
-  const way = new Int32Array(hops[target]);
-  for (let node = target, place = way.length - 1; place >= 0; place--) {
-    const options: number[] = [];
-    for (let k = into.offset[node]; k < into.offset[node + 1]; k++) {
-      const link = into.links[k];
-      const from = linkSource[link];
-      if (from !== source && !relay && isNpu(topology, from)) continue;
-      if (linkBytesPerSecond[link] < width || hops[from] !== hops[node] - 1) continue;
-      if (latencyPs[from] + linkLatencyPs[link] === latencyPs[node]) options.push(link);
-    }
-    const link = options[(turn + place) % options.length];
-    way[place] = link;
-    node = linkSource[link];
+function wayBack(topology: Topology, search: Search, wanted: Wanted): Int32Array {
+  const { linkSource } = topology;
+  const way = new Int32Array(search.hops[wanted.target]);
+  for (let node = wanted.target, place = way.length - 1; place >= 0; place--) {
+    const options = search.last.get(node) ?? lastLinks(topology, search, wanted, node);
+    way[place] = options[(wanted.turn + place) % options.length];
+    node = linkSource[way[place]];
   }
   return way;
+}
+
+/** Returns the links that end best ways to a node. */
+function lastLinks(topology: Topology, { latencyPs, hops, last }: Search, wanted: Wanted, node: number): number[] {
+  const { source, width, relay } = wanted;
+  const { linkSource, linkBytesPerSecond, linkLatencyPs } = topology;
+  const into = inLinks(topology);
+  const options: number[] = [];
+  for (let k = into.offset[node]; k < into.offset[node + 1]; k++) {
+    const link = into.links[k];
+    const from = linkSource[link];
+    if (from !== source && !relay && isNpu(topology, from)) continue;
+    if (linkBytesPerSecond[link] < width || hops[from] !== hops[node] - 1) continue;
+    if (latencyPs[from] + linkLatencyPs[link] === latencyPs[node]) options.push(link);
+  }
+  if (into.offset[node + 1] - into.offset[node] > FEW_LINKS) last.set(node, options);
+  return options;
 }
