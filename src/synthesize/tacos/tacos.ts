@@ -5,10 +5,10 @@ import { COLLECTIVE_KINDS, type Collective } from "../../model/collective/collec
 import { ceil } from "../../model/numbers/rational.ts";
 import { replayedPs } from "../../model/replay/columns.ts";
 import { REPLAY_MODE } from "../../model/replay/problem.ts";
-import { type RouteSet, reversedRoutes, routeCount, routeTimes } from "../../model/routes/routes.ts";
+import { reversedRoutes, routeCount, routeTimes } from "../../model/routes/routes.ts";
 import { atOnePace, portRouteCount, routesOf } from "../../model/routes/routing.ts";
 import { degreeText, type SwitchDegree } from "../../model/routes/switch-degrees.ts";
-import { isSlotSchedule, mirrorRoutes } from "../../model/slots/slot-schedule.ts";
+import { isSlotSchedule } from "../../model/slots/slot-schedule.ts";
 import {
   emptyRows,
   type IndexColumn,
@@ -21,11 +21,13 @@ import { refined } from "../joint/table-search.ts";
 import type { MadeSteps, Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { assemble, endOf, endsOf, type PhaseTransfers, slotClasses } from "./assemble.ts";
 import { allTimes, serviceOrder } from "./demand.ts";
+import { mirrored, mirrorsPhase } from "./mirror.ts";
 import { multicastAttempts } from "./multicast.ts";
 import { type Phase, phasesOf, tenNetwork } from "./network.ts";
 import { overlapped } from "./overlap.ts";
 import { autoChunks, fewRounds, manyRounds, periodsEstimate } from "./periods/all-reduce.ts";
 import { slotSynthesis } from "./slots.ts";
+import { streamed } from "./streams.ts";
 import {
   type Attempt,
   bestOf,
@@ -62,14 +64,29 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   return (await manyRounds(request, context)) ?? synthesizeListed(request, context);
 }
 
-/** Returns the same without periods that are too long to be listed. */
+/** Returns the same without periods that are too long to be listed: of periods, matching and streams the fastest, as simulated. */
 export async function synthesizeListed(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
   const periodic = await fewRounds(request, context);
-  if (periodic !== null && !periodic.gainsFromMatching) return periodic;
-  const matched = await refined(await synthesizeByMatching(request, context), request, context);
-  if (periodic === null || isSlotSchedule(matched.schedule)) return matched;
-  const endPs = (schedule: StepSchedule): number => replayedPs(schedule, REPLAY_MODE.cutThrough);
-  return endPs(periodic.schedule) < endPs(matched.schedule) ? periodic : matched;
+  const isEnough = periodic !== null && !periodic.gainsFromMatching;
+  const matched = isEnough ? null : await refined(await synthesizeByMatching(request, context), request, context);
+  const found: readonly Synthesis[] = [matched, periodic].filter((one) => one !== null);
+  const simulatedPs = ({ schedule }: Synthesis): number =>
+    isSlotSchedule(schedule) ? 0 : replayedPs(schedule, REPLAY_MODE.cutThrough);
+  const best = found.length === 1 ? (found[0] as Synthesis) : least(found, simulatedPs);
+  const stream = streamed(request, networksFor(request), () => simulatedPs(best));
+  return stream === null ? best : least([best, stream], simulatedPs);
+}
+
+/** Returns the one of least time, the first among equals. */
+function least(found: readonly Synthesis[], timeOf: (one: Synthesis) => number): Synthesis {
+  const times = found.map(timeOf);
+  return found[times.indexOf(Math.min(...times))] as Synthesis;
+}
+
+/** Returns what gives the networks that a phase may use. */
+function networksFor({ topology, collective, switchDegree }: SynthesisRequest): (phase: Phase) => readonly Network[] {
+  const routeSets = degreesToTry(topology, switchDegree).flatMap((degree) => routeSetsOf(topology, degree));
+  return (phase) => networksOf(topology, collective, phase, routeSets);
 }
 
 /** Returns the schedule of matching alone, phase by phase. */
@@ -79,9 +96,7 @@ export async function synthesizeByMatching(request: SynthesisRequest, context: S
   checkPolicy(request.policy, phases);
   const inSlots = await slotSynthesis(request, phases, context);
   if (inSlots !== null) return inSlots;
-  const degrees = degreesToTry(topology, request.switchDegree);
-  const routeSets = degrees.flatMap((degree) => routeSetsOf(topology, degree));
-  const networksOfPhase = (phase: Phase) => networksOf(topology, collective, phase, routeSets);
+  const networksOfPhase = networksFor(request);
   const rounds = await inRounds(request, phases, networksOfPhase, context, synthesizeByMatching);
   if (rounds !== null) return rounds;
   const done: PhaseTransfers[] = [];
@@ -162,53 +177,6 @@ export const tacos: Synthesizer<MadeSteps> = {
   autoChunks,
   synthesize,
 };
-
-/**
- * Returns whether the second phase undoes the first: it is the same collective on the network turned around (all-reduce).
- * Then the transfers of one are those of the other, over the mirrors of their routes, where the network equals its reverse.
- */
-function mirrorsPhase(first: Phase, second: Phase): boolean {
-  const [a, b] = [first.collective, second.collective];
-  const everyoneGets = a.post.kind === "group" && b.post.kind === "group";
-  return first.reversed && !second.reversed && everyoneGets && a.pre === b.pre && !first.unicast && !second.unicast;
-}
-
-/**
- * Returns whether turning every route into its mirror turns the routes of each link into those of one other link, with the
- * same shares: then transfers fit side by side on the mirrors where they do on the routes. O(route links).
- */
-function mirrorsLinks({ linkOffset, links, shareNum, shareDen }: RouteSet, mirror: Int32Array): boolean {
-  const twin = new Map<number, number>();
-  for (let route = 0; route < mirror.length; route++) {
-    const [from, to] = [linkOffset[route], linkOffset[route + 1]];
-    const behind = linkOffset[mirror[route] + 1] - 1;
-    if (to - from !== behind + 1 - linkOffset[mirror[route]]) return false;
-    for (let i = from; i < to; i++) {
-      const j = behind - (i - from);
-      if (shareNum[i] !== shareNum[j] || shareDen[i] !== shareDen[j]) return false;
-      if ((twin.get(links[i]) ?? links[j]) !== links[j]) return false;
-      twin.set(links[i], links[j]);
-    }
-  }
-  return true;
-}
-
-/**
- * Returns the transfers of a phase that was synthesized on the reversed network as those of the same phase on the network
- * itself, or null where the two networks differ. O(transfers).
- */
-function mirrored(transfers: PhaseTransfers): PhaseTransfers | null {
-  const { routes, slotPs } = transfers;
-  const npus = routes.source.reduce((most, v, r) => Math.max(most, v, routes.target[r]), -1) + 1;
-  const mirror = mirrorRoutes(routes, npus);
-  if (mirror === null || !mirrorsLinks(routes, mirror)) return null;
-  for (let route = 0; route < routeCount(routes); route++) {
-    if (slotPs[mirror[route]] !== slotPs[route]) return null;
-  }
-  const route = new Int32Array(transfers.route.length);
-  for (let i = 0; i < route.length; i++) route[i] = mirror[transfers.route[i]];
-  return { ...transfers, route, reversed: false, reduces: false };
-}
 
 /** Most transfers of a round: some thirty tries to let its halves overlap. */
 const MOST_TRANSFERS = 2e5;
