@@ -63,7 +63,7 @@ describe("chunks by trial", () => {
   it("chooses by the simulated time, not by the planned one", async () => {
     const options: SynthesizeOptions = { collective: "allreduce", sizeBytes: 2 ** 20 };
     const [auto, one, two] = await Promise.all(
-      (["auto", 1, 2] as const).map((chunks) => run("dgx-a100:1", { ...options, chunks })),
+      (["auto", 1, 2] as const).map((chunks) => run("fc:8", { ...options, chunks })),
     );
     expect(two?.report.time.us).toBeLessThan(one?.report.time.us ?? 0);
     const plannedUs = [one, two].map((made) => made?.report.details.planned?.us ?? 0);
