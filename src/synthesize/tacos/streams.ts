@@ -34,7 +34,7 @@ const SPARE_HOPS = [0, 1, Number.POSITIVE_INFINITY];
 const MOST_TRANSFERS = 20_000;
 const MOST_NPUS = 512;
 const MOST_ROUTES = 20_000;
-/** Chunks that all trials may look at: about a tenth of a second. */
+/** Chunks that all trials may look at, and one at most: about a tenth of a second. */
 const MOST_LOOKS = 1e7;
 const MOST_TRIALS = 12;
 /** Where the longest way has less latency than this share of the time, there is little to win. */
@@ -273,7 +273,9 @@ export function streamed(
 ): Synthesis | null {
   const { topology, collective, policy } = request;
   const { npuCount } = topology;
-  if (policy !== null || npuCount > MOST_NPUS || (npuCount - 1) * collective.chunkCount > MOST_TRANSFERS) return null;
+  const transfers = (npuCount - 1) * collective.chunkCount;
+  if (policy !== null || npuCount > MOST_NPUS || transfers > MOST_TRANSFERS) return null;
+  if (transfers * collective.chunkCount > MOST_LOOKS) return null;
   const phases = phasesOf(collective);
   if (phases.some(({ unicast, collective: own }) => unicast || !everyoneWantsAll(own, npuCount))) return null;
   const knownPs = foundPs();
