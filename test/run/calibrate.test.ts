@@ -260,7 +260,7 @@ const RAN: readonly (readonly [network: string, algorithm: string, collective: N
 
 /**
  * Its chunks stream at these sizes, and its times bend within the noise: the errors of its figures, from the slopes at the best fit
- * alone, are too small (one draw of 16 was 4.03 of them off, though the truth fitted as well). Only its times are held to account.
+ * alone, are too small (one draw of 16 was 4.03 of them off). Only its times are held to account.
  */
 const TOO_SURE = new Set(["dgx-h100:2 tacos"]);
 
