@@ -11,7 +11,7 @@ import { assemble, type PhaseTransfers } from "./assemble.ts";
 import { allTimes, everyoneWantsAll } from "./demand.ts";
 import { mirrored, mirrorsPhase } from "./mirror.ts";
 import { type Phase, phasesOf, tenNetwork } from "./network.ts";
-import { type Network, outcome } from "./trials.ts";
+import { type Network, type Outcome, outcome } from "./trials.ts";
 
 /**
  * Matching in the congestion model, for sizes at which latency counts. TACOS's slots hold a link for latency and bytes together
@@ -200,13 +200,8 @@ function matched(stream: Stream, { choice, spareHops, seed }: StreamTrial): Stre
   return transfers < most ? null : { chunk, route, startPs, endPs, looks };
 }
 
-/** Returns the transfers as a phase that is planned in slots, in the same order on every link. */
-function inSlots(
-  { phase, network }: Stream,
-  { topology }: SynthesisRequest,
-  found: Streamed,
-  words: string,
-): PhaseTransfers {
+/** Returns the transfers planned in slots, in the same order on every link. */
+function inSlots({ phase, network }: Stream, { topology }: SynthesisRequest, found: Streamed, words: string): Outcome {
   const { routes, times } = network;
   const { slotPs } = times;
   const { chunk, route, startPs } = found;
@@ -216,24 +211,16 @@ function inSlots(
   const held = { serial: slotPs, delay: slotPs };
   const planned = replayJs(replayProblem(rows, REPLAY_MODE.cutThrough, REPLAY_WANTS.times, held));
   if (planned.kind !== "replayed") throw new InternalError(`streamed transfers cannot be planned: ${planned.kind}`);
-  return outcome(phase, network, { chunk, route, startPs: planned.start }, [words, network.label]).transfers;
+  return outcome(phase, network, { chunk, route, startPs: planned.start }, [words, network.label]);
 }
 
-/** A phase as the best of its trials streams it. */
-interface BestStream {
-  readonly transfers: PhaseTransfers;
-  readonly words: string;
-  readonly label: string;
-  readonly trials: number;
-}
-
-/** Returns the best trial's transfers of a phase, planned in slots, and its name; null where there is none, or latency hardly counts. */
+/** Returns the best trial of a phase, planned in slots, and how many ran; null where there is none, or latency hardly counts. */
 function bestStream(
   request: SynthesisRequest,
   phase: Phase,
   networks: readonly Network[],
   foundPs: number,
-): BestStream | null {
+): { readonly found: Outcome; readonly trials: number } | null {
   const { topology } = request;
   const enoughPs = LATENCY_COUNTS * foundPs;
   const streams = networks
@@ -259,7 +246,7 @@ function bestStream(
   }
   if (best === null) return null;
   const { stream, found, words } = best;
-  return { transfers: inSlots(stream, request, found, words), words, label: stream.network.label, trials };
+  return { found: inSlots(stream, request, found, words), trials };
 }
 
 /**
@@ -285,11 +272,15 @@ export function streamed(
   for (const phase of phases) {
     const [first] = phases as [Phase];
     const same = phase !== first && mirrorsPhase(first, phase) ? mirrored(done[0] as PhaseTransfers) : null;
-    const best = same === null ? bestStream(request, phase, networksOf(phase), knownPs) : null;
-    if (same === null && best === null) return null;
-    done.push(same ?? (best as BestStream).transfers);
-    trials += best?.trials ?? 0;
-    if (best !== null) labels.push([best.words, best.label].filter((label) => label !== "").join(", "));
+    if (same !== null) {
+      done.push(same);
+      continue;
+    }
+    const best = bestStream(request, phase, networksOf(phase), knownPs);
+    if (best === null) return null;
+    done.push(best.found.transfers);
+    labels.push(best.found.label);
+    trials += best.trials;
   }
   return { schedule: assemble(topology, collective, done), policy: [...new Set(labels)].join("; "), trials };
 }
