@@ -82,7 +82,8 @@ struct BanyanSpread {
 struct BanyanLogs {
   int32_t entry_bytes;        // 2 or 4: the width of a chunk; 2 for at most 65,536 chunks
   int32_t max_slots;          // room for so many slots
-  const double* log_offset;   // [npu_count + 1] entries of NPU v: chunk[log_offset[v] .. log_offset[v + 1]]
+  const double* log_offset;   // [npu_count + 1] entries of NPU v: chunk[log_offset[v] .. log_offset[v + 1]]; none, here
+                              // and in ports, where v follows from its representative and is not asked for
   void* chunk;                // [log_offset[npu_count]]
   const double* port_offset;  // [npu_count + 1] bytes of NPU v: max_slots times ceil(its routes in / 8)
   uint8_t* ports;             // [port_offset[npu_count]] zeros

@@ -13,7 +13,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   base: [],
   model: ["base"],
   // the columns of a replay, which simulators are handed a kernel for
-  engine: ["base", "model/replay"],
+  engine: ["base", "model/replay", "model/symmetry"],
   picture: ["base", "model"],
   import: ["base", "model"],
   // what is drawn, which its pictures share with the page

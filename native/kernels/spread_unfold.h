@@ -40,7 +40,7 @@ void UnfoldLog(SpreadState<Entry>& state, std::int32_t npu, std::int32_t* taken)
   state.out.slots[npu] = slots;
 }
 
-/// Writes the logs of all NPUs that are not matched.
+/// Writes the logs of all NPUs that are not matched and have room.
 template <typename Entry>
 BanyanStatus UnfoldLogs(SpreadState<Entry>& state, Team& team, BanyanCancelled cancelled, const void* context) {
   const std::int32_t members = team.members();
@@ -57,7 +57,7 @@ BanyanStatus UnfoldLogs(SpreadState<Entry>& state, Team& team, BanyanCancelled c
     for (;;) {
       const std::int32_t v = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
       if (v >= npus) return;
-      if (state.fold.Represents(v)) continue;
+      if (state.fold.Represents(v) || state.out.log_offset[v] == state.out.log_offset[v + 1]) continue;
       if (cancelled != nullptr && cancelled(context) != 0) {
         __atomic_store_n(&stopped, 1, __ATOMIC_RELAXED);
         return;

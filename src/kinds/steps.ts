@@ -5,7 +5,7 @@ import { scheduleJsonParts } from "../export/schedules/schedule-json.ts";
 import { farthestLatencyPs, greaterBound, limitOf, referencePs } from "../model/bounds/bounds.ts";
 import { limitOfForwarding, wholeChunksLimit, withForwarding } from "../model/bounds/class-limit.ts";
 import { formatTime } from "../model/numbers/units.ts";
-import { isSlotSchedule, type Schedule } from "../model/slots/slot-schedule.ts";
+import { isSlotSchedule, type Schedule, translationsFor } from "../model/slots/slot-schedule.ts";
 import { bysBytesOf, jsonBytesOf } from "../model/steps/estimate.ts";
 import { makespanOf, transfersOf } from "../model/steps/schedule.ts";
 import { count } from "../report/amounts.ts";
@@ -19,7 +19,7 @@ import { expanded } from "./expand.ts";
 import type { Judged, Kind } from "./kind.ts";
 
 /** Whether one NPU stands for all, so that the simulation is short at any size. */
-const isInvariant = (schedule: Schedule): boolean => isSlotSchedule(schedule) && schedule.symmetry !== null;
+const isInvariant = (schedule: Schedule): boolean => isSlotSchedule(schedule) && translationsFor(schedule) !== null;
 
 /** Returns what a solver did; what meets a bound is proved, whoever found it. */
 function provedBy(

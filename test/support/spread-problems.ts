@@ -19,6 +19,7 @@ export function spreadOf(problem: MatchProblem, maxSlots = 500, threads = 1): Sp
     threads,
     maxSlots,
     maps: null,
+    folded: false,
   };
 }
 

@@ -87,6 +87,8 @@ export interface SpreadProblem {
    * k-th that its image holds; every chunk has one holder, everyone wants all, and the choice is the oldest.
    */
   readonly maps: Int32Array | null;
+  /** With maps only the logs of the least NPUs of the orbits are wanted; those of the others are empty. */
+  readonly folded: boolean;
 }
 
 /** Returns how many maps of this many NPUs a column has. */

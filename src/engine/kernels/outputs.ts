@@ -7,6 +7,7 @@ import {
   type ReplayOutcome,
   type ReplayProblem,
 } from "../../model/replay/problem.ts";
+import { orbitsUnder } from "../../model/symmetry/fold.ts";
 import type {
   ArborescenceProblem,
   Balance,
@@ -75,16 +76,18 @@ export function allocateDeliveries(problem: MatchProblem): Outputs {
 
 /** Returns the logs of a spread problem whose shapes have been checked, empty, with room for maxSlots slots. */
 export function allocateLogs(problem: SpreadProblem): SpreadLogs {
-  const { npuCount, heldOffset, routeTarget, maxSlots, chunkCount } = problem;
+  const { npuCount, heldOffset, routeTarget, maxSlots, chunkCount, maps, folded } = problem;
   const { wanted, wantedAndHeld } = demandOf(problem);
+  const representative = folded && maps !== null ? orbitsUnder(maps, npuCount).representative : null;
   const inDegree = new Int32Array(npuCount);
   for (let r = 0; r < routeTarget.length; r++) inDegree[routeTarget[r]]++;
   const logOffset = new Float64Array(npuCount + 1);
   const portOffset = new Float64Array(npuCount + 1);
   for (let v = 0; v < npuCount; v++) {
+    const follows = representative !== null && representative[v] !== v;
     const held = heldOffset[v + 1] - heldOffset[v];
-    logOffset[v + 1] = logOffset[v] + wanted[v] + held - wantedAndHeld[v];
-    portOffset[v + 1] = portOffset[v] + maxSlots * ((inDegree[v] + 7) >>> 3);
+    logOffset[v + 1] = logOffset[v] + (follows ? 0 : wanted[v] + held - wantedAndHeld[v]);
+    portOffset[v + 1] = portOffset[v] + (follows ? 0 : maxSlots * ((inDegree[v] + 7) >>> 3));
   }
   const entries = logOffset[npuCount];
   return allocated(() => ({

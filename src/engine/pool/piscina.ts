@@ -7,7 +7,7 @@ import type { Backend, CancelFlag, Kernels } from "../contract/kernels.ts";
 import type { MilpSolution } from "../contract/programs.ts";
 import type { JobWatch, MilpJob } from "../milp/job.ts";
 import { type Pool, type PoolResult, type PoolTask, shareColumns, type Work } from "./pool.ts";
-import { fromFailure, type WorkerReply, type WorkerRequest, type WorkerResult } from "./request.ts";
+import { fromFailure, inViews, type WorkerReply, type WorkerRequest, type WorkerResult } from "./request.ts";
 
 /** What a worker is started with. */
 export interface WorkerSetup {
@@ -65,7 +65,7 @@ export function piscinaPool({ backend, module }: Kernels, threads: number): Pool
   const sent = async (request: WorkerRequest, signal: AbortSignal | null = null): Promise<WorkerResult> => {
     const reply = await answered(request, signal);
     if ("failure" in reply) throw fromFailure(reply.failure);
-    return reply.result;
+    return inViews(reply.result);
   };
   return {
     threads,

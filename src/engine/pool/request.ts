@@ -46,6 +46,37 @@ export function buffersOf(reply: WorkerReply): ArrayBuffer[] {
   return parts.filter((part) => ArrayBuffer.isView(part)).map((column) => column.buffer as ArrayBuffer);
 }
 
+/** A column whose bytes a message cannot count: it keeps the lengths of views only modulo 4 GiB, but buffers whole. */
+interface LongColumn {
+  readonly long: ArrayBuffer;
+  readonly type: "Uint8Array" | "Uint16Array" | "Int32Array" | "Float64Array";
+}
+
+const COLUMNS = { Uint8Array, Uint16Array, Int32Array, Float64Array };
+const isLong = (part: unknown): part is Uint8Array => ArrayBuffer.isView(part) && part.byteLength >= 2 ** 32;
+
+/** Returns the reply with its columns of 4 GiB and more as buffers, which `inViews` takes back. */
+export function inBuffers(reply: WorkerReply): WorkerReply {
+  if ("failure" in reply || reply.result === null || !Object.values(reply.result).some(isLong)) return reply;
+  const long = (column: Uint8Array): LongColumn => ({
+    long: column.buffer as ArrayBuffer,
+    type: column.constructor.name as LongColumn["type"],
+  });
+  const parts = Object.entries(reply.result).map(([name, part]) => [name, isLong(part) ? long(part) : part]);
+  return { result: Object.fromEntries(parts) };
+}
+
+/** Returns a result that went through a message, with all its columns. */
+export function inViews(result: WorkerResult): WorkerResult {
+  const isBuffer = (part: unknown): part is LongColumn => part !== null && typeof part === "object" && "long" in part;
+  if (result === null || !Object.values(result).some(isBuffer)) return result;
+  const parts = Object.entries(result).map(([name, part]) => [
+    name,
+    isBuffer(part) ? new COLUMNS[part.type](part.long) : part,
+  ]);
+  return Object.fromEntries(parts);
+}
+
 /** An error of ours on its way between threads, where classes and fields get lost. */
 export interface Failure {
   readonly message: string;

@@ -31,6 +31,7 @@ import {
   treesOf,
 } from "../../model/periods/period-schedule.ts";
 import { routeCount } from "../../model/routes/routes.ts";
+import { standingFor } from "../../model/slots/folded-rows.ts";
 import { type ArrivalLog, isSlotSchedule, type Schedule, type SlotSchedule } from "../../model/slots/slot-schedule.ts";
 import { type StepSchedule, transferCount } from "../../model/steps/step-schedule.ts";
 import { periodFields } from "./periods-json.ts";
@@ -51,7 +52,7 @@ interface Block {
 
 /**
  * Yields the parts of a `.bys` file (version 1, FORMATS.md) that reads back to the same schedule, each at most 64 MiB, to be
- * written one after the other. Of a slot schedule with a symmetry only NPU 0's log is written. `about` is for people. Rows of
+ * written one after the other. Of a slot schedule with a symmetry only the logs are written that stand for all. `about` is for people. Rows of
  * a slot schedule are asked for in ascending order of NPU. Throws what `row` throws. O(transfers + route links).
  */
 export function* scheduleBysParts(
@@ -87,12 +88,6 @@ export function* scheduleBysParts(
   yield end;
 }
 
-/** Returns whether NPU 0's log and the translations say it all: chunks must be numbered by owner, as the reader has it. */
-function isCompact({ symmetry, origin, topology, collective }: SlotSchedule): boolean {
-  const perNpu = collective.chunkCount / topology.npuCount;
-  return symmetry !== null && Number.isInteger(perNpu) && origin.every((npu, c) => npu === Math.floor(c / perNpu));
-}
-
 /** Returns all before the first block; blanks after the JSON make its length a multiple of 8. */
 function headerBytes(
   schedule: Schedule | PeriodSchedule,
@@ -118,8 +113,8 @@ function headerBytes(
 function contentOf(schedule: Schedule | PeriodSchedule): { readonly body: string; readonly parts: Iterable<Block> } {
   if (isPeriodSchedule(schedule)) return periodContent(schedule);
   if (isSlotSchedule(schedule)) {
-    const compact = isCompact(schedule);
-    return { body: slotsBody(schedule, compact), parts: logBlocks(schedule, compact) };
+    const npus = standingFor(schedule);
+    return { body: slotsBody(schedule, npus.length < schedule.topology.npuCount), parts: logBlocks(schedule, npus) };
   }
   return { body: `  "transfers": { "count": ${transferCount(schedule)} }\n`, parts: rowBlocks(schedule) };
 }
@@ -130,11 +125,16 @@ function slotsBody(schedule: SlotSchedule, compact: boolean): string {
     `"slotPs": ${slotPs}`,
     `"count": ${slots}`,
     `"passes": [${passes.map(({ reversed, reduces }) => `{ "reversed": ${reversed}, "reduces": ${reduces} }`).join(", ")}]`,
-    `"symmetry": ${compact ? jsonText(symmetry) : "null"}`,
+    `"symmetry": ${compact ? symmetryText(symmetry) : "null"}`,
     `"origin": [${origin.join(",")}]`,
   ];
   return `  "slots": {\n${fields.map((field) => `    ${field}`).join(",\n")}\n  }\n`;
 }
+
+const symmetryText = (symmetry: SlotSchedule["symmetry"]): string =>
+  symmetry !== null && "generators" in symmetry
+    ? `{ "maps": [${symmetry.generators.map((map) => `[${map.join(",")}]`).join(", ")}] }`
+    : jsonText(symmetry);
 
 function frameOf(
   type: number,
@@ -221,26 +221,26 @@ function* treeBlocks(schedule: PeriodSchedule, tickPs: number, lastTick: number)
   }
 }
 
-function* logBlocks(schedule: SlotSchedule, compact: boolean): Generator<Block> {
+/** Yields the logs of NPUs; a block counts them as they are written. */
+function* logBlocks(schedule: SlotSchedule, npus: Int32Array): Generator<Block> {
   const { chunkCount } = schedule.collective;
   const chunkBytes = chunkCount * widthFor(chunkCount - 1);
-  const npus = compact ? 1 : schedule.topology.npuCount;
   let logs: ArrivalLog[] = [];
   let bytes = 0;
-  for (let npu = 0; npu < npus; npu++) {
+  for (const [i, npu] of npus.entries()) {
     const log = schedule.row(npu);
     if (log.chunk.length !== chunkCount)
       throw new InternalError(`a log of ${log.chunk.length} of ${chunkCount} chunks`);
     const own = 4 + chunkBytes + log.ports.length;
     if (bytes + own > BLOCK_BYTES && logs.length > 0) {
-      yield logBlock(logs, npu - logs.length, chunkCount);
+      yield logBlock(logs, i - logs.length, chunkCount);
       logs = [];
       bytes = 0;
     }
     logs.push(log);
     bytes += own;
   }
-  if (logs.length > 0) yield logBlock(logs, npus - logs.length, chunkCount);
+  if (logs.length > 0) yield logBlock(logs, npus.length - logs.length, chunkCount);
 }
 
 function logBlock(logs: readonly ArrivalLog[], first: number, chunkCount: number): Block {

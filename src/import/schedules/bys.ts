@@ -23,6 +23,7 @@ import {
 import { crc32 } from "../../model/files/checksum.ts";
 import { edgeEnds, mostEnds, type PeriodSchedule } from "../../model/periods/period-schedule.ts";
 import { routeCount } from "../../model/routes/routes.ts";
+import { foldedRows } from "../../model/slots/folded-rows.ts";
 import {
   type ArrivalLog,
   mirrorRoutes,
@@ -34,6 +35,7 @@ import {
 } from "../../model/slots/slot-schedule.ts";
 import type { ScheduleHeader } from "../../model/steps/schedule.ts";
 import { indexColumn, inRowOrder, OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
+import { groupOf, leastNpus, MOST_MAPS } from "../../model/symmetry/fold.ts";
 import { isTranslationInvariant, translatedSchedule } from "../../model/symmetry/translation.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import {
@@ -161,7 +163,7 @@ function bysPayload(source: ByteSource, fileName: string, block: BysBlock): Uint
 
 /** Returns "block 12 of big.bys (NPUs 4470 to 5214)". */
 function describe({ number, type, first, count }: BysBlock, fileName: string): string {
-  const items = type === LOGS ? "NPU" : type === ROWS ? "row" : type === TREE ? "tree" : "";
+  const items = type === LOGS ? "log" : type === ROWS ? "row" : type === TREE ? "tree" : "";
   if (items === "") return `block ${number} of ${fileName}`;
   return `block ${number} of ${fileName} (${count === 1 ? `${items} ${first}` : `${items}s ${first} to ${first + count - 1}`})`;
 }
@@ -379,13 +381,15 @@ interface SlotHeader extends ScheduleHeader {
   readonly slotPs: number;
   readonly slots: number;
   readonly passes: readonly SlotPass[];
-  readonly symmetry: readonly number[] | null;
+  readonly symmetry: SlotSchedule["symmetry"];
   readonly origin: Int32Array;
 }
 
 /** More slots or passes than this are refused: consumers keep numbers for each. A log of a slot a byte is no longer. */
 const MOST_SLOTS = 2 ** 26;
 const MOST_PASSES = 16;
+/** Each map of a few that are none of the group of those before at least doubles it. */
+const MOST_GENERATORS = Math.floor(Math.log2(MOST_MAPS));
 
 /**
  * Returns the slot schedule whose arrival logs are in the blocks from `from` on. `row` reads them block by block and keeps
@@ -402,9 +406,9 @@ function slotsFromBlocks(
 ): SlotSchedule {
   const given = slotHeader(header, slots, fileName);
   const blocks = bysBlocks(source, fileName, from, LOGS);
-  const npus = given.symmetry === null ? given.topology.npuCount : 1;
+  const npus = npusOfLogs(given);
   const found = blocks.reduce((sum, { count }) => sum + count, 0);
-  if (found !== npus) throw new InputError(`the blocks of ${fileName}`, `${npus} arrival logs`, found);
+  if (found !== npus.length) throw new InputError(`the blocks of ${fileName}`, `${npus.length} arrival logs`, found);
   const { collective, routes, topology } = given;
   const width = widthFor(collective.chunkCount - 1);
   for (const block of blocks) {
@@ -423,10 +427,23 @@ function slotsFromBlocks(
     );
   }
   const { symmetry, origin, ...time } = given;
-  const row = rowReader(source, fileName, given, blocks, cacheBytes);
+  const row = rowReader(source, fileName, given, { npus, blocks }, cacheBytes);
   if (symmetry === null) return { kind: "slots", ...given, row };
+  if ("generators" in symmetry) {
+    const folded = foldedRows(given, symmetry.generators, row);
+    if (folded !== null) return { kind: "slots", ...given, row: folded };
+    const expected = `maps of ${topology.name} onto itself, with the same chunks at all images of an NPU,`;
+    throw new InputError(placeIn(fileName, "slots.symmetry.maps"), expected, inWords("others"));
+  }
   const chunksPerNpu = collective.chunkCount / topology.npuCount;
   return translatedSchedule({ topology, routes, sizes: symmetry, chunksPerNpu, row: row(0) }, collective, time);
+}
+
+/** Returns the NPUs whose logs are in the blocks, in their order. */
+function npusOfLogs({ symmetry, topology }: SlotHeader): Int32Array {
+  const { npuCount } = topology;
+  if (symmetry !== null && "generators" in symmetry) return leastNpus(groupOf(symmetry.generators, npuCount), npuCount);
+  return Int32Array.from({ length: symmetry === null ? npuCount : 1 }, (_, npu) => npu);
 }
 
 function slotHeader(header: ScheduleHeader, value: unknown, fileName: string): SlotHeader {
@@ -452,7 +469,11 @@ function slotHeader(header: ScheduleHeader, value: unknown, fileName: string): S
   const origin = new Int32Array(list.length);
   fillIntegers(list, origin, at("origin"), 0, topology.npuCount - 1);
   if (fields.symmetry === null) return { topology, collective, routes, slotPs, slots, passes, origin, symmetry: null };
-  const symmetry = asList(fields.symmetry, at("symmetry"), "null or a list of sizes").map((size, i) =>
+  if (!Array.isArray(fields.symmetry)) {
+    const generators = mapsFrom(fields.symmetry, at("symmetry"), topology.npuCount);
+    return { topology, collective, routes, slotPs, slots, passes, origin, symmetry: { generators } };
+  }
+  const symmetry = asList(fields.symmetry, at("symmetry")).map((size, i) =>
     asInteger(size, at(`symmetry[${i}]`), 1, topology.npuCount),
   );
   if (!isTranslationInvariant(topology, routes, symmetry)) {
@@ -469,6 +490,26 @@ function slotHeader(header: ScheduleHeader, value: unknown, fileName: string): S
   return { topology, collective, routes, slotPs, slots, passes, origin, symmetry };
 }
 
+/** Returns maps of NPUs, each a permutation of them; few enough together that they make up no large group. */
+function mapsFrom(value: unknown, place: string, npuCount: number): readonly Int32Array[] {
+  if (typeof value !== "object") refuse(place, "null, a list of sizes, or maps", value);
+  const { maps } = asObject<{ maps?: unknown }>(value, place);
+  const read = asList(maps, `${place}.maps`).map((entry, i) => {
+    const at = `${place}.maps[${i}]`;
+    const list = asList(entry, at);
+    if (list.length !== npuCount) throw new InputError(at, `${npuCount} NPUs`, list.length);
+    const map = new Int32Array(npuCount);
+    fillIntegers(list, map, at, 0, npuCount - 1);
+    const reached = new Set(map);
+    if (reached.size !== npuCount) throw new InputError(at, "every NPU once", `${reached.size} different ones`);
+    return map;
+  });
+  if (read.length > MOST_GENERATORS || groupOf(read, npuCount) === null) {
+    throw new InputError(`${place}.maps`, `maps that make up a group of at most ${MOST_MAPS}`, inWords("more"));
+  }
+  return read;
+}
+
 /** A block in memory. */
 interface LogBlock {
   readonly payload: Uint8Array<ArrayBuffer>;
@@ -480,7 +521,7 @@ function rowReader(
   source: ByteSource,
   fileName: string,
   header: SlotHeader,
-  blocks: readonly BysBlock[],
+  { npus, blocks }: { readonly npus: Int32Array; readonly blocks: readonly BysBlock[] },
   cacheBytes: number,
 ): (npu: number) => ArrivalLog {
   const { topology, collective, routes, slots } = header;
@@ -490,16 +531,19 @@ function rowReader(
   const portCount = (npu: number): number => ports.offset[npu + 1] - ports.offset[npu];
   const held = new Int32Array(topology.npuCount);
   for (const npu of header.origin) held[npu]++;
-  const blockOf = new Int32Array(topology.npuCount);
+  /** Blocks by the place of a log in the file, and these places by NPU. */
+  const blockOf = new Int32Array(npus.length);
   for (const { first, count, number } of blocks) blockOf.fill(number, first, first + count);
+  const placeOf = new Int32Array(topology.npuCount);
+  for (const [at, npu] of npus.entries()) placeOf[npu] = at;
   /** In order of last use. */
   const kept = new Map<number, LogBlock>();
   let bytes = 0;
 
-  const logAt = ({ payload, ports: begin }: LogBlock, { first, count }: BysBlock, npu: number): ArrivalLog => {
-    const from = payload.byteOffset + logsLayout(count, chunkCount, width).chunk + (npu - first) * chunkCount * width;
+  const logAt = ({ payload, ports: begin }: LogBlock, { first, count }: BysBlock, at: number): ArrivalLog => {
+    const from = payload.byteOffset + logsLayout(count, chunkCount, width).chunk + (at - first) * chunkCount * width;
     const chunk = indexView(payload.buffer, from, chunkCount, chunkCount - 1);
-    return { chunk, ports: payload.subarray(begin[npu - first], begin[npu - first + 1]) };
+    return { chunk, ports: payload.subarray(begin[at - first], begin[at - first + 1]) };
   };
 
   const load = (block: BysBlock): LogBlock => {
@@ -509,9 +553,10 @@ function rowReader(
     const begin = new Uint32Array(block.count + 1);
     let end = logsLayout(block.count, chunkCount, width).ports;
     for (let i = 0; i < block.count; i++) {
-      const most = slots * portBytes(portCount(block.first + i));
+      const npu = npus[block.first + i];
+      const most = slots * portBytes(portCount(npu));
       if (lengths[i] > Math.min(most, payload.length - end)) {
-        throw new InputError(`${place}, NPU ${block.first + i}`, `ports of at most ${most} bytes`, lengths[i]);
+        throw new InputError(`${place}, NPU ${npu}`, `ports of at most ${most} bytes`, lengths[i]);
       }
       begin[i] = end;
       end += lengths[i];
@@ -519,15 +564,17 @@ function rowReader(
     begin[block.count] = end;
     if (padded(end) !== payload.length) throw new InputError(place, `${padded(end)} bytes`, payload.length);
     const loaded = { payload, ports: begin };
-    for (let npu = block.first; npu < block.first + block.count; npu++) {
-      const mistake = mistakeIn(logAt(loaded, block, npu), chunkCount, held[npu], portCount(npu));
+    for (let at = block.first; at < block.first + block.count; at++) {
+      const npu = npus[at];
+      const mistake = mistakeIn(logAt(loaded, block, at), chunkCount, held[npu], portCount(npu));
       if (mistake !== null) throw new InputError(`${place}, NPU ${npu}`, mistake.expected, mistake.received);
     }
     return loaded;
   };
 
   return (npu) => {
-    const block = blocks[blockOf[npu]];
+    const at = placeOf[npu];
+    const block = blocks[blockOf[at]];
     const found = kept.get(block.number);
     const loaded = found ?? load(block);
     if (found !== undefined) kept.delete(block.number);
@@ -538,7 +585,7 @@ function rowReader(
       kept.delete(oldest);
       bytes -= blocks[oldest].length;
     }
-    return logAt(loaded, block, npu);
+    return logAt(loaded, block, at);
   };
 }
 

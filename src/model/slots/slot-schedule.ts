@@ -35,6 +35,25 @@ export interface SlotPass {
 }
 
 /**
+ * Sizes of the dimensions, first fastest, of a group of translations: NPU x0 + d0 * (x1 + d1 * ...) adds its coordinates to
+ * those of every node and chunk owner. The log of NPU 0 stands for all.
+ */
+type Translations = readonly number[];
+
+/**
+ * Maps of the NPUs onto themselves that make up a group, as where each takes every NPU. The logs of the least NPUs of its
+ * orbits stand for all (`folded-rows.ts`): that of another NPU is the image of its orbit's under the first map, in
+ * lexicographic order, that takes that NPU to it.
+ */
+export interface Generators {
+  readonly generators: readonly Int32Array[];
+}
+
+/** Returns the sizes of the translations under which a schedule does not change; null without such. */
+export const translationsFor = ({ symmetry }: Pick<SlotSchedule, "symmetry">): Translations | null =>
+  symmetry === null || "generators" in symmetry ? null : symmetry;
+
+/**
  * A schedule in which everyone gets everything over routes that are equally long and never in each other's way, kept as one
  * arrival log per NPU: about two bytes a transfer where step schedules take 20. Passes follow each other; an all-reduce runs
  * through the same logs twice. All-gather: [forward]; reduce-scatter: [reversed, reduces]; all-reduce: first this, then that.
@@ -52,11 +71,8 @@ export interface SlotSchedule {
   readonly passes: readonly SlotPass[];
   /** [chunks] the NPU at which the logs have the chunk from the start. */
   readonly origin: Int32Array;
-  /**
-   * Sizes of the dimensions, first fastest, of a group of translations under which the schedule does not change: NPU
-   * x0 + d0 * (x1 + d1 * ...) adds its coordinates to those of every node and chunk owner. Null where none is known.
-   */
-  readonly symmetry: readonly number[] | null;
+  /** A group under which the schedule does not change; null where none is known. */
+  readonly symmetry: Translations | Generators | null;
   /** Returns the log of an NPU; a view or a decoded copy that stays valid. May read a file: throws InputError for a damaged one. */
   row(npu: number): ArrivalLog;
 }
@@ -79,6 +95,32 @@ export const portsOf = (routes: RouteSet, npuCount: number): Grouped => groupedB
 
 /** Returns the bytes that a slot takes in the ports of an NPU with this many ports. */
 export const portBytes = (ports: number): number => (ports + 7) >>> 3;
+
+/** Returns the log with port p renamed port[p]; the first `held` chunks stay. O(chunks + slots). */
+export function withPorts(row: ArrivalLog, port: Int32Array, held: number): ArrivalLog {
+  if (port.every((to, from) => to === from)) return row;
+  const bytes = portBytes(port.length);
+  const chunk = row.chunk.slice() as IndexColumn;
+  const ports = new Uint8Array(row.ports.length);
+  const arriving = new Int32Array(port.length);
+  let read = held;
+  let write = held;
+  for (let slot = 0; slot < ports.length; slot += bytes) {
+    for (let b = 0; b < bytes; b++) {
+      for (let bits = row.ports[slot + b]; bits !== 0; bits &= bits - 1) {
+        const to = port[b * 8 + 31 - Math.clz32(bits & -bits)];
+        arriving[to] = row.chunk[read++];
+        ports[slot + (to >> 3)] |= 1 << (to & 7);
+      }
+    }
+    for (let b = 0; b < bytes; b++) {
+      for (let bits = ports[slot + b]; bits !== 0; bits &= bits - 1) {
+        chunk[write++] = arriving[b * 8 + 31 - Math.clz32(bits & -bits)];
+      }
+    }
+  }
+  return { chunk, ports };
+}
 
 /**
  * Returns for each route the one that runs the other way: the k-th of the routes from a to b, ascending, has the k-th of

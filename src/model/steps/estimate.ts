@@ -5,7 +5,10 @@ import { treesLayout, widthFor } from "../files/bys-format.ts";
 import { distancesFrom, graph } from "../graph/graph.ts";
 import { edgeEnds, mostEnds, type PeriodSchedule, tickPsOf } from "../periods/period-schedule.ts";
 import { routesOf } from "../routes/routing.ts";
+import { standingFor } from "../slots/folded-rows.ts";
 import { isSlotSchedule, mirrorRoutes, portBytes, portsOf, type Schedule } from "../slots/slot-schedule.ts";
+import { automorphismsOf } from "../symmetry/automorphisms.ts";
+import { leastNpus } from "../symmetry/fold.ts";
 import { translationsOf } from "../symmetry/translation.ts";
 import { linkCount, nodeCount, switchCount, type Topology } from "../topology/topology.ts";
 import { makespanOf, transfersOf } from "./schedule.ts";
@@ -99,23 +102,22 @@ export function stepsEstimate(topology: Topology, { chunkCount }: Demand, transf
 
 /**
  * Returns what a slot schedule of everyone's chunks over direct links takes at least: logs in the narrowest type, a bit per
- * port and slot, a bitset of chunks per NPU while it is made. `rows`: 1 where one log stands for all. O(links).
+ * port and slot, a bitset of chunks per NPU while it is made. `npus`: those whose logs stand for all. O(links).
  */
-function slotsEstimate(topology: Topology, demand: Demand, rows = topology.npuCount): Estimate {
+function slotsEstimate(topology: Topology, demand: Demand, npus: Int32Array): Estimate {
   const { npuCount, linkTarget } = topology;
   const { chunkCount } = demand;
   const ports = new Int32Array(topology.nodeNames.length);
   for (const node of linkTarget) ports[node]++;
   const arriving = chunkCount - Math.floor(chunkCount / npuCount);
   let bitBytes = 0;
-  for (let npu = 0; npu < rows; npu++)
-    bitBytes += Math.ceil(arriving / Math.max(1, ports[npu])) * portBytes(ports[npu]);
-  const logs = rows * chunkCount * indexColumn(0, chunkCount - 1).BYTES_PER_ELEMENT + bitBytes;
+  for (const npu of npus) bitBytes += Math.ceil(arriving / Math.max(1, ports[npu])) * portBytes(ports[npu]);
+  const logs = npus.length * chunkCount * indexColumn(0, chunkCount - 1).BYTES_PER_ELEMENT + bitBytes;
   const header = headerBytes(topology, chunkCount);
   const transfers = leastTransfers(demand);
   return {
     transfers,
-    memoryBytes: logs + Math.ceil((rows * chunkCount) / 8) + header,
+    memoryBytes: logs + Math.ceil((npus.length * chunkCount) / 8) + header,
     bysBytes: logs + header,
     jsonBytes: transfers * rowText(chunkCount, linkCount(topology), TIME_DIGITS) + header,
   };
@@ -123,12 +125,23 @@ function slotsEstimate(topology: Topology, demand: Demand, rows = topology.npuCo
 
 /**
  * Returns what the schedule of a collective takes at least, before it is made: a slot schedule where it can be one (everyone
- * gets everything over direct links that are all alike), with one log where translations leave the network as it is. O(links).
+ * gets everything over direct links that are all alike), with one log where translations leave the network as it is, with one for
+ * each orbit of its maps onto itself where there are such. O(links x maps).
  */
 export function estimateOf(topology: Topology, demand: Demand): Estimate {
   if (!canBeSlots(topology, demand)) return stepsEstimate(topology, demand, leastTransfers(demand));
-  const symmetric = leastTransfers(demand) >= SYMMETRY_FROM && translationsOf(topology, routesOf(topology, 1)) !== null;
-  return slotsEstimate(topology, demand, symmetric ? 1 : topology.npuCount);
+  return slotsEstimate(topology, demand, npusOfLogs(topology, demand));
+}
+
+/** Returns the NPUs whose logs stand for all, where a network of direct links has symmetries and everyone as many chunks. */
+function npusOfLogs(topology: Topology, demand: Demand): Int32Array {
+  const { npuCount } = topology;
+  const all = Int32Array.from({ length: npuCount }, (_, npu) => npu);
+  if (leastTransfers(demand) < SYMMETRY_FROM) return all;
+  const routes = routesOf(topology, 1);
+  if (translationsOf(topology, routes) !== null) return Int32Array.of(0);
+  if (demand.kind === "broadcast" || demand.kind === "reduce") return all;
+  return leastNpus(automorphismsOf(npuCount, routes.source, routes.target), npuCount);
 }
 
 /**
@@ -172,9 +185,10 @@ export function bysBytesOf(schedule: Schedule): number {
   const header = headerBytes(topology, collective.chunkCount);
   if (!isSlotSchedule(schedule)) return header + transfersOf(schedule) * STEP_BYS;
   const { offset } = portsOf(routes, topology.npuCount);
-  const rows = schedule.symmetry === null ? topology.npuCount : 1;
-  let bytes = header + rows * collective.chunkCount * indexColumn(0, collective.chunkCount - 1).BYTES_PER_ELEMENT;
-  for (let npu = 0; npu < rows; npu++) bytes += schedule.slots * portBytes(offset[npu + 1] - offset[npu]);
+  const npus = standingFor(schedule);
+  let bytes =
+    header + npus.length * collective.chunkCount * indexColumn(0, collective.chunkCount - 1).BYTES_PER_ELEMENT;
+  for (const npu of npus) bytes += schedule.slots * portBytes(offset[npu + 1] - offset[npu]);
   return bytes;
 }
 

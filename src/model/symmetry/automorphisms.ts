@@ -1,4 +1,5 @@
 import { groupedBy } from "../graph/graph.ts";
+import { MOST_MAPS } from "./fold.ts";
 
 /**
  * Maps of a network of equal routes onto itself, found from landmarks: NPUs of a rare pair of degrees, such as the corners of
@@ -11,8 +12,6 @@ const MOST_LANDMARKS = 16;
 const MOST_CLASSES = 4;
 /** Above this many placed landmarks the search for permutations gives up; a cube needs 320, one of four dimensions about 6,000. */
 const MOST_NODES = 10_000;
-/** Above this many maps the search gives up; a cube has 48, one of four dimensions 384. */
-const MOST_MAPS = 400;
 /** Classes whose permutations have more distances and routes to check, all together, are left out; 1e8 take a second. */
 const MOST_CHECKS = 1e8;
 

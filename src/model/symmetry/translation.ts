@@ -2,8 +2,8 @@ import { InternalError } from "../../base/errors.ts";
 import type { Collective } from "../collective/collective.ts";
 import { type Grouped, groupedBy } from "../graph/graph.ts";
 import { type RouteSet, routeCount } from "../routes/routes.ts";
-import { type ArrivalLog, portBytes, type SlotPass, type SlotSchedule } from "../slots/slot-schedule.ts";
-import { type IndexColumn, indexColumn } from "../steps/step-schedule.ts";
+import { type ArrivalLog, type SlotPass, type SlotSchedule, withPorts } from "../slots/slot-schedule.ts";
+import { indexColumn } from "../steps/step-schedule.ts";
 import type { Topology } from "../topology/topology.ts";
 
 /**
@@ -291,32 +291,6 @@ export function translatedRows({
     }
     return { chunk: moved, ports };
   };
-}
-
-/** Returns the log with port p renamed port[p]; the first `held` chunks stay. */
-function withPorts(row: ArrivalLog, port: Int32Array, held: number): ArrivalLog {
-  if (port.every((to, from) => to === from)) return row;
-  const bytes = portBytes(port.length);
-  const chunk = row.chunk.slice() as IndexColumn;
-  const ports = new Uint8Array(row.ports.length);
-  const arriving = new Int32Array(port.length);
-  let read = held;
-  let write = held;
-  for (let slot = 0; slot < ports.length; slot += bytes) {
-    for (let b = 0; b < bytes; b++) {
-      for (let bits = row.ports[slot + b]; bits !== 0; bits &= bits - 1) {
-        const to = port[b * 8 + 31 - Math.clz32(bits & -bits)];
-        arriving[to] = row.chunk[read++];
-        ports[slot + (to >> 3)] |= 1 << (to & 7);
-      }
-    }
-    for (let b = 0; b < bytes; b++) {
-      for (let bits = ports[slot + b]; bits !== 0; bits &= bits - 1) {
-        chunk[write++] = arriving[b * 8 + 31 - Math.clz32(bits & -bits)];
-      }
-    }
-  }
-  return { chunk, ports };
 }
 
 /**

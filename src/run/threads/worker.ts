@@ -2,7 +2,14 @@ import { move, transferableSymbol, valueSymbol, workerData } from "piscina";
 import { loadKernels } from "../../engine/kernels/load.ts";
 import { wasmKernels } from "../../engine/kernels/wasm.ts";
 import type { WorkerSetup } from "../../engine/pool/piscina.ts";
-import { buffersOf, replyTo, type WorkerReply, type WorkerRequest, type Works } from "../../engine/pool/request.ts";
+import {
+  buffersOf,
+  inBuffers,
+  replyTo,
+  type WorkerReply,
+  type WorkerRequest,
+  type Works,
+} from "../../engine/pool/request.ts";
 
 const { backend, module } = workerData as WorkerSetup;
 const works = async (): Promise<Works> => (await import("./works.ts")).WORKS;
@@ -15,5 +22,5 @@ export default async function work(request: WorkerRequest | null): Promise<Worke
   const reply = await replyTo(request, kernels, works);
   const buffers = buffersOf(reply);
   if (buffers.length === 0) return reply;
-  return move({ [transferableSymbol]: buffers, [valueSymbol]: reply } as never) as unknown as WorkerReply;
+  return move({ [transferableSymbol]: buffers, [valueSymbol]: inBuffers(reply) } as never) as unknown as WorkerReply;
 }

@@ -8,6 +8,7 @@ import {
   portsOf,
   type SlotSchedule,
   slotTransferCount,
+  translationsFor,
 } from "../../model/slots/slot-schedule.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import { portTranslation, translated } from "../../model/symmetry/translation.ts";
@@ -62,8 +63,7 @@ export function simulateSlots(schedule: SlotSchedule, options: SlotSimulationOpt
     return simulateSchedule(steps, { switching });
   }
   const times = routeTimes(schedule.topology, schedule.routes, schedule.collective.chunkBytes);
-  const { ps, busyPs } =
-    (schedule.symmetry === null ? null : replaySymmetric(schedule, times)) ?? replayAll(schedule, times, options);
+  const { ps, busyPs } = replaySymmetric(schedule, times) ?? replayAll(schedule, times, options);
   demandExactPs(ps, "the simulated time");
   const linkBusyPs = new Float64Array(schedule.topology.linkSource.length);
   busyPs.forEach((busy, route) => {
@@ -178,8 +178,9 @@ function replaySymmetric(schedule: SlotSchedule, times: RouteTimes): SymmetricRe
 }
 
 function representative(schedule: SlotSchedule, times: RouteTimes): Representative | null {
-  const { topology, routes, origin, symmetry, passes } = schedule;
+  const { topology, routes, origin, passes } = schedule;
   const { npuCount } = topology;
+  const symmetry = translationsFor(schedule);
   if (symmetry === null || symmetry.reduce((product, size) => product * size, 1) !== npuCount) return null;
   const translation = portTranslation(topology, routes, symmetry);
   if (translation === null) return null;

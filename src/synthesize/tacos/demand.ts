@@ -2,6 +2,7 @@ import { type Collective, membersOf } from "../../model/collective/collective.ts
 import { distancesFrom, type Graph, graph, groupedBy } from "../../model/graph/graph.ts";
 import { type RouteSet, routeCount } from "../../model/routes/routes.ts";
 import { automorphismsOf } from "../../model/symmetry/automorphisms.ts";
+import { compareMaps, mapColumns } from "../../model/symmetry/fold.ts";
 
 /** Which NPUs take part in moving a chunk: those that want it; these and the ones on shortest paths to them; all. */
 export type RelayMode = "members" | "paths" | "all";
@@ -120,7 +121,7 @@ interface Routes {
 }
 
 /**
- * Returns the maps of the network onto itself, as the matching kernels take them: then one NPU of each orbit is matched (an
+ * Returns the maps of the network onto itself, as the matching kernels take them, in lexicographic order: then one NPU of each orbit is matched (an
  * eighth of a square mesh, a 48th of a cube), and the others follow. Null where only the identity is found, or NPUs do not
  * hold equally many chunks.
  *
@@ -134,10 +135,7 @@ export function foldingMaps({ source, target, slotPs }: Routes, held: Holdings, 
   if (lengths.length > MOST_LENGTHS) return null;
   const kind = slotPs === null ? null : Int32Array.from(slotPs, (slot) => lengths.indexOf(slot));
   const maps = automorphismsOf(npuCount, source, target, kind) ?? [];
-  if (maps.length < 2) return null;
-  const columns = new Int32Array(maps.length * npuCount);
-  for (const [g, map] of maps.entries()) columns.set(map, g * npuCount);
-  return columns;
+  return maps.length < 2 ? null : mapColumns([...maps].sort(compareMaps), npuCount);
 }
 
 /** Returns the NPUs as a graph whose arcs are the routes, weighted with their slots. */

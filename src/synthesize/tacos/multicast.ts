@@ -66,7 +66,7 @@ export function multicastAttempts(
     const demand = { chunkCount, heldOffset: held.offset, heldChunk: held.chunk, ...asked };
     if (!isSlotted(ten)) return context.runner.match({ network: ten, ...demand });
     const { npuCount, routeSource, routeTarget, slotPs } = ten;
-    const logs = await spreadLogs(context.runner, { npuCount, routeSource, routeTarget, ...demand });
+    const logs = await spreadLogs(context.runner, { npuCount, routeSource, routeTarget, ...demand, folded: false });
     return transfersOfLogs(logs, ten, held.offset, slotPs[0]);
   };
   const trialOf = (k: number, tight = choosers !== null): MulticastTrial => {

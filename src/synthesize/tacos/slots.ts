@@ -1,16 +1,20 @@
+import { InternalError } from "../../base/errors.ts";
 import { CHOICE, type SpreadProblem, type TenNetwork, type Transfers } from "../../engine/contract/kernels.ts";
 import { boundOf } from "../../model/bounds/bounds.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
 import { ceil } from "../../model/numbers/rational.ts";
 import { type RouteSet, type RouteTimes, routeTimes } from "../../model/routes/routes.ts";
 import { routesOf } from "../../model/routes/routing.ts";
+import { foldedRows } from "../../model/slots/folded-rows.ts";
 import {
   type ArrivalLog,
+  type Generators,
   mirrorRoutes,
   portBytes,
   type SlotPass,
   type SlotSchedule,
 } from "../../model/slots/slot-schedule.ts";
+import { generatorsOf, mapsIn, orbitsUnder } from "../../model/symmetry/fold.ts";
 import { translatedSchedule } from "../../model/symmetry/translation.ts";
 import { switchCount } from "../../model/topology/topology.ts";
 import type { KernelRunner, Synthesis, SynthesisContext, SynthesisRequest } from "../synthesizer.ts";
@@ -24,6 +28,9 @@ import { bestOf, defaultTrials, multicastTrial, trialsAfter } from "./trials.ts"
 const FROM_TRANSFERS = 4e6;
 /** The same for an all-reduce, whose halves can overlap only transfer by transfer. */
 const FROM_TRANSFERS_OF_TWO = 1e7;
+
+/** Above so many there is no second trial that is not the same under maps: its logs alone are 8 GB and more. */
+const MOST_TWICE = 4e9;
 
 /** What an arrival log synthesis needs to know. */
 interface SlotTask {
@@ -83,9 +90,9 @@ export async function slotSynthesis(
     return { schedule, policy: invariantLabel(policy), trials };
   }
   const held = holdingsOf(phase.collective, topology.npuCount);
-  const choosers = choosersOf(tenNetwork(topology, routes, task.times), held);
-  const attempt = logsAttempts(request, task, context, held, choosers, targetPs);
   const transfers = transfersOfPhases(request, [phase]);
+  const choosers = transfers > MOST_TWICE ? null : choosersOf(tenNetwork(topology, routes, task.times), held);
+  const attempt = logsAttempts(request, task, context, held, choosers, targetPs);
   const size = { npuCount: topology.npuCount, chunkCount: collective.chunkCount };
   const { best, ran } = await bestOf(
     attempt,
@@ -95,7 +102,11 @@ export async function slotSynthesis(
     1,
     (done, total) => context.onProgress?.({ phase: phase.name, done, total }),
   );
-  const { row, slots } = best.logs;
+  const { logs, symmetry } = best;
+  const given = { topology, collective, routes, origin };
+  const row = symmetry === null ? logs.row : foldedRows(given, symmetry.generators, logs.row);
+  if (row === null) throw new InternalError("maps of the network that its schedule does not follow");
+  const { slots } = logs;
   const form = {
     kind: "slots",
     topology,
@@ -105,14 +116,16 @@ export async function slotSynthesis(
     slots,
     passes,
     origin,
-    symmetry: null,
+    symmetry,
     row,
   } as const;
   return { schedule: form satisfies SlotSchedule, policy: best.label, trials: ran };
 }
 
 interface LogsOutcome {
+  /** Where there is a symmetry, those of the least NPUs of its orbits. */
   readonly logs: Logs;
+  readonly symmetry: Generators | null;
   readonly endPs: number;
   readonly label: string;
 }
@@ -159,11 +172,14 @@ function logsAttempts(
       choosers: choosers?.of(trial.who) ?? null,
       policy: trial.policy,
       maps: folded ? maps : null,
+      folded,
     };
     const logs = await spreadLogs(context.runner, problem);
-    if (k === 0) choosers?.keepLate((npu) => logs.slotsOf(npu) * slotPs, targetPs);
+    const like = folded ? orbitsUnder(maps, npuCount).representative : null;
+    if (k === 0) choosers?.keepLate((npu) => logs.slotsOf(like?.[npu] ?? npu) * slotPs, targetPs);
     const label = folded ? `${trial.name}, ${maps.length / npuCount} symmetries` : trial.name;
-    return { logs, endPs: logs.slots * slotPs, label };
+    const symmetry = folded ? { generators: generatorsOf(mapsIn(maps, npuCount), npuCount) } : null;
+    return { logs, symmetry, endPs: logs.slots * slotPs, label };
   };
 }
 

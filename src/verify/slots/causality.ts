@@ -31,25 +31,49 @@ export function checkLogs(
   }
 }
 
+/** Whose rows say what the sources of an NPU hold, where few logs stand for all. */
+export interface Views {
+  /** Returns the NPU whose row is looked up for a port, as numbered in the frame. */
+  rowOf(port: number): number;
+  /** Returns [chunks] where maps take a chunk: all of these must be in that row. */
+  mapsOf(port: number): readonly Int32Array[];
+}
+
 /** Records the early arrivals of one NPU, in the order of its log. */
-function checkSources(frame: LogFrame, npu: number, rows: Arrivals, recorder: Recorder, words: Names): void {
+export function checkSources(
+  frame: LogFrame,
+  npu: number,
+  rows: Arrivals,
+  recorder: Recorder,
+  words: Names,
+  views: Views | null = null,
+): void {
   const { ports, schedule } = frame;
   const first = ports.offset[npu];
   const count = portCount(frame, npu);
   const early: EarlyArrival[] = [];
+  const rowOf = views === null ? (port: number) => schedule.routes.source[ports.items[port]] : views.rowOf;
+  const maps = Array.from({ length: views === null ? 0 : count }, (_, p) => views?.mapsOf(first + p) ?? []);
   // where the sources' rows do not fit the memory at once, ports are judged some at a time
   for (let from = 0; from < count; from += rows.rowsKept) {
     const base = new Float64Array(count).fill(rows.idle);
-    for (let p = from; p < Math.min(count, from + rows.rowsKept); p++) {
-      base[p] = rows.rowOf(schedule.routes.source[ports.items[first + p]]);
-    }
+    for (let p = from; p < Math.min(count, from + rows.rowsKept); p++) base[p] = rows.rowOf(rowOf(first + p));
     const baseOfPort = rows.since.length <= 0x7fffffff ? Int32Array.from(base) : base;
     const log = rows.logOf(npu);
-    if (countEarly(log, rows.since, baseOfPort) > 0)
-      for (const arrival of earlyArrivals(log, rows.since, baseOfPort)) early.push(arrival);
+    const look = (chunkOf: readonly Int32Array[] | null): void => {
+      const found =
+        chunkOf === null
+          ? countEarly(log, rows.since, baseOfPort)
+          : countEarlyMapped(log, rows.since, baseOfPort, chunkOf);
+      if (found > 0) for (const arrival of earlyArrivals(log, rows.since, baseOfPort, chunkOf)) early.push(arrival);
+    };
+    if (views === null) look(null);
+    const most = maps.reduce((longest, list) => Math.max(longest, list.length), 0);
+    for (let k = 0; k < most; k++) look(maps.map((list) => list[Math.min(k, list.length - 1)]));
   }
-  early.sort((a, b) => a.at - b.at);
-  for (const { chunk, port, slot, since } of early) {
+  early.sort((a, b) => a.at - b.at || b.since - a.since);
+  for (const [i, { at, chunk, port, slot, since }] of early.entries()) {
+    if (early[i - 1]?.at === at) continue; // seen through another map
     const arrival = { chunk, route: ports.items[first + port], slot };
     recorder.record(() => earlyViolation(frame, words, arrival, since === rows.absent ? null : since));
   }
@@ -66,6 +90,28 @@ function countEarly(log: ScratchLog, since: Uint16Array | Int32Array, base: Int3
       for (let bits = ports[start + b]; bits !== 0; bits &= bits - 1) {
         const port = b * 8 + 31 - Math.clz32(bits & -bits);
         if (since[base[port] + chunk[i++]] > slot) early++;
+      }
+    }
+  }
+  return early;
+}
+
+/** The same where the source's row has what a map of the port takes the chunk to. */
+function countEarlyMapped(
+  log: ScratchLog,
+  since: Uint16Array | Int32Array,
+  base: Int32Array | Float64Array,
+  chunkOf: readonly Int32Array[],
+): number {
+  const { chunk, ports, bytes, held } = log;
+  let early = 0;
+  let i = held;
+  let slot = 0;
+  for (let start = 0; start < ports.length; start += bytes, slot++) {
+    for (let b = 0; b < bytes; b++) {
+      for (let bits = ports[start + b]; bits !== 0; bits &= bits - 1) {
+        const port = b * 8 + 31 - Math.clz32(bits & -bits);
+        if (since[base[port] + chunkOf[port][chunk[i++]]] > slot) early++;
       }
     }
   }
@@ -94,18 +140,19 @@ interface EarlyArrival {
   readonly since: number;
 }
 
-/** Yields the arrivals that `countEarly` counts. */
+/** Yields the arrivals that `countEarly` and `countEarlyMapped` count. */
 function* earlyArrivals(
   { chunk, ports, bytes, held }: ScratchLog,
   since: Uint16Array | Int32Array,
   base: Int32Array | Float64Array,
+  chunkOf: readonly Int32Array[] | null,
 ): Generator<EarlyArrival> {
   let at = held;
   for (let start = 0; start < ports.length; start++) {
     const slot = Math.floor(start / bytes);
     for (let bits = ports[start]; bits !== 0; bits &= bits - 1, at++) {
       const port = (start % bytes) * 8 + 31 - Math.clz32(bits & -bits);
-      const from = since[base[port] + chunk[at]];
+      const from = since[base[port] + (chunkOf === null ? chunk[at] : chunkOf[port][chunk[at]])];
       if (from > slot) yield { at, chunk: chunk[at], port, slot, since: from };
     }
   }

@@ -1,5 +1,4 @@
 import { InputError } from "../../base/errors.ts";
-import { random } from "../../base/random.ts";
 import type { Placement } from "../../model/collective/collective.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
 import { type RouteSet, routeCount, routeTimes } from "../../model/routes/routes.ts";
@@ -11,6 +10,8 @@ import type { Verification } from "../steps/schedule.ts";
 import { type Recorder, recorder } from "../violation.ts";
 import { checkParts, type Faults, isBelow, isCount } from "../well-formed.ts";
 import { type Arrivals, arrivals, checkLogs, earlyViolation, recordFaults, SOUND } from "./causality.ts";
+import { compareWith, isSmall, npusToCompare } from "./compared.ts";
+import { checkFolded } from "./folded.ts";
 import { eachArrival, type LogFrame, logFrame, portCount } from "./log.ts";
 
 /** Memory for decoded logs unless the caller says otherwise. */
@@ -45,9 +46,10 @@ export interface SlotVerifyOptions {
  * ends with everyone's. In an all-reduce the forward pass starts after that and replaces what the others hold before they
  * send it on. Faults are named in terms of the first pass.
  *
- * With `symmetry` the log of NPU 0 is judged and stands for all others (checkSymmetry). Of the logs that `row` returns it is
+ * With `symmetry` the log of NPU 0, or those of the least NPUs of orbits, are judged and stand for all others (checkSymmetry,
+ * checkFolded). Of the logs that `row` returns it is
  * then guaranteed only up to 2 million arrivals that they are the same but for the translation, and each of them is also
- * judged by itself; beyond, 16 of them are compared. Readers derive them from the first one (translatedRows), never store them.
+ * judged by itself; beyond, 16 of them are compared. Readers derive them from those (translatedRows, foldedRows), never store them.
  *
  * Throws InputError for a limit or memory that is no whole number, and what `row` and `onProgress` throw; never for a
  * schedule, however wrong. O(chunks x NPUs + slots x NPUs + route links); about 10 bytes a chunk and route beside the cache.
@@ -60,10 +62,14 @@ export function verifySlots(schedule: SlotSchedule, options: SlotVerifyOptions =
     const words = names(schedule);
     checkShares(schedule, found, words);
     const frame = logFrame(schedule);
-    const symmetric = schedule.symmetry !== null;
+    const { symmetry } = schedule;
     const rows = arrivals(frame, cacheBytes);
-    const one = symmetric && checkSymmetry(frame, rows, found, words);
-    if (!symmetric || (one && isSmall(frame))) checkLogs(frame, rows, found, words, options.onProgress);
+    const few =
+      symmetry === null ||
+      ("generators" in symmetry
+        ? checkFolded(frame, symmetry.generators, rows, found, words, options.onProgress)
+        : checkSymmetry(frame, symmetry, rows, found, words));
+    if (few && (symmetry === null || isSmall(frame))) checkLogs(frame, rows, found, words, options.onProgress);
     checkSlotLength(schedule, rows.used, found, words);
   }
   const violationCount = found.count();
@@ -208,10 +214,6 @@ function mirrors({ source, target }: RouteSet, npus: number): Int32Array | { rea
   return mirror;
 }
 
-/** So many logs of a schedule with more arrivals than that are compared with the first one; all of them else. */
-const SAMPLED_LOGS = 16;
-const MOST_ARRIVALS_COMPARED = 2_000_000;
-
 /**
  * Judges a schedule by the log of NPU 0 alone: records every violation that it has under the assumption that the log of NPU
  * v is that log moved by v, and returns whether there was none. O(routes + chunks), times dimensions.
@@ -222,9 +224,14 @@ const MOST_ARRIVALS_COMPARED = 2_000_000;
  * since the slot since which NPU 0 has had c - s. One log therefore says everything: v's chunk is at its source in time just
  * when that of NPU 0 is. Which of several routes between two NPUs a chunk takes is left open: all of them count as in use.
  */
-export function checkSymmetry(frame: LogFrame, rows: Arrivals, recorder: Recorder, words: Names): boolean {
+export function checkSymmetry(
+  frame: LogFrame,
+  sizes: readonly number[],
+  rows: Arrivals,
+  recorder: Recorder,
+  words: Names,
+): boolean {
   const before = recorder.count();
-  const sizes = frame.schedule.symmetry ?? [];
   if (!checkGroup(frame, sizes, recorder) || frame.npus === 0) return recorder.count() === before;
   const base = rows.rowOf(0);
   if (rows.state[0] !== SOUND) {
@@ -291,54 +298,25 @@ function checkGroup(frame: LogFrame, sizes: readonly number[], recorder: Recorde
   return recorder.count() === before;
 }
 
-/**
- * Records logs that are not that of NPU 0 moved: the same chunks at the same times from the same NPUs. Looks at all of them,
- * or at a few drawn at random where there are many arrivals.
- */
+/** Records logs that are not that of NPU 0 moved. Looks at all of them, or at some where there are many arrivals. */
 function compareLogs(
   frame: LogFrame,
   rows: Arrivals,
   difference: (npu: number, by: number) => number,
   recorder: Recorder,
 ): void {
-  const { npus, chunks, ports, schedule } = frame;
+  const { npus, chunks } = frame;
   const perNpu = chunks / npus;
-  /** [chunks] what NPU 0 has of each: slot and source, or -1 where it is there from the start. */
-  const slotAt = new Int32Array(chunks).fill(-1);
-  const sourceAt = new Int32Array(chunks).fill(-1);
-  const sourceOf = (npu: number, port: number): number =>
-    difference(schedule.routes.source[ports.items[ports.offset[npu] + port]], npu);
-  eachArrival(frame, 0, schedule.row(0), (chunk, port, slot) => {
-    slotAt[chunk] = slot;
-    sourceAt[chunk] = sourceOf(0, port);
-  });
-  for (const npu of npusToCompare(npus, chunks)) {
-    rows.rowOf(npu);
-    let same = rows.state[npu] === SOUND;
-    if (same) {
-      eachArrival(frame, npu, schedule.row(npu), (chunk, port, slot) => {
-        const owner = Math.floor(chunk / perNpu);
-        const moved = chunk + (difference(owner, npu) - owner) * perNpu;
-        if (slotAt[moved] !== slot || sourceAt[moved] !== sourceOf(npu, port)) same = false;
-      });
-    }
-    if (same) continue;
-    const names = schedule.topology.nodeNames;
-    const message = `the log of ${names[npu]} is not that of ${names[0]} moved by a translation`;
-    recorder.record(() => ({ kind: "malformed", npu, message }));
+  for (const npu of npusToCompare(frame)) {
+    const moved = new Int32Array(npus);
+    for (let to = 0; to < npus; to++) moved[difference(to, npu)] = to;
+    const chunk = Int32Array.from({ length: chunks }, (_, c) => {
+      const owner = Math.floor(c / perNpu);
+      return c + (moved[owner] - owner) * perNpu;
+    });
+    compareWith(frame, rows, [0, npu], { chunk, npu: moved }, recorder);
   }
 }
-
-function npusToCompare(npus: number, chunks: number): readonly number[] {
-  if (npus <= SAMPLED_LOGS || npus * chunks <= MOST_ARRIVALS_COMPARED) {
-    return Array.from({ length: npus - 1 }, (_, i) => i + 1);
-  }
-  const draws = random(npus, chunks);
-  return [1, npus - 1, ...Array.from({ length: SAMPLED_LOGS - 2 }, () => draws.below(npus))].sort((a, b) => a - b);
-}
-
-/** Whether all logs of the schedule are few enough to be judged although one stands for them. */
-const isSmall = ({ npus, chunks }: LogFrame): boolean => npus * chunks <= MOST_ARRIVALS_COMPARED;
 
 /** Returns the function that takes an NPU back by the translation that takes NPU 0 to `by`. */
 function differences(sizes: readonly number[]): (npu: number, by: number) => number {

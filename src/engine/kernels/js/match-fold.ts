@@ -1,5 +1,6 @@
+import { type Fold, fixes } from "../../../model/symmetry/fold.ts";
 import type { MatchProblem, TenNetwork } from "../../contract/kernels.ts";
-import { buildFold, type Fold, fixes } from "./fold.ts";
+import { buildFold } from "./fold.ts";
 import { group, type Lists, NONE } from "./lists.ts";
 
 /**

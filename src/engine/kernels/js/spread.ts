@@ -1,9 +1,10 @@
 import { CancelledError } from "../../../base/errors.ts";
 import { shuffle } from "../../../base/random.ts";
+import { type Fold, fixes } from "../../../model/symmetry/fold.ts";
 import { type CancelFlag, CHOICE, type SpreadLogs, type SpreadProblem } from "../../contract/kernels.ts";
 import { allocateLogs } from "../outputs.ts";
 import { STATUS, throwForStatus } from "../status.ts";
-import { buildFold, type Fold, fixes } from "./fold.ts";
+import { buildFold } from "./fold.ts";
 import { group, groupSecond, groupTargets, type Lists, NONE } from "./lists.ts";
 
 /** The matching in slots; native/kernels/spread.h explains it and is its twin. One thread. */
@@ -301,7 +302,7 @@ export function spreadJs(problem: SpreadProblem, cancel?: CancelFlag): SpreadLog
   return out;
 }
 
-/** Writes the logs of all NPUs that are not matched, as images of their representatives'; the twin of native/kernels/spread_unfold.h. */
+/** Writes the logs of all NPUs that are not matched and have room, as images of their representatives'; the twin of native/kernels/spread_unfold.h. */
 function unfoldLogs(
   { chunkMaps, representative, element, imagePort }: Fold,
   { npuCount, chunkCount, heldOffset }: SpreadProblem,
@@ -310,7 +311,7 @@ function unfoldLogs(
 ): void {
   for (let npu = 0; npu < npuCount; npu++) {
     const of = representative[npu];
-    if (of === npu) continue;
+    if (of === npu || out.logOffset[npu] === out.logOffset[npu + 1]) continue;
     const first = portOffset[npu];
     const count = portOffset[npu + 1] - first;
     const map = chunkMaps.subarray(element[npu] * chunkCount, (element[npu] + 1) * chunkCount);
