@@ -106,6 +106,10 @@ template <typename Entry>
                           nullptr, problem.held_offset, problem.held_chunk},
                          in);
     if (folded != kBanyanOk) return folded;
+    for (std::int32_t v = 0; v < problem.npu_count; v++) {
+      const bool is_empty = state.out.log_offset[v] == state.out.log_offset[v + 1];
+      if (is_empty && state.fold.Represents(v) && LogEntries(problem, v) > 0) return kBanyanBadArgument;
+    }
     const auto fixed = At(state.fold.fixed_count);
     if (!state.fixed_logs.Allocate(fixed * At(problem.chunk_count)) ||
         !state.fixed_chunks.Allocate(fixed * state.words)) {

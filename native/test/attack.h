@@ -73,7 +73,7 @@ inline const char* AttackSpread(Source& random) {
   std::vector<std::int32_t> maps;
   MatchCase made = random.Below(2) == 0 ? RandomMatch(random, 6, 24) : RandomFolded(random, 4, &maps);
   constexpr std::int32_t kMaxSlots = 40;
-  Logs logs(made, kMaxSlots, random.Below(2) == 0);
+  Logs logs(made, kMaxSlots, random.Below(2) == 0, random.Below(2) == 0 ? maps : std::vector<std::int32_t>{});
   BanyanLogs& out = logs.view;
   const BanyanNetwork network = made.network.View();
   BanyanSpread problem{};

@@ -36,9 +36,17 @@ struct Logs {
   std::vector<std::uint8_t> ports;
   BanyanLogs view{};
 
-  Logs(const MatchCase& made, std::int32_t max_slots, bool is_wide) {
+  /// With maps only those NPUs have room that no map takes to a lesser one.
+  Logs(const MatchCase& made, std::int32_t max_slots, bool is_wide, const std::vector<std::int32_t>& maps = {}) {
     const auto npus = static_cast<std::size_t>(made.network.npus);
     for (std::size_t v = 0; v < npus; v++) {
+      bool follows = false;
+      for (std::size_t at = v; at < maps.size(); at += npus) follows = follows || maps[at] < static_cast<std::int32_t>(v);
+      if (follows) {
+        log_offset.push_back(log_offset.back());
+        port_offset.push_back(port_offset.back());
+        continue;
+      }
       std::size_t entries = static_cast<std::size_t>(made.held_offset[v + 1] - made.held_offset[v]);
       for (std::size_t c = 0; c < static_cast<std::size_t>(made.chunks); c++) {
         bool held = false;
@@ -139,8 +147,17 @@ inline const char* RunSpread(MatchCase made, std::int32_t* status, const std::ve
       return "threads change the logs";
     }
   }
+  Logs kept(made, kMaxSlots, made.policy.novelty != 0, maps);
+  const std::int32_t folded = banyan_spread(&problem, nullptr, nullptr, &kept.view);
   if (*status == kBanyanUnreachable || *status == kBanyanOutputTooSmall) return nullptr;
   if (*status != kBanyanOk) return "unexpected status";
+  if (folded != kBanyanOk) return "the logs of representatives alone are not written";
+  for (std::size_t v = 0; v < kept.slots.size(); v++) {
+    for (double i = 0; i < kept.log_offset[v + 1] - kept.log_offset[v]; i++) {
+      const auto at = [i](double from) { return static_cast<std::size_t>(from + i); };
+      if (kept.Entry(at(kept.log_offset[v])) != first.Entry(at(first.log_offset[v]))) return "kept logs differ";
+    }
+  }
   Transfers transfers(Deliveries(made));
   if (!TransfersOf(made, first, kMaxSlots, &transfers)) return "the logs are not well-formed";
   return MatchFault(made, transfers);

@@ -85,7 +85,7 @@ describe("a damaged .bys file gets exit code 2 and one line that names the place
   it("cut short", async () => {
     writeFileSync(here.at("short.bys"), whole.subarray(0, -60));
     expect(await refused("verify short.bys")).toBe(
-      `banyan: short.bys is damaged: it ends after ${whole.length - 60} bytes, within block 0 of it (NPUs 0 to 15)\n`,
+      `banyan: short.bys is damaged: it ends after ${whole.length - 60} bytes, within block 0 of it (logs 0 to 15)\n`,
     );
   });
 
@@ -93,7 +93,7 @@ describe("a damaged .bys file gets exit code 2 and one line that names the place
     const broken = whole.slice();
     broken[whole.length - 100] ^= 16;
     writeFileSync(here.at("bit.bys"), broken);
-    const line = "banyan: block 0 of bit.bys (NPUs 0 to 15) is damaged: its checksum does not match\n";
+    const line = "banyan: block 0 of bit.bys (logs 0 to 15) is damaged: its checksum does not match\n";
     for (const command of ["verify bit.bys", "simulate bit.bys", "export bit.bys --to json -o no.json"]) {
       expect(await refused(command)).toBe(line);
     }

@@ -61,6 +61,19 @@ function expectSymmetric(folded: FoldedProblem, logs: SpreadLogs | null): void {
   }
 }
 
+/** Fails unless the least NPUs of the orbits have their logs and the others none. */
+function expectKept({ maps }: FoldedProblem, all: SpreadLogs, kept: SpreadLogs | null): void {
+  for (const npu of maps[0] as Int32Array) {
+    const rowOf = ({ logOffset, chunk, portOffset, ports, slots }: SpreadLogs) => [
+      [...chunk.slice(logOffset[npu], logOffset[npu + 1])],
+      [...ports.slice(portOffset[npu], portOffset[npu + 1])],
+      slots[npu],
+    ];
+    const isLeast = maps.every((map) => map[npu] >= npu);
+    expect(kept && rowOf(kept)).toEqual(isLeast ? rowOf(all) : [[], [], 0]);
+  }
+}
+
 /** What every backend's kernel for slots must do. */
 export function spreadContract(kernels: Kernels): void {
   it("writes what an NPU holds and receives, and the port of each arrival, slot by slot", () => {
@@ -147,7 +160,10 @@ export function spreadContract(kernels: Kernels): void {
   it("is lawful and the same under the maps it is given, on random networks", () => {
     fc.assert(
       fc.property(foldedProblems, (folded) => {
-        expectSymmetric(folded, kernels.spread({ ...spreadOf(folded.problem), maps: mapColumns(folded.maps) }));
+        const problem = { ...spreadOf(folded.problem), maps: mapColumns(folded.maps) };
+        const logs = kernels.spread(problem);
+        expectSymmetric(folded, logs);
+        if (logs !== null) expectKept(folded, logs, kernels.spread({ ...problem, folded: true }));
       }),
       { numRuns: runs(250) },
     );

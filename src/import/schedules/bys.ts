@@ -500,8 +500,7 @@ function mapsFrom(value: unknown, place: string, npuCount: number): readonly Int
     if (list.length !== npuCount) throw new InputError(at, `${npuCount} NPUs`, list.length);
     const map = new Int32Array(npuCount);
     fillIntegers(list, map, at, 0, npuCount - 1);
-    const reached = new Set(map);
-    if (reached.size !== npuCount) throw new InputError(at, "every NPU once", `${reached.size} different ones`);
+    if (new Set(map).size !== npuCount) throw new InputError(at, "every NPU once", inWords("some twice"));
     return map;
   });
   if (read.length > MOST_GENERATORS || groupOf(read, npuCount) === null) {

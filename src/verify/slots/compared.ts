@@ -1,4 +1,5 @@
 import { random } from "../../base/random.ts";
+import type { ArrivalLog } from "../../model/slots/slot-schedule.ts";
 import type { Recorder } from "../violation.ts";
 import { type Arrivals, SOUND } from "./causality.ts";
 import { eachArrival, type LogFrame } from "./log.ts";
@@ -25,13 +26,14 @@ interface MapOfAll {
 }
 
 /**
- * Records that the log of `image` is not that of `npu` under a map that takes one to the other: the same chunks at the same
- * times from the same NPUs.
+ * Records that the log of `image` is not that of another NPU, which is sound, under a map that takes one to the other: the same
+ * chunks at the same times from the same NPUs.
  */
 export function compareWith(
   frame: LogFrame,
   rows: Arrivals,
-  [npu, image]: readonly [number, number],
+  { npu, log }: { readonly npu: number; readonly log: ArrivalLog },
+  image: number,
   map: MapOfAll,
   recorder: Recorder,
 ): void {
@@ -43,7 +45,7 @@ export function compareWith(
     /** [chunks] what the image must have of each: slot and source, or -1 where it is there from the start. */
     const slotAt = new Int32Array(chunks).fill(-1);
     const sourceAt = new Int32Array(chunks).fill(-1);
-    eachArrival(frame, npu, schedule.row(npu), (chunk, port, slot) => {
+    eachArrival(frame, npu, log, (chunk, port, slot) => {
       slotAt[map.chunk[chunk]] = slot;
       sourceAt[map.chunk[chunk]] = map.npu[sourceOf(npu, port)];
     });

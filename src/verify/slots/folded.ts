@@ -202,6 +202,13 @@ function compareImages(
     const npu = least[image];
     if (npu === image) continue;
     const member = element[image];
-    compareWith(frame, rows, [npu, image], { chunk: chunkMap(member), npu: group[member] }, recorder);
+    compareWith(
+      frame,
+      rows,
+      { npu, log: frame.schedule.row(npu) },
+      image,
+      { chunk: chunkMap(member), npu: group[member] },
+      recorder,
+    );
   }
 }

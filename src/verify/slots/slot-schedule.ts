@@ -307,6 +307,7 @@ function compareLogs(
 ): void {
   const { npus, chunks } = frame;
   const perNpu = chunks / npus;
+  const log = frame.schedule.row(0);
   for (const npu of npusToCompare(frame)) {
     const moved = new Int32Array(npus);
     for (let to = 0; to < npus; to++) moved[difference(to, npu)] = to;
@@ -314,7 +315,7 @@ function compareLogs(
       const owner = Math.floor(c / perNpu);
       return c + (moved[owner] - owner) * perNpu;
     });
-    compareWith(frame, rows, [0, npu], { chunk, npu: moved }, recorder);
+    compareWith(frame, rows, { npu: 0, log }, npu, { chunk, npu: moved }, recorder);
   }
 }
 

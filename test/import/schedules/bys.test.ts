@@ -10,7 +10,9 @@ import { expandSlots, type SlotSchedule } from "../../../src/model/slots/slot-sc
 import type { StepSchedule } from "../../../src/model/steps/step-schedule.ts";
 import { topologyHash } from "../../../src/model/topology/topology.ts";
 import { anySchedule } from "../../support/any-schedule.ts";
-import { blocksOf, contents, joined, read } from "../../support/bys-files.ts";
+import { blocksOf, contents, joined, read, resealed, text } from "../../support/bys-files.ts";
+import { everyone } from "../../support/everyone.ts";
+import { FOLDED_NETWORKS, foldedSlots, keptFolded } from "../../support/folded-slots.ts";
 import { greedySlots, ringSlots } from "../../support/greedy-slots.ts";
 import { damaged, refusalFrom, unexpected } from "../../support/refusals.ts";
 import { expectSameTransfers, longRingSchedule, ringSchedule } from "../../support/ring-schedule.ts";
@@ -135,7 +137,7 @@ describe("arrival logs are read when they are asked for", () => {
     expect(found.row(0)).toEqual(schedule.row(0));
     const last = second.first + second.count - 1;
     for (const npu of [second.first, last]) {
-      expect(refusalFrom(() => found.row(npu))).toEqual(damaged("block 1 of s.bys (NPUs 305 to 609)"));
+      expect(refusalFrom(() => found.row(npu))).toEqual(damaged("block 1 of s.bys (logs 305 to 609)"));
     }
   });
 
@@ -171,3 +173,43 @@ function largeLogs(): SlotSchedule {
     row: (npu) => ({ chunk: content.map((chunk) => (chunk ^ npu) % 22_000), ports: new Uint8Array(10_990).fill(3) }),
   };
 }
+
+describe("logs that stand for their orbits", () => {
+  const made = foldedSlots(presetTopology("mesh:4x4"), "allgather", 2, 3);
+  const schedule = keptFolded(made);
+
+  it.each(ROOTLESS)("are all that is kept of an %s", (kind) => {
+    for (const network of FOLDED_NETWORKS) {
+      const one = keptFolded(foldedSlots(network(), kind, 2, 1));
+      const bytes = joined(one);
+      const again = read(bytes) as SlotSchedule;
+      expect(again.symmetry).toEqual(one.symmetry);
+      expect(expandSlots(again)).toEqual(expandSlots(one));
+      expect(bytes.length).toBeLessThan(joined({ ...one, symmetry: null }).length);
+      expect(joined(again)).toEqual(bytes);
+    }
+  });
+
+  const [first = [], second = []] = made.generators.map((map) => [...map]);
+  it.each<[string, unknown, string]>([
+    ["a word", "all", 'slots.symmetry is "all"; it must be null, a list of sizes, or maps'],
+    ["no maps", {}, "slots.symmetry.maps is missing"],
+    ["a short map", { maps: [first.slice(1)] }, "slots.symmetry.maps[0] has 15"],
+    ["an NPU that there is not", { maps: [first, [...second.slice(1), 16]] }, "slots.symmetry.maps[1]"],
+    ["an NPU twice", { maps: [[...first.slice(1), first[1]]] }, "slots.symmetry.maps[0] has some twice"],
+    ["too many maps", { maps: Array(9).fill(first) }, "slots.symmetry.maps"],
+    [
+      "too large a group",
+      { maps: [everyone(16).map((v) => (v + 1) % 16), everyone(16).with(0, 1).with(1, 0)].map((map) => [...map]) },
+      "slots.symmetry.maps",
+    ],
+    ["a map of other networks", { maps: [[...everyone(16).with(0, 1).with(1, 0)]] }, "arrival logs"],
+  ])("are refused with %s", (_, symmetry, message) => {
+    const changed = text(
+      joined(schedule),
+      /"symmetry": \{ "maps": .*\},?\n/,
+      `"symmetry": ${JSON.stringify(symmetry)},\n`,
+    );
+    expect(() => read(resealed(changed))).toThrow(message);
+  });
+});

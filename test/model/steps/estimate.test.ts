@@ -13,30 +13,40 @@ import {
   meanHops,
   refuseWithoutMemory,
 } from "../../../src/model/steps/estimate.ts";
-
+import { without } from "../../../src/model/topology/modify.ts";
 import { joined } from "../../support/bys-files.ts";
 import { everyone } from "../../support/everyone.ts";
+import { foldedSlots, keptFolded } from "../../support/folded-slots.ts";
 import { greedySlots, ringSlots } from "../../support/greedy-slots.ts";
 import { refusalFrom, unexpected } from "../../support/refusals.ts";
 
 const GB = 1e9;
 
-/** Returns the estimate of a collective among all NPUs of a preset. */
-function estimate(preset: string, kind: NamedCollective, chunks = 1): Estimate {
-  const topology = presetTopology(preset);
+/** Returns the estimate of a collective among all NPUs of a preset, or of what is left of it. */
+function estimate(preset: string, kind: NamedCollective, chunks = 1, gone: readonly string[] = []): Estimate {
+  const topology = without(presetTopology(preset), gone);
   const npus = everyone(topology.npuCount);
   return estimateOf(topology, collective({ kind, groups: [npus], sizeBytes: 1e9, chunksPerNpu: chunks, rootRank: 0 }));
 }
 
 describe("estimates before the work", () => {
   it("of 40,000 NPUs: two bytes and some bits a transfer, in memory and in a file", () => {
-    const { transfers, memoryBytes, bysBytes, jsonBytes } = estimate("mesh:200x200", "allgather");
+    const { transfers, memoryBytes, bysBytes, jsonBytes } = estimate("mesh:200x200", "allgather", 1, ["0-1"]);
     expect(transfers).toBe(40_000 * 39_999);
     expect(bysBytes).toBeGreaterThan(3.6 * GB);
     expect(bysBytes).toBeLessThan(4.1 * GB);
     expect(memoryBytes).toBeGreaterThan(3.6 * GB);
     expect(memoryBytes).toBeLessThan(4.5 * GB);
     expect(jsonBytes).toBeGreaterThan(50 * GB);
+  });
+
+  it("count one log of each orbit where the network maps onto itself", () => {
+    const { transfers, memoryBytes, bysBytes } = estimate("mesh:200x200", "allreduce");
+    expect(transfers).toBe(2 * 40_000 * 39_999);
+    // of 8 maps; the file was 499 MB
+    expect(bysBytes).toBeGreaterThan(0.45 * GB);
+    expect(bysBytes).toBeLessThan(0.52 * GB);
+    expect(memoryBytes).toBeLessThan(0.55 * GB);
   });
 
   it("are small where one log stands for all", () => {
@@ -93,10 +103,17 @@ describe("sizes of the files of a schedule", () => {
     const ring = ringSlots(presetTopology("ring:64"), "allgather");
     expect(bysBytesOf({ ...ring, symmetry: null }) - bysBytesOf(ring)).toBe(63 * (64 + 32));
   });
+
+  it("count the logs that stand for their orbits", () => {
+    const mesh = keptFolded(foldedSlots(presetTopology("mesh:5x5"), "allgather", 3, 1));
+    const saved = bysBytesOf({ ...mesh, symmetry: null }) - bysBytesOf(mesh);
+    expect(saved).toBeGreaterThan((25 - 6) * 75);
+    expect(saved).toBeLessThan((25 - 6) * (75 + mesh.slots + 1));
+  });
 });
 
 describe("refuseWithoutMemory", () => {
-  const needs = estimate("mesh:200x200", "allgather");
+  const needs = estimate("mesh:200x200", "allgather", 1, ["0-1"]);
 
   it("says what is needed and what there is", () => {
     expect(refusalFrom(() => refuseWithoutMemory(needs, 1.25 * 2 ** 30, "the topology"))).toEqual(

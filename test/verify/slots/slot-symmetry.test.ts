@@ -123,7 +123,7 @@ describe("the log of one NPU and its translations", () => {
     for (const arrival of other.arrivals[2].filter(({ slot }) => slot === 1)) arrival.port = 1 - arrival.port;
     expect(verifySlots({ ...built(other), symmetry: null }).violations).toEqual([]);
     expect(verifySlots(built(other)).violations).toEqual([
-      { kind: "malformed", npu: 2, message: "the log of a2 is not that of a0 moved by a translation" },
+      { kind: "malformed", npu: 2, message: "the log of a2 is not that of a0 moved as the symmetry says" },
     ]);
   });
 
