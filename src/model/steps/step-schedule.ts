@@ -1,4 +1,5 @@
 import type { Collective } from "../collective/collective.ts";
+import { groupedBy } from "../graph/graph.ts";
 import { orderByTime } from "../numbers/ordering.ts";
 import { type RouteSet, routeCount } from "../routes/routes.ts";
 import type { Topology } from "../topology/topology.ts";
@@ -99,6 +100,17 @@ function byStart<Rows extends Columns>(schedule: Rows): Rows {
   };
 }
 
+/** Runs of at least one row for so many routes are sorted by counting. */
+const MOST_ROUTES_A_ROW = 8;
+
+/** Sorts rows of one route, which lie side by side, by chunk; equal ones stay as they are. */
+function sortAlike(order: Int32Array, { route, chunk }: Columns): void {
+  for (let from = 0, to = 1; from < order.length; from = to++) {
+    while (to < order.length && route[order[to]] === route[order[from]]) to++;
+    if (to - from > 1) order.subarray(from, to).sort((a, b) => chunk[a] - chunk[b] || a - b);
+  }
+}
+
 /** Returns the rows from..to-1, which start at once, in order of (route, chunk, row). */
 function orderOfRun(rows: Columns, from: number, to: number): ArrayLike<number> {
   const { route, chunk } = rows;
@@ -107,6 +119,12 @@ function orderOfRun(rows: Columns, from: number, to: number): ArrayLike<number> 
   for (let i = from; i < to; i++) {
     if (route[i] >= routes) routes = route[i] + 1;
     if (chunk[i] >= chunks) chunks = chunk[i] + 1;
+  }
+  if (routes <= MOST_ROUTES_A_ROW * count) {
+    const order = groupedBy(Int32Array.from(route.subarray(from, to)), routes).items;
+    for (let i = 0; i < count; i++) order[i] += from;
+    sortAlike(order, rows);
+    return order;
   }
   if (routes * chunks * count > Number.MAX_SAFE_INTEGER) {
     const order = Float64Array.from({ length: count }, (_, i) => from + i);
