@@ -8,6 +8,7 @@ import { expandSlots, type SlotSchedule } from "../../src/model/slots/slot-sched
 import { joined } from "../support/bys-files.ts";
 import { compile, MAIN } from "../support/cli.ts";
 import { commandsHere } from "../support/cli-here.ts";
+import { foldedSlots, keptFolded } from "../support/folded-slots.ts";
 import { greedySlots, ringSlots } from "../support/greedy-slots.ts";
 import { refused as refusal } from "../support/refusals.ts";
 
@@ -27,6 +28,7 @@ async function refused(line: string): Promise<string> {
 const MESH = presetTopology("mesh:4x4");
 const slots = greedySlots(MESH, "allreduce", 2, 1);
 writeFileSync(here.at("slots.bys"), joined(slots));
+writeFileSync(here.at("folded.bys"), joined(keptFolded(foldedSlots(MESH, "allreduce", 2, 1))));
 writeFileSync(here.at("ring.any-name"), joined(ringSlots(presetTopology("ring:8"), "allgather")));
 
 describe("a .bys file", () => {
@@ -41,7 +43,7 @@ describe("a .bys file", () => {
     }
   });
 
-  it.each(["slots.bys", "ring.any-name"])(
+  it.each(["slots.bys", "folded.bys", "ring.any-name"])(
     "of arrival logs (%s) is judged and simulated as its transfers",
     async (name) => {
       await json(`export ${name} --to json -o steps.json`);
@@ -51,6 +53,16 @@ describe("a .bys file", () => {
       }
     },
   );
+
+  it("holds one log of each orbit of a large mesh, and is judged and simulated so", async () => {
+    const made = await json("synth mesh:46x46 --collective allgather -o mesh.bys");
+    const transfers = 2116 * 2115;
+    expect(made).toMatchObject({ schedule: { transfers }, verified: true });
+    // of 2,116 NPUs 276; two bytes and a quarter of a transfer
+    expect(bytesOf("mesh.bys").length).toBeLessThan((2.6 * transfers * 276) / 2116 + 1e6);
+    expect(await json("verify mesh.bys")).toMatchObject({ ok: true });
+    expect((await json("simulate mesh.bys")).time).toEqual(made.time);
+  });
 
   it("stands for its network", async () => {
     expect(await json("bound slots.bys --collective allgather")).toEqual(

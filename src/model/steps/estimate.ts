@@ -126,21 +126,21 @@ function slotsEstimate(topology: Topology, demand: Demand, npus: Int32Array): Es
 /**
  * Returns what the schedule of a collective takes at least, before it is made: a slot schedule where it can be one (everyone
  * gets everything over direct links that are all alike), with one log where translations leave the network as it is, with one for
- * each orbit of its maps onto itself where there are such. O(links x maps).
+ * each orbit of its maps onto itself where there are such and it `folds`. O(links x maps).
  */
-export function estimateOf(topology: Topology, demand: Demand): Estimate {
+export function estimateOf(topology: Topology, demand: Demand, folds = true): Estimate {
   if (!canBeSlots(topology, demand)) return stepsEstimate(topology, demand, leastTransfers(demand));
-  return slotsEstimate(topology, demand, npusOfLogs(topology, demand));
+  return slotsEstimate(topology, demand, npusOfLogs(topology, demand, folds));
 }
 
 /** Returns the NPUs whose logs stand for all, where a network of direct links has symmetries and everyone as many chunks. */
-function npusOfLogs(topology: Topology, demand: Demand): Int32Array {
+function npusOfLogs(topology: Topology, demand: Demand, folds: boolean): Int32Array {
   const { npuCount } = topology;
   const all = Int32Array.from({ length: npuCount }, (_, npu) => npu);
   if (leastTransfers(demand) < SYMMETRY_FROM) return all;
   const routes = routesOf(topology, 1);
   if (translationsOf(topology, routes) !== null) return Int32Array.of(0);
-  if (demand.kind === "broadcast" || demand.kind === "reduce") return all;
+  if (!folds || demand.kind === "broadcast" || demand.kind === "reduce") return all;
   return leastNpus(automorphismsOf(npuCount, routes.source, routes.target), npuCount);
 }
 

@@ -124,18 +124,21 @@ interface Found {
   readonly simulated?: Simulated;
 }
 
+const OLDEST = "oldest";
+
 /** Throws InputError for a problem whose schedule cannot be held. */
 function refuseTooLarge(
   engine: Engine,
   synthesizer: Synthesizer<MadeSteps>,
   { topology, collective }: Problem,
-  { switchDegree }: SynthesizeOptions,
+  { switchDegree, policy = OLDEST }: SynthesizeOptions,
 ): void {
   const inSlots = synthesizer.makesLogs === true && switchDegree !== "ports";
   const own = synthesizer.estimate?.(topology, collective) ?? null;
   if (own === null && (!inSlots || !canBeSlots(topology, collective))) checkSize(collective);
   const cause = collective.chunksPerNpu > 1 ? optionName("chunks") : optionName("collective");
-  refuseWithoutMemory(own ?? estimateOf(topology, collective), engine.freeMemory(), cause);
+  // only the oldest choice is made for one NPU of each orbit
+  refuseWithoutMemory(own ?? estimateOf(topology, collective, policy === OLDEST), engine.freeMemory(), cause);
 }
 
 /** Returns what the synthesizer makes of a problem. */

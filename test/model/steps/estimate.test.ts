@@ -47,6 +47,15 @@ describe("estimates before the work", () => {
     expect(bysBytes).toBeGreaterThan(0.45 * GB);
     expect(bysBytes).toBeLessThan(0.52 * GB);
     expect(memoryBytes).toBeLessThan(0.55 * GB);
+    const topology = presetTopology("mesh:200x200");
+    const whole = collective({
+      kind: "allgather",
+      groups: [everyone(40_000)],
+      sizeBytes: 1e9,
+      chunksPerNpu: 1,
+      rootRank: 0,
+    });
+    expect(estimateOf(topology, whole, false).memoryBytes).toBeGreaterThan(3.6 * GB);
   });
 
   it("are small where one log stands for all", () => {
