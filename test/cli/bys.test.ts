@@ -59,7 +59,7 @@ describe("a .bys file", () => {
     const transfers = 2116 * 2115;
     expect(made).toMatchObject({ schedule: { transfers }, verified: true });
     // of 2,116 NPUs 276; two bytes and a quarter of a transfer
-    expect(bytesOf("mesh.bys").length).toBeLessThan((2.6 * transfers * 276) / 2116 + 1e6);
+    expect(bytesOf("mesh.bys").length).toBeLessThan((2.6 * transfers * 276) / 2116 + 150 * 8464);
     expect(await json("verify mesh.bys")).toMatchObject({ ok: true });
     expect((await json("simulate mesh.bys")).time).toEqual(made.time);
   });
