@@ -21,8 +21,13 @@ async function measured(engine, network, options) {
   const { us, bound } = asPlanned(report);
   const [slotPs] = routeTimes(network, schedule.routes, schedule.collective.chunkBytes).slotPs;
   const over = ((us - bound.us) * PS_PER_US) / slotPs;
-  // times are whole picoseconds: less than one over is none over
-  return { over: over * slotPs < 1 ? 0 : over, boundSlots: (bound.us * PS_PER_US) / slotPs, ...report.synthesis };
+  // times are whole picoseconds: what is less than one from whole slots is whole
+  const whole = Math.round(over);
+  return {
+    over: Math.abs(over - whole) * slotPs < 1 ? whole : over,
+    boundSlots: (bound.us * PS_PER_US) / slotPs,
+    ...report.synthesis,
+  };
 }
 
 async function compared(engine, found) {

@@ -35,7 +35,7 @@ import {
 } from "../../model/slots/slot-schedule.ts";
 import type { ScheduleHeader } from "../../model/steps/schedule.ts";
 import { indexColumn, inRowOrder, OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
-import { groupOf, leastNpus, MOST_MAPS } from "../../model/symmetry/fold.ts";
+import { groupOf, leastNpus, mostMaps } from "../../model/symmetry/fold.ts";
 import { isTranslationInvariant, translatedSchedule } from "../../model/symmetry/translation.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import {
@@ -388,8 +388,6 @@ interface SlotHeader extends ScheduleHeader {
 /** More slots or passes than this are refused: consumers keep numbers for each. A log of a slot a byte is no longer. */
 const MOST_SLOTS = 2 ** 26;
 const MOST_PASSES = 16;
-/** Each map of a few that are none of the group of those before at least doubles it. */
-const MOST_GENERATORS = Math.floor(Math.log2(MOST_MAPS));
 
 /**
  * Returns the slot schedule whose arrival logs are in the blocks from `from` on. `row` reads them block by block and keeps
@@ -503,8 +501,10 @@ function mapsFrom(value: unknown, place: string, npuCount: number): readonly Int
     if (new Set(map).size !== npuCount) throw new InputError(at, "every NPU once", inWords("some twice"));
     return map;
   });
-  if (read.length > MOST_GENERATORS || groupOf(read, npuCount) === null) {
-    throw new InputError(`${place}.maps`, `maps that make up a group of at most ${MOST_MAPS}`, inWords("more"));
+  const most = mostMaps(npuCount);
+  // each map of a few that is none of the group of those before at least doubles it
+  if (2 ** read.length > most || groupOf(read, npuCount) === null) {
+    throw new InputError(`${place}.maps`, `maps that make up a group of at most ${most}`, inWords("more"));
   }
   return read;
 }

@@ -1,5 +1,5 @@
 import { groupedBy } from "../graph/graph.ts";
-import { MOST_MAPS } from "./fold.ts";
+import { mostMaps } from "./fold.ts";
 
 /**
  * Maps of a network of equal routes onto itself, found from landmarks: NPUs of a rare pair of degrees, such as the corners of
@@ -113,7 +113,7 @@ function mapsBy(
   for (const permutation of permutations) {
     const map = proposedMap(permutation, rows, find);
     if (map === null || !takesOnto(map, into, into)) continue;
-    if (maps.length === MOST_MAPS) return null;
+    if (maps.length === mostMaps(map.length)) return null;
     maps.push(map);
   }
   return maps;

@@ -135,11 +135,16 @@ export function mapColumns(maps: readonly Int32Array[], npuCount: number): Int32
 export const mapsIn = (columns: Int32Array, npuCount: number): readonly Int32Array[] =>
   Array.from({ length: columns.length / npuCount }, (_, g) => columns.subarray(g * npuCount, (g + 1) * npuCount));
 
-/** More maps are not looked for or read; a cube has 48, one of four dimensions 384. */
-export const MOST_MAPS = 400;
+/** A cube has 48 maps onto itself, one of four dimensions 384. */
+const MOST_MAPS = 400;
+/** Four bytes each. */
+const MOST_IMAGES = 1e8;
+
+/** Returns how many maps of so many NPUs are looked for or read at most. */
+export const mostMaps = (npuCount: number): number => Math.min(MOST_MAPS, Math.floor(MOST_IMAGES / npuCount));
 
 /**
- * Returns the group that maps make up, in lexicographic order, so the identity first; null for more than MOST_MAPS. The maps
+ * Returns the group that maps make up, in lexicographic order, so the identity first; null for more than `mostMaps`. The maps
  * are permutations of the NPUs. O(maps x generators x NPUs).
  */
 export function groupOf(generators: readonly Int32Array[], npuCount: number): readonly Int32Array[] | null {
@@ -151,7 +156,7 @@ export function groupOf(generators: readonly Int32Array[], npuCount: number): re
       const hash = hashOf(next);
       const known = alike.get(hash) ?? [];
       if (known.some((other) => compareMaps(other, next) === 0)) continue;
-      if (group.push(next) > MOST_MAPS) return null;
+      if (group.push(next) > mostMaps(npuCount)) return null;
       alike.set(hash, [...known, next]);
     }
   }
