@@ -85,10 +85,10 @@ describe("readBys refuses", () => {
       unexpected("s.bys: slots.origin", "others"),
     ],
     ["no log", put(logs, frameAt(logs, 0) + 16, 3), unexpected("the blocks of s.bys", 3, 4)],
-    ["chunk of a log", put(logs, log(16 + 9), 8), unexpected("block 0 of s.bys (NPUs 0 to 3), NPU 1", 8, 8)],
-    ["ports of a log", put(logs, log(8), 77), unexpected("block 0 of s.bys (NPUs 0 to 3), NPU 2", 77, 4)],
-    ["a port", put(logs, log(48), 4), unexpected("block 0 of s.bys (NPUs 0 to 3), NPU 0", 2, 2)],
-    ["arrivals", put(logs, log(48), 0), unexpected("block 0 of s.bys (NPUs 0 to 3), NPU 0", 4, 6)],
+    ["chunk of a log", put(logs, log(16 + 9), 8), unexpected("block 0 of s.bys (logs 0 to 3), NPU 1", 8, 8)],
+    ["ports of a log", put(logs, log(8), 77), unexpected("block 0 of s.bys (logs 0 to 3), NPU 2", 77, 4)],
+    ["a port", put(logs, log(48), 4), unexpected("block 0 of s.bys (logs 0 to 3), NPU 0", 2, 2)],
+    ["arrivals", put(logs, log(48), 0), unexpected("block 0 of s.bys (logs 0 to 3), NPU 0", 4, 6)],
   ])("a wrong %s", (_, bytes, sentence) => expect(refusalFrom(() => readAll(resealed(bytes)))).toEqual(sentence));
 
   it("every file with one bit turned over, and every part of a file", () => {

@@ -228,7 +228,7 @@ describe("what is refused, and what is empty", () => {
     const oneWay = without(presetTopology("mesh:200x200"), ["3>4"]);
     await expect(synthesize(engine, oneWay, { collective: "reducescatter" })).rejects.toThrow(/fewer NPUs/);
     await expect(run("mesh:1000x1000", { collective: "allgather" })).rejects.toThrow(
-      /1\.0e\+12 transfers needs \d.* TiB/,
+      /1\.0e\+12 transfers needs \d{3} GiB/,
     );
   });
 

@@ -96,7 +96,7 @@ function countEarly(log: ScratchLog, since: Uint16Array | Int32Array, base: Int3
   return early;
 }
 
-/** The same where the source's row has what a map of the port takes the chunk to. */
+/** The same where the source's row has what a map of the port takes the chunk to; apart, for most logs need no such look. */
 function countEarlyMapped(
   log: ScratchLog,
   since: Uint16Array | Int32Array,
