@@ -41,7 +41,8 @@ struct Logs {
     const auto npus = static_cast<std::size_t>(made.network.npus);
     for (std::size_t v = 0; v < npus; v++) {
       bool follows = false;
-      for (std::size_t at = v; at < maps.size(); at += npus) follows = follows || maps[at] < static_cast<std::int32_t>(v);
+      for (std::size_t at = v; at < maps.size(); at += npus)
+        follows = follows || maps[at] < static_cast<std::int32_t>(v);
       if (follows) {
         log_offset.push_back(log_offset.back());
         port_offset.push_back(port_offset.back());
