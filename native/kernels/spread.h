@@ -17,8 +17,8 @@
 // of each orbit, its representative, is matched. A port whose source is the image g(u) of a representative u reads u's log
 // through the map g of chunks. An NPU that maps leave in place may receive what it likes, but shows a chunk to others only
 // once all its images under these maps have arrived, so that what is shown is symmetric too. At the end the logs of the
-// other NPUs are written as images, where they have room. Meshes lose nothing by it (3 x 3 to 200 x 200, 35 x 35 x 35: the bound is met) and need
-// an eighth of the work, cubes a 48th.
+// other NPUs are written as images, where they have room. Meshes lose nothing by it (3 x 3 to 316 x 316, 46 x 46 x 46: the
+// bound is met) and need an eighth of the work, cubes a 48th.
 //
 // Invariants. I1: hi[v] = chunks v holds, is being sent, or does not want; it only grows. I2: pointers only move forward.
 // I3: length[slot & 1] is what every log held when the slot began, and nothing writes it during the slot.

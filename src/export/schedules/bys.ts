@@ -52,8 +52,8 @@ interface Block {
 
 /**
  * Yields the parts of a `.bys` file (version 1, FORMATS.md) that reads back to the same schedule, each at most 64 MiB, to be
- * written one after the other. Of a slot schedule with a symmetry only the logs are written that stand for all. `about` is for people. Rows of
- * a slot schedule are asked for in ascending order of NPU. Throws what `row` throws. O(transfers + route links).
+ * written one after the other. Of a slot schedule with a symmetry only the logs are written that stand for all. `about` is for
+ * people. Rows of a slot schedule are asked for in ascending order of NPU. Throws what `row` throws. O(transfers + route links).
  */
 export function* scheduleBysParts(
   schedule: Schedule | PeriodSchedule,

@@ -161,7 +161,7 @@ function bysPayload(source: ByteSource, fileName: string, block: BysBlock): Uint
   ) as Uint8Array<ArrayBuffer>;
 }
 
-/** Returns "block 12 of big.bys (NPUs 4470 to 5214)". */
+/** Returns "block 12 of big.bys (logs 4470 to 5214)". */
 function describe({ number, type, first, count }: BysBlock, fileName: string): string {
   const items = type === LOGS ? "log" : type === ROWS ? "row" : type === TREE ? "tree" : "";
   if (items === "") return `block ${number} of ${fileName}`;

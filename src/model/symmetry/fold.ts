@@ -143,11 +143,21 @@ const MOST_IMAGES = 1e8;
 /** Returns how many maps of so many NPUs are looked for or read at most. */
 export const mostMaps = (npuCount: number): number => Math.min(MOST_MAPS, Math.floor(MOST_IMAGES / npuCount));
 
+const remembered = new WeakMap<readonly Int32Array[], readonly Int32Array[] | null>();
+
 /**
  * Returns the group that maps make up, in lexicographic order, so the identity first; null for more than `mostMaps`. The maps
- * are permutations of the NPUs. O(maps x generators x NPUs).
+ * are permutations of the NPUs. O(maps x generators x NPUs), once for a list of generators, which never changes.
  */
 export function groupOf(generators: readonly Int32Array[], npuCount: number): readonly Int32Array[] | null {
+  const known = remembered.get(generators);
+  if (known !== undefined && (known === null || known[0].length === npuCount)) return known;
+  const group = generated(generators, npuCount);
+  remembered.set(generators, group);
+  return group;
+}
+
+function generated(generators: readonly Int32Array[], npuCount: number): readonly Int32Array[] | null {
   const group = [Int32Array.from({ length: npuCount }, (_, v) => v)];
   const alike = new Map<number, Int32Array[]>([[hashOf(group[0] as Int32Array), group.slice()]]);
   for (const map of group) {
@@ -174,13 +184,10 @@ export function compareMaps(a: Int32Array, b: Int32Array): number {
 
 /** Returns a few maps of a group that make it up. O(maps x generators x NPUs). */
 export function generatorsOf(group: readonly Int32Array[], npuCount: number): readonly Int32Array[] {
-  const generators: Int32Array[] = [];
-  let made: readonly Int32Array[] = [];
+  let generators: readonly Int32Array[] = [];
   for (const map of group) {
-    if (made.some((other) => compareMaps(other, map) === 0) || (made.length === 0 && map.every((to, v) => to === v)))
-      continue;
-    generators.push(map);
-    made = groupOf(generators, npuCount) ?? group;
+    const made = groupOf(generators, npuCount) ?? group;
+    if (made.every((other) => compareMaps(other, map) !== 0)) generators = [...generators, map];
   }
   return generators;
 }

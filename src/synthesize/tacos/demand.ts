@@ -121,8 +121,8 @@ interface Routes {
 }
 
 /**
- * Returns the maps of the network onto itself, as the matching kernels take them, in lexicographic order: then one NPU of each orbit is matched (an
- * eighth of a square mesh, a 48th of a cube), and the others follow. Null where only the identity is found, or NPUs do not
+ * Returns the maps of the network onto itself, as the matching kernels take them, in lexicographic order: then one NPU of each
+ * orbit is matched (an eighth of a square mesh, a 48th of a cube), and the others follow. Null where only the identity is found, or NPUs do not
  * hold equally many chunks.
  *
  * Symmetry costs no slots and mends some: where the oldest choice misses the bound, the best of five seeds with and without it

@@ -40,8 +40,8 @@ export function checkFolded(
   const views = viewsOf(frame, orbits);
   const chunkMap = chunkMaps(frame, group);
   for (let npu = 0; npu < npus; npu++) {
-    onProgress?.(npu + 1, npus);
     if (least[npu] !== npu) continue;
+    onProgress?.(npu + 1, npus);
     rows.rowOf(npu);
     if (rows.state[npu] !== SOUND) {
       recordFaults(frame, npu, recorder, words);

@@ -302,7 +302,10 @@ export function spreadJs(problem: SpreadProblem, cancel?: CancelFlag): SpreadLog
   return out;
 }
 
-/** Writes the logs of all NPUs that are not matched and have room, as images of their representatives'; the twin of native/kernels/spread_unfold.h. */
+/**
+ * Writes the logs of all NPUs that are not matched and have room, as images of their representatives'; the twin of
+ * native/kernels/spread_unfold.h.
+ */
 function unfoldLogs(
   { chunkMaps, representative, element, imagePort }: Fold,
   { npuCount, chunkCount, heldOffset }: SpreadProblem,
