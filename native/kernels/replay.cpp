@@ -7,8 +7,7 @@ namespace banyan {
 
 BanyanStatus Replay(const BanyanReplay& problem, BanyanCancelled cancelled, const void* context, BanyanReplayed* out) {
   if (problem.mode == kBanyanCutThrough) {
-    CutThrough replay(problem, out);
-    return replay.Run(cancelled, context);
+    return ReplayCutThrough(problem, cancelled, context, out);
   }
   EventReplay replay(problem, out);
   return replay.Run(cancelled, context);

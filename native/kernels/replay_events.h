@@ -62,7 +62,8 @@ class EventReplay {
 
   [[nodiscard]] bool Build() {
     const auto rows = At(problem_.row_count);
-    if (!plan_.Build(problem_) || !turns_.Allocate(rows)) return false;
+    if (!plan_.Build(problem_) || !by_arrival_.Build(problem_.planned_end, problem_.row_count)) return false;
+    if (!turns_.Allocate(rows)) return false;
     if (!arrivals_.Allocate(At(plan_.places))) return false;
     return network_.Allocate(problem_.row_count, out_->start, out_->hop_start);
   }
@@ -73,7 +74,7 @@ class EventReplay {
     std::int32_t next = 0;
     for (std::int32_t i = 0; i < count; i++) {
       for (; next < count; next++) {
-        const std::int32_t j = plan_.by_arrival[next];
+        const std::int32_t j = by_arrival_[next];
         if (problem_.planned_end[j] > problem_.planned_start[i]) break;
         turns_[At(j)].turn = arrivals_[At(plan_.ends[At(j)].target)]++;
       }
@@ -87,7 +88,7 @@ class EventReplay {
       }
     }
     for (; next < count; next++) {
-      const std::int32_t j = plan_.by_arrival[next];
+      const std::int32_t j = by_arrival_[next];
       turns_[At(j)].turn = arrivals_[At(plan_.ends[At(j)].target)]++;
     }
     return true;
@@ -244,7 +245,8 @@ class EventReplay {
 
   const BanyanReplay& problem_;
   BanyanReplayed* out_;
-  ReplayPlan plan_;
+  ReplayPlaces plan_;
+  ArrivalOrder by_arrival_;
   MessageNetwork network_;
   Buffer<Turn> turns_;             // [rows]
   Buffer<Place> places_;           // [places]

@@ -75,12 +75,11 @@ struct Ends {
   std::int32_t target;
 };
 
-struct ReplayPlan {
+struct ReplayPlaces {
   Buffer<Ends> ends;                // [rows]
   Buffer<std::uint8_t> initial;     // [2 * rows] 1 where the place holds its chunk from the start
   Buffer<std::int32_t> collective;  // [rows]; empty where there is one
   Buffer<std::int32_t> last_place;  // [collectives] behind the places of its chunks; those of the first come first
-  ArrivalOrder by_arrival;
   std::int32_t places = 0;
 
   [[nodiscard]] bool Build(const BanyanReplay& problem) {
@@ -89,9 +88,7 @@ struct ReplayPlan {
     Buffer<std::int32_t> next;
     Buffer<Placed> by_chunk;
     Buffer<Mark> marks;
-    if (!ends.Allocate(rows) || !initial.Allocate(2 * rows) ||
-        !by_arrival.Build(problem.planned_end, problem.row_count))
-      return false;
+    if (!ends.Allocate(rows) || !initial.Allocate(2 * rows)) return false;
     if (!last_place.Allocate(At(problem.collective_count))) return false;
     if (problem.collective_count > 1 && !collective.Allocate(rows)) return false;
     if (!next.Allocate(chunks + 1) || !by_chunk.Allocate(rows) || !marks.Allocate(At(problem.npu_count))) return false;
