@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "judge/check.h"
+#include "judge/judge.h"
 #include "kernels/arborescence.h"
 #include "kernels/arrays.h"
 #include "kernels/balance.h"
@@ -356,4 +358,9 @@ int32_t banyan_replay(const BanyanReplay* problem, BanyanCancelled cancelled, co
   }
   if (hops > INT32_MAX || (wants_hops && out->hop_room != static_cast<double>(hops))) return kBanyanBadArgument;
   return banyan::Replay(*problem, cancelled, context, out);
+}
+
+int32_t banyan_judge(const BanyanSteps* problem, BanyanCancelled cancelled, const void* context, int32_t* shown) {
+  if (!banyan::JudgeArrays(problem, shown) || !banyan::ValidSteps(*problem)) return kBanyanBadArgument;
+  return banyan::Judge(*problem, cancelled, context, shown);
 }

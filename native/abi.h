@@ -316,6 +316,42 @@ struct BanyanReplayed {
   double* hop_start;  // [hops of all rows], or null; not in cut-through, not without start
 };
 
+// Which NPUs belong to each chunk of a collective.
+struct BanyanSets {
+  int32_t set_count;
+  int32_t member_count;
+  const int32_t* set_of;   // [chunk_count]
+  const int32_t* offset;   // [set_count + 1]
+  const int32_t* members;  // [member_count] no NPU twice in a set
+};
+
+// A schedule to be judged; src/model/steps/steps-problem.ts says what the columns are.
+struct BanyanSteps {
+  int32_t npu_count;
+  int32_t link_count;
+  int32_t route_count;
+  int32_t route_link_count;
+  int32_t chunk_count;
+  int32_t row_count;
+  int32_t reduces;              // 0 or 1
+  int32_t threads;              // >= 1; the answer does not depend on it
+  const int32_t* route_source;  // [route_count]
+  const int32_t* route_target;  // [route_count]
+  const int32_t* link_offset;   // [route_count + 1]
+  const int32_t* links;         // [route_link_count]
+  const double* cost;           // [route_link_count] 1 .. capacity
+  const double* capacity;       // [link_count] >= 1
+  const double* least;          // [route_count] 0 .. 2^53, as the next
+  const double* further;        // [route_count]
+  struct BanyanSets from;
+  struct BanyanSets to;
+  const int32_t* chunk;  // [row_count] this and the next four may hold anything
+  const int32_t* route;  // [row_count]
+  const double* start;   // [row_count]
+  const double* end;     // [row_count]
+  const uint8_t* op;     // [row_count]
+};
+
 // Multicast matching on the time-expanded network (native/kernels/match.h).
 //   held_offset [npu_count + 1], held_chunk [held_count], wanted [npu_count * ceil(chunk_count / 32)] or null; choosers
 //   and maps as in BanyanSpread
@@ -391,6 +427,10 @@ int32_t banyan_pack(const struct BanyanPack* problem, BanyanCancelled cancelled,
 BANYAN_EXPORT(banyan_balance)
 int32_t banyan_balance(const struct BanyanBalance* problem, BanyanCancelled cancelled, const void* context,
                        struct BanyanBalanced* out);
+
+// Whether a schedule keeps every rule: 1 to *shown, or 0 where that is not shown (native/judge/judge.h).
+BANYAN_EXPORT(banyan_judge)
+int32_t banyan_judge(const struct BanyanSteps* problem, BanyanCancelled cancelled, const void* context, int32_t* shown);
 
 // The replay of a schedule (native/kernels/replay.h).
 BANYAN_EXPORT(banyan_replay)

@@ -28,6 +28,7 @@ static_assert(sizeof(BanyanBalance) == 36 && offsetof(BanyanBalance, in_offset) 
 static_assert(sizeof(BanyanBalanced) == 64 && offsetof(BanyanBalanced, load_num) == 16);
 static_assert(offsetof(BanyanBalanced, step) == 32 && offsetof(BanyanBalanced, detail) == 52);
 static_assert(sizeof(BanyanReplay) == 108 && offsetof(BanyanReplay, route_source) == 40);
+static_assert(sizeof(BanyanSets) == 20 && sizeof(BanyanSteps) == 124 && offsetof(BanyanSteps, from) == 64);
 static_assert(sizeof(BanyanReplayed) == 40 && offsetof(BanyanReplayed, last) == 8);
 static_assert(offsetof(BanyanReplayed, outcome) == 16 && offsetof(BanyanReplayed, link_busy) == 24);
 

@@ -365,6 +365,46 @@ int32_t Replay(Arguments& arguments) {
   return status;
 }
 
+BanyanSets Sets(Arguments& arguments, int32_t chunk_count) {
+  BanyanSets sets{};
+  int32_t offsets = 0;
+  sets.set_of = arguments.In<int32_t>("setOf", chunk_count);
+  sets.offset = arguments.In<int32_t>("offset", &offsets);
+  sets.set_count = offsets - 1;
+  sets.members = arguments.In<int32_t>("members", &sets.member_count);
+  return sets;
+}
+
+// judge(npuCount, linkCount, chunkCount, reduces, threads, routeSource, routeTarget, linkOffset, links, cost, capacity, least,
+//       further, from: setOf, offset, members, to: the same three, chunk, route, start, end, op, cancel | null, shown[1])
+//       -> status
+int32_t Judge(Arguments& arguments) {
+  BanyanSteps problem{};
+  problem.npu_count = arguments.Count("npuCount");
+  problem.link_count = arguments.Count("linkCount");
+  problem.chunk_count = arguments.Count("chunkCount");
+  problem.reduces = arguments.Integer("reduces");
+  problem.threads = arguments.Integer("threads");
+  problem.route_source = arguments.In<int32_t>("routeSource", &problem.route_count);
+  problem.route_target = arguments.In<int32_t>("routeTarget", problem.route_count);
+  problem.link_offset = arguments.In<int32_t>("linkOffset", Behind(problem.route_count));
+  problem.links = arguments.In<int32_t>("links", &problem.route_link_count);
+  problem.cost = arguments.In<double>("cost", problem.route_link_count);
+  problem.capacity = arguments.In<double>("capacity", problem.link_count);
+  problem.least = arguments.In<double>("least", problem.route_count);
+  problem.further = arguments.In<double>("further", problem.route_count);
+  problem.from = Sets(arguments, problem.chunk_count);
+  problem.to = Sets(arguments, problem.chunk_count);
+  problem.chunk = arguments.In<int32_t>("chunk", &problem.row_count);
+  problem.route = arguments.In<int32_t>("route", problem.row_count);
+  problem.start = arguments.In<double>("start", problem.row_count);
+  problem.end = arguments.In<double>("end", problem.row_count);
+  problem.op = arguments.In<uint8_t>("op", problem.row_count);
+  const Watch watch = arguments.Cancel();
+  int32_t* shown = arguments.Out<int32_t>("shown", 1);
+  return banyan_judge(&problem, Watch::Stops, &watch, shown);
+}
+
 template <int32_t (*kKernel)(Arguments&)>
 void Export(napi_env env, napi_value exports, const char* name) {
   napi_value function{};
@@ -389,5 +429,6 @@ NAPI_MODULE_INIT() {
   Export<Arborescence>(env, exports, "arborescence");
   Export<Replay>(env, exports, "replay");
   Export<Balance>(env, exports, "balance");
+  Export<Judge>(env, exports, "judge");
   return exports;
 }

@@ -1,8 +1,12 @@
+import { availableParallelism } from "node:os";
 import { optionName } from "../base/option-names.ts";
 import { openEngine } from "../engine/engine.ts";
 import { parseBackend } from "../engine/kernels/choose.ts";
+import { loadKernels } from "../engine/kernels/load.ts";
 import type { Engine } from "../engine/types.ts";
+import type { JudgeSteps } from "../model/steps/steps-problem.ts";
 import { optionValue, textOf } from "../request/option-table.ts";
+import { judgeBy } from "../run/judge.ts";
 import type { Context } from "./context.ts";
 
 /** Runs work on the engine that --backend and --threads ask for; a line says which kernels had to do instead, and why. */
@@ -19,4 +23,10 @@ export async function withEngine<T>(context: Context, work: (engine: Engine) => 
   } finally {
     await engine.close();
   }
+}
+
+/** Returns the judge of transfers among the fastest kernels that load, on the threads that --threads asks for. */
+export async function judgeHere(context: Context): Promise<JudgeSteps | undefined> {
+  const { kernels } = await loadKernels();
+  return judgeBy(kernels, optionValue(context.options, "threads") ?? availableParallelism());
 }

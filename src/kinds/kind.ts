@@ -5,6 +5,7 @@ import type { Collective } from "../model/collective/collective.ts";
 import type { GivenSchedule } from "../model/joint/joint-schedule.ts";
 import type { Replay } from "../model/replay/problem.ts";
 import type { KindName } from "../model/steps/schedule.ts";
+import type { JudgeSteps } from "../model/steps/steps-problem.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import type { PerDimension, Rate, Report, Timed, Timing } from "../report/result.ts";
 import type { PhaseSimulation } from "../simulate/phases/phases.ts";
@@ -18,6 +19,8 @@ export interface JudgeOptions {
   readonly limit?: number;
   /** Hears of NPUs or links that are judged, where there are many. What it throws ends the judging. */
   readonly onProgress?: (done: number, total: number) => void;
+  /** Transfers one by one: the kernel that looks first; without it in JavaScript. */
+  readonly judge?: JudgeSteps | undefined;
 }
 
 /** What a judge found. */

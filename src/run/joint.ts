@@ -151,6 +151,7 @@ export async function synthesizeJoint(engine: Engine, topology: Topology, option
       {
         ...options,
         replay: engine.kernels.replay,
+        judge: undefined,
         limitFor: () => limit,
         bounded: true,
       },

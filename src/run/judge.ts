@@ -1,7 +1,13 @@
 import { WrongScheduleError } from "../base/errors.ts";
+import type { Kernels } from "../engine/contract/kernels.ts";
 import type { JudgeOptions, Verdict } from "../kinds/kind.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import type { GivenSchedule } from "../model/joint/joint-schedule.ts";
+import type { JudgeSteps } from "../model/steps/steps-problem.ts";
+
+/** Returns the judge of transfers among kernels, on so many threads; undefined where JavaScript judges. */
+export const judgeBy = (kernels: Kernels, threads = 1): JudgeSteps | undefined =>
+  kernels.backend === "js" ? undefined : (problem) => kernels.judge({ ...problem, threads: Math.max(1, threads) });
 
 /** Returns what the judge of its kind finds wrong with a schedule of any kind. Throws InputError for bad options only. */
 export const judge = (schedule: GivenSchedule, options: JudgeOptions = {}): Verdict => kindOf(schedule).judge(options);

@@ -5,6 +5,7 @@ import { kindOf } from "../kinds/kinds.ts";
 import { type GivenSchedule, isJoint } from "../model/joint/joint-schedule.ts";
 import type { Report } from "../report/result.ts";
 import { limitsBy } from "./bottleneck.ts";
+import { judgeBy } from "./judge.ts";
 import { boundsOf } from "./report-on.ts";
 
 /** Returns what reports say of the algorithm of a schedule that was read; `told`: the one that its file names. */
@@ -29,7 +30,7 @@ export function reportOfFile(
     throw new InputError("the schedule", "one of a single collective", received).as("not-applicable");
   }
   const kind = kindOf(schedule);
-  const verdict = judged ?? kind.judge({ limit: 1 });
+  const verdict = judged ?? kind.judge({ limit: 1, judge: judgeBy(kernels) });
   const simulated = kind.simulate({ replay: kernels.replay });
   return { ...judgedReport(kind, kernels, verdict, simulated, algorithm), synthesis: null };
 }

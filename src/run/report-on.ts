@@ -6,6 +6,7 @@ import type { ClassLimit } from "../model/bounds/class-limit.ts";
 import type { Bound } from "../model/bounds/witness.ts";
 import { compare, format, rational } from "../model/numbers/rational.ts";
 import type { Replay } from "../model/replay/problem.ts";
+import type { JudgeSteps } from "../model/steps/steps-problem.ts";
 import type { SynthesizeOptions } from "../request/options.ts";
 
 /** Above this many transfers the simulation is left out unless asked for. */
@@ -32,6 +33,7 @@ export interface Made<Schedule> {
 /** With what a schedule is judged. */
 export interface Judging extends Pick<SynthesizeOptions, "switching" | "simulate" | "signal" | "onProgress"> {
   readonly replay: Replay;
+  readonly judge: JudgeSteps | undefined;
   readonly limitFor: LimitFor;
   /** Without it the limit of the class and the bound of planned times are left out where they take long. */
   readonly bounded: boolean;
@@ -44,7 +46,7 @@ export interface Judging extends Pick<SynthesizeOptions, "switching" | "simulate
 export async function reportOnMade<AReport>(
   kind: Kind<AReport>,
   { making, limit, bound: proved, pieces, simulated: before, check }: Omit<Made<unknown>, "schedule">,
-  { switching, simulate = false, signal, onProgress, replay, limitFor, bounded }: Judging,
+  { switching, simulate = false, signal, onProgress, replay, judge, limitFor, bounded }: Judging,
 ): Promise<AReport> {
   const begin = async (phase: string): Promise<void> => {
     await turn(signal);
@@ -57,7 +59,7 @@ export async function reportOnMade<AReport>(
       onProgress?.({ phase, done, total });
     };
   await begin("verify");
-  const verdict = kind.judge({ onProgress: stepOf("verify") });
+  const verdict = kind.judge({ onProgress: stepOf("verify"), judge });
   const { violations, violationCount } = verdict;
   if (violationCount > 0)
     throw new InternalError(

@@ -15,6 +15,7 @@ import { type Algorithm, AUTO, algorithmNamed, checkPolicy, USUAL_ALGORITHM } fr
 import { synthesizeBest } from "./auto/auto.ts";
 import { refuseInapplicable } from "./auto/candidates.ts";
 import { limitsBy } from "./bottleneck.ts";
+import { judgeBy } from "./judge.ts";
 import { type MadePhases, makePhases } from "./make/phases.ts";
 import { makeSteps } from "./make/steps.ts";
 import { makeTrees } from "./make/trees.ts";
@@ -94,6 +95,7 @@ export async function synthesize(
     const report = await reportOnMade(kindOf(schedule), made, {
       ...options,
       replay: engine.kernels.replay,
+      judge: judgeBy(engine.kernels, engine.pool().threads),
       limitFor: limitsBy(engine.kernels),
       bounded,
     });

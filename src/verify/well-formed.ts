@@ -23,10 +23,10 @@ export const checkForm = (schedule: StepSchedule, recorder: Recorder): boolean =
 /** What any schedule is about. */
 export type Frame = Pick<StepSchedule, "topology" | "collective" | "routes">;
 
-/** The same for any kind of schedule, whose own faults come last. */
+/** The same for any kind of schedule, whose own faults come last; null where they are looked for elsewhere. */
 export function checkParts(
   { topology, collective, routes }: Frame,
-  ownFaults: () => Faults,
+  ownFaults: (() => Faults) | null,
   recorder: Recorder,
 ): boolean {
   const before = recorder.count();
@@ -35,7 +35,7 @@ export function checkParts(
     () => collectiveFaults(topology, collective),
     () => kindFaults(collective),
     () => routeFaults(topology, routes),
-    ownFaults,
+    ...(ownFaults === null ? [] : [ownFaults]),
   ];
   for (const faultsOf of parts) {
     for (const fault of faultsOf()) recorder.record(() => ({ kind: "malformed", ...fault }));

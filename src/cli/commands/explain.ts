@@ -14,6 +14,7 @@ import { percent, timeText } from "../../report/amounts.ts";
 import type { Report } from "../../report/result.ts";
 import { NETWORK_OPTIONS, refuseOptions, textOf, wordOf } from "../../request/option-table.ts";
 import { DEFAULT_SIZE_BYTES } from "../../request/problem.ts";
+import { judgeBy } from "../../run/judge.ts";
 import { limitViolations } from "../../run/programs/programs.ts";
 import { reportOfFile } from "../../run/report-file.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
@@ -130,7 +131,7 @@ async function tellSchedule(context: Context, file: string, schedule: GivenSched
   if (kind.explain === null)
     throw new InputError(file, "a schedule of one collective", inWords(`one of ${kind.collectives.length} at once`));
   const { kernels } = await loadKernels();
-  const verdict = kind.judge({ limit: 1 });
+  const verdict = kind.judge({ limit: 1, judge: judgeBy(kernels) });
   const { violations, violationCount } = verdict;
   const correct = violationCount === 0;
   const lines = kind.explain(correct, kernels.replay);

@@ -8,6 +8,7 @@ import { kindOf } from "../../kinds/kinds.ts";
 import { formatSize, PS_PER_NS } from "../../model/numbers/units.ts";
 import type { Replay } from "../../model/replay/problem.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
+import type { JudgeSteps } from "../../model/steps/steps-problem.ts";
 import type { JointReport } from "../../report/joint-result.ts";
 import { type Report, topologySummary } from "../../report/result.ts";
 import { type Options, optionValue, placeOf, refuseOptions, textOf } from "../../request/option-table.ts";
@@ -17,6 +18,7 @@ import type { Switching } from "../../simulate/simulation.ts";
 import { simulateReference } from "../../simulate/steps/reference.ts";
 import { utilisation } from "../../simulate/steps/replay.ts";
 import { type Context, noteExtrapolation, outJson, outLines } from "../context.ts";
+import { judgeHere } from "../engine.ts";
 import { outputFile } from "../files/output-file.ts";
 import { readScheduleFile } from "../files/schedule-file.ts";
 import { programFileOf } from "../programs/program-file.ts";
@@ -64,10 +66,11 @@ function refuseIdle(kind: Kind<unknown>, options: Options, file: string): void {
 }
 
 /** Returns the verdict on a schedule that is to be simulated; says what is wrong. Throws WrongScheduleError where it cannot be. */
-function judged(context: Context, kind: Kind<unknown>, file: string): Verdict {
+function judged(context: Context, kind: Kind<unknown>, file: string, judge: JudgeSteps | undefined): Verdict {
   context.progress({ what: "verifying" });
   const verdict = kind.judge({
     limit: 0,
+    judge,
     onProgress: (done, total) => context.progress({ what: "verifying", done, total, unit: "NPUs" }),
   });
   const wrong = wrongText(kind.these, verdict.violationCount, file);
@@ -119,7 +122,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const { replay } = kernels;
   const single = trace === undefined ? (reference ? placeOf("reference") : undefined) : placeOf("trace");
   const kind = single === undefined ? kindOf(given) : kindOf(expanded(given as Schedule, single));
-  const verdict = judged(context, kind, file);
+  const verdict = judged(context, kind, file, await judgeHere(context));
   context.progress({ what: "simulating" });
   const pieces = optionValue(options, "chunks");
   let found: Simulated;

@@ -7,6 +7,7 @@ import { NETWORK_OPTIONS, refuseOptions, textOf } from "../../request/option-tab
 import { inRows } from "../../run/own/own-sends.ts";
 import { demandMade } from "../collective-option.ts";
 import { type Context, outJson, outRows } from "../context.ts";
+import { judgeHere } from "../engine.ts";
 import { nameOf, readText } from "../files/input-file.ts";
 import { recording } from "../files/record-file.ts";
 import { readScheduleFile } from "../files/schedule-file.ts";
@@ -40,7 +41,14 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const { schedule, sends } = await readScheduleFile(context, file, { onClaims, own: ["collective"] });
   const kind = kindOf(schedule);
   if (sends === null) for (const { kind: made } of kind.collectives) demandMade(context.options, nameOf(file), made);
-  return writeVerdict(context, file, sends === null ? kind : inRows(kind, sends), record, claims);
+  return writeVerdict(
+    context,
+    file,
+    sends === null ? kind : inRows(kind, sends),
+    record,
+    claims,
+    await judgeHere(context),
+  );
 }
 
 /** `banyan verify FILE --independent`: exit code 1 where the schedule or one of its claims is wrong. */

@@ -1,5 +1,6 @@
 import type { Kind } from "../../kinds/kind.ts";
 import { toUs } from "../../model/numbers/units.ts";
+import type { JudgeSteps } from "../../model/steps/steps-problem.ts";
 import { linkNames, type Topology } from "../../model/topology/topology.ts";
 import { count } from "../../report/amounts.ts";
 import { topologySummary } from "../../report/result.ts";
@@ -50,7 +51,7 @@ export const wrongText = (what: string, violationCount: number, file: string): s
 
 /**
  * `banyan verify FILE`: judges a schedule, writes the verdict, and records where they are asked for; returns the exit code.
- * `claims`: the file claims something of itself, which is not judged here.
+ * `claims`: the file claims something of itself, which is not judged here; `judge`: the kernel that looks first.
  */
 export function writeVerdict(
   context: Context,
@@ -58,12 +59,14 @@ export function writeVerdict(
   kind: Kind<unknown>,
   record: Recording,
   claims: boolean,
+  judge: JudgeSteps | undefined,
 ): number {
   const { json, quiet, style } = context;
   const { topology } = kind.schedule;
   context.progress({ what: "verifying" });
   const verdict = kind.judge({
     limit: KEPT,
+    judge,
     onProgress: (done, total) => context.progress({ what: "verifying", done, total, unit: "NPUs" }),
   });
   const { violations, violationCount, truncated } = verdict;

@@ -1,4 +1,5 @@
 import type { ReplayOutcome, ReplayProblem } from "../../model/replay/problem.ts";
+import type { StepsProblem } from "../../model/steps/steps-problem.ts";
 
 /**
  * The kernels: numbers in, numbers out, the same bits from every backend. Times are integer picoseconds held in doubles.
@@ -410,6 +411,11 @@ export interface ConcurrentFlow {
  */
 export type CancelFlag = Int32Array;
 
+/** A schedule to be judged on so many threads, which only native kernels use; the answer does not depend on them. */
+export interface StepsJudgement extends StepsProblem {
+  readonly threads: number;
+}
+
 export interface Kernels {
   readonly backend: Backend;
   /** The compiled code of wasm, which other threads are handed so that they compile nothing. */
@@ -446,4 +452,9 @@ export interface Kernels {
   concurrent(problem: ConcurrentProblem, cancel?: CancelFlag): ConcurrentFlow;
   /** Returns the replay of a schedule, or what forbids it. O(hops) where there are few different times of links. */
   replay(problem: ReplayProblem, cancel?: CancelFlag): ReplayOutcome;
+  /**
+   * Returns whether a schedule keeps every rule of the link-busy model; false also where that is not shown, as by JavaScript, whose
+   * judge is `verifySchedule`. O(transfers * links of a route).
+   */
+  judge(problem: StepsJudgement, cancel?: CancelFlag): boolean;
 }

@@ -1,4 +1,5 @@
 import { InternalError } from "../../base/errors.ts";
+import type { PlacementSets } from "../../model/collective/placement-sets.ts";
 import { REPLAY_MODE, REPLAY_WANTS, type ReplayOutcome, type ReplayProblem } from "../../model/replay/problem.ts";
 import {
   type ArborescenceProblem,
@@ -22,6 +23,7 @@ import {
   type RelayProblem,
   type SpreadLogs,
   type SpreadProblem,
+  type StepsJudgement,
   type SweepProblem,
   type TenNetwork,
   type Transfers,
@@ -504,6 +506,57 @@ const replay: Kernel<ReplayProblem, ReplayColumns, ReplayOutcome> = {
   answer: replayOutcomeOf,
 };
 
+const setsOf = ({ setOf, offset, members }: PlacementSets, chunks: number): Field[] => [
+  count(offset.length - 1, INT32_MAX - 2),
+  count(members.length),
+  column(setOf, chunks),
+  column(offset),
+  column(members),
+];
+
+const judge: Kernel<StepsJudgement, Int32Array, boolean> = {
+  name: "judge",
+  takes(problem) {
+    const { npuCount, linkCount, routeSource, routeTarget, linkOffset, links, cost, capacity, least, further } =
+      problem;
+    const { from, to, reduces, threads, chunk, route, startPs, endPs, op } = problem;
+    const [routes, rows, chunks] = [routeSource.length, chunk.length, from.setOf.length];
+    return [
+      struct([
+        int(npuCount, 1),
+        int(linkCount, 0, INT32_MAX - 1),
+        count(routes),
+        count(links.length),
+        int(chunks, 0, INT32_MAX - 1),
+        count(rows),
+        int(reduces, 0, 1),
+        int(threads, 1),
+        column(routeSource),
+        column(routeTarget, routes),
+        column(linkOffset, routes + 1),
+        column(links),
+        column(cost, links.length),
+        column(capacity, linkCount),
+        column(least, routes),
+        column(further, routes),
+        ...setsOf(from, chunks),
+        ...setsOf(to, chunks),
+        column(chunk),
+        column(route, rows),
+        column(startPs, rows),
+        column(endPs, rows),
+        column(op, rows),
+      ]),
+    ];
+  },
+  allocate: () => new Int32Array(1),
+  gives: (shown) => output(shown),
+  answer(status, shown) {
+    throwForStatus(status, 0, 0);
+    return shown[0] === 1;
+  },
+};
+
 export const KERNELS = {
   match,
   spread,
@@ -518,6 +571,7 @@ export const KERNELS = {
   concurrent,
   balance,
   replay,
+  judge,
 } as const;
 
 export type KernelName = keyof typeof KERNELS;
@@ -554,5 +608,6 @@ export function compiledKernels(backend: Backend, call: KernelCall): Kernels {
     concurrent: calling(concurrent),
     balance: calling(balance),
     replay: calling(replay),
+    judge: calling(judge),
   };
 }

@@ -4,7 +4,7 @@ import type { MilpSolution } from "../contract/programs.ts";
 import { STATUS, throwForStatus } from "../kernels/status.ts";
 import type { JobWatch, MilpJob } from "../milp/job.ts";
 
-type PoolKernel = Exclude<keyof Kernels, "backend" | "module" | "arborescence" | "replay">;
+type PoolKernel = Exclude<keyof Kernels, "backend" | "module" | "arborescence" | "replay" | "judge">;
 
 /** One kernel call. */
 export type PoolTask = {

@@ -1,5 +1,6 @@
 import { InputError, inWords } from "../../base/errors.ts";
-import { type Collective, groupOfChunk } from "../collective/collective.ts";
+import type { Collective } from "../collective/collective.ts";
+import { type PlacementSets, placementSets } from "../collective/placement-sets.ts";
 import { type JointSchedule, jointRows } from "../joint/joint-schedule.ts";
 import { gcd } from "../numbers/integers.ts";
 import { ceil } from "../numbers/rational.ts";
@@ -98,39 +99,18 @@ function wayTimes({ topology, routes, collectives }: Rows): ReplayTimes {
   };
 }
 
-/** Which set of NPUs holds each chunk of a collective at the start; sets ascend. */
-interface Holders {
-  /** [chunks] */
-  readonly holders: Int32Array;
-  /** [sets + 1] */
-  readonly offset: Int32Array;
-  readonly members: Int32Array;
-}
-
-function holdersOf(collective: Collective, npus: number): Holders {
-  const { pre, chunkCount, groupCount, groupSize, groupMembers } = collective;
-  const counted = (count: number, step = 1): Int32Array => Int32Array.from({ length: count }, (_, i) => i * step);
-  if (pre.kind === "one") return { holders: pre.npu, offset: counted(npus + 1), members: counted(npus) };
-  if (pre.kind === "sets") return { holders: counted(chunkCount), offset: pre.offset, members: pre.members };
-  const members = groupMembers.slice();
-  for (let g = 0; g < groupCount; g++) members.subarray(g * groupSize, (g + 1) * groupSize).sort();
-  const holders = new Int32Array(chunkCount);
-  for (let c = 0; c < chunkCount; c++) holders[c] = groupOfChunk(collective, c);
-  return { holders, offset: counted(groupCount + 1, groupSize), members };
-}
-
 /** Returns the holders of all collectives as columns of a ReplayProblem. */
 function allHolders({ topology, collectives }: Rows): Pick<ReplayProblem, "holders" | "setOffset" | "setMembers"> {
-  const parts = collectives.map((collective) => holdersOf(collective, topology.npuCount));
-  const [first] = parts as [Holders];
-  if (parts.length === 1) return { holders: first.holders, setOffset: first.offset, setMembers: first.members };
+  const parts = collectives.map((collective) => placementSets(collective, collective.pre, topology.npuCount));
+  const [first] = parts as [PlacementSets];
+  if (parts.length === 1) return { holders: first.setOf, setOffset: first.offset, setMembers: first.members };
   const holders: number[] = [];
   const setOffset = [0];
   const setMembers: number[] = [];
   for (const part of parts) {
     const sets = setOffset.length - 1;
     const before = setMembers.length;
-    for (const set of part.holders) holders.push(set + sets);
+    for (const set of part.setOf) holders.push(set + sets);
     for (const end of part.offset.subarray(1)) setOffset.push(end + before);
     for (const npu of part.members) setMembers.push(npu);
   }

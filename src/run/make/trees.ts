@@ -18,6 +18,7 @@ import { unreached } from "../../synthesize/forestcoll/unreached.ts";
 import type { TreeMaker, TreeSynthesis } from "../../synthesize/tree-maker.ts";
 import { verifySchedule } from "../../verify/steps/schedule.ts";
 import { limitWithBottleneck } from "../bottleneck.ts";
+import { judgeBy } from "../judge.ts";
 import type { Made } from "../report-on.ts";
 import { treeRunnerFor } from "../threads/tree-runner.ts";
 
@@ -171,7 +172,7 @@ function judgeSteps(
   simulated: Simulated | null,
 ): void {
   const steps = stepsOfTrees(flow, pieces);
-  const { violations } = verifySchedule(steps, { limit: 1 });
+  const { violations } = verifySchedule(steps, { limit: 1, judge: judgeBy(kernels) });
   if (violations.length > 0) throw new InternalError(`the steps of ${name} break rules: ${violations[0]?.message}`);
   const replayed = simulateSchedule(steps, { replay: kernels.replay }).ps;
   if (simulated !== null && replayed > simulated.ps)

@@ -1,12 +1,14 @@
 import { InputError } from "../../base/errors.ts";
 import { routeCount, routeTimes } from "../../model/routes/routes.ts";
 import { type StepSchedule, transferCount } from "../../model/steps/step-schedule.ts";
+import type { JudgeSteps } from "../../model/steps/steps-problem.ts";
 import { type Describer, describer } from "../describe.ts";
 import { type Recorder, recorder, type Violation } from "../violation.ts";
 import { checkForm } from "../well-formed.ts";
 import { checkContributions } from "./contributions.ts";
 import { checkDelivery } from "./delivery.ts";
 import { amongMerged, checkOccupancy, messagesOf } from "./occupancy.ts";
+import { isShown } from "./shown.ts";
 
 /** The verdict on a schedule: it is correct when `violationCount` is 0. */
 export interface Verification {
@@ -17,11 +19,15 @@ export interface Verification {
   readonly truncated: boolean;
 }
 
+const CORRECT: Verification = { violations: [], violationCount: 0, truncated: false };
+
 export interface StepVerifyOptions {
   /** Violations kept; 100 by default. */
   readonly limit?: number;
   /** Hears of links that are judged, where there are many messages. What it throws ends the verification. */
   readonly onProgress?: (done: number, total: number) => void;
+  /** Looks first, and where it shows that all is right nothing more is done: the kernel of that name of an engine. */
+  readonly judge?: JudgeSteps | undefined;
 }
 
 /**
@@ -43,6 +49,7 @@ export function verifySchedule(schedule: StepSchedule, options: StepVerifyOption
   const limit = options.limit ?? 100;
   if (!Number.isSafeInteger(limit) || limit < 0)
     throw new InputError("options.limit", "a whole number, 0 or more", limit).as("out-of-range");
+  if (options.judge !== undefined && isShown(schedule, options.judge)) return CORRECT;
   const found = recorder(limit);
   if (checkForm(schedule, found)) {
     const words = describer(schedule);

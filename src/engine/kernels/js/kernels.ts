@@ -86,6 +86,7 @@ export const jsKernels: Kernels = {
       if (cancel !== undefined && Atomics.load(cancel, 0) !== 0) throw new CancelledError();
     }),
   ),
+  judge: () => false,
 };
 
 /** The JavaScript twin of native/kernels/sweep.h: the same flows. */
