@@ -72,12 +72,14 @@ type Columns = Pick<StepSchedule, "chunk" | "route" | "startPs" | "endPs" | "op"
 export function inRowOrder<Rows extends Columns>(schedule: Rows): Rows {
   const sorted = byStart(schedule);
   const { startPs } = sorted;
+  const places = placesOf(sorted);
   for (let from = 0, to = 1; from < startPs.length; from = to++) {
     let ordered = true;
     for (; to < startPs.length && startPs[to] === startPs[from]; to++) {
-      if (isBefore(sorted, to, to - 1)) ordered = false;
+      if (ordered && isBefore(sorted, to, to - 1)) ordered = false;
     }
-    if (!ordered) moveRows(sorted, from, orderOfRun(sorted, from, to));
+    if (ordered) continue;
+    moveRows(sorted, from, orderOfRoutes(sorted, from, to, places) ?? orderOfRun(sorted, from, to));
   }
   return sorted;
 }
@@ -88,7 +90,9 @@ const isBefore = ({ route, chunk }: Columns, a: number, b: number): boolean =>
 /** Returns the schedule itself, or a copy with its rows in order of start. */
 function byStart<Rows extends Columns>(schedule: Rows): Rows {
   const { chunk, route, startPs, endPs, op } = schedule;
-  if (startPs.every((start, i) => i === 0 || startPs[i - 1] <= start)) return schedule;
+  let at = 1;
+  while (at < startPs.length && startPs[at - 1] <= startPs[at]) at++;
+  if (at >= startPs.length) return schedule;
   const order = orderByTime(startPs);
   return {
     ...schedule,
@@ -109,6 +113,36 @@ function sortAlike(order: Int32Array, { route, chunk }: Columns): void {
     while (to < order.length && route[order[to]] === route[order[from]]) to++;
     if (to - from > 1) order.subarray(from, to).sort((a, b) => chunk[a] - chunk[b] || a - b);
   }
+}
+
+/** Returns a place for each route, -1; none where there are many more of them than rows. */
+function placesOf({ route }: Columns): Int32Array {
+  let routes = 0;
+  for (let i = 0; i < route.length; i++) if (route[i] >= routes) routes = route[i] + 1;
+  return new Int32Array(routes <= MOST_ROUTES_A_ROW * route.length ? routes : 0).fill(-1);
+}
+
+/**
+ * Returns the rows from..to-1, which start at once, in order of their routes; null where two have one route, or few of the routes
+ * have a row. `places`: of placesOf, also when it returns.
+ */
+function orderOfRoutes({ route }: Columns, from: number, to: number, places: Int32Array): Int32Array | null {
+  const count = to - from;
+  if (places.length === 0 || places.length > MOST_ROUTES_A_ROW * count) return null;
+  for (let i = from; i < to; i++) {
+    if (places[route[i]] >= 0) {
+      for (let k = from; k < i; k++) places[route[k]] = -1;
+      return null;
+    }
+    places[route[i]] = i;
+  }
+  const order = new Int32Array(count);
+  for (let r = 0, k = 0; k < count; r++) {
+    if (places[r] < 0) continue;
+    order[k++] = places[r];
+    places[r] = -1;
+  }
+  return order;
 }
 
 /** Returns the rows from..to-1, which start at once, in order of (route, chunk, row). */
