@@ -53,6 +53,7 @@ void RandomProblems(std::uint32_t count) {
   std::uint32_t timed = 0;
   std::uint32_t flowing = 0;
   std::size_t replayed = 0;
+  std::size_t shown = 0;
   for (std::uint32_t seed = 0; seed < count; seed++) {
     const std::vector<std::uint8_t> bytes = Bytes(seed);
     banyan_test::Source random(bytes.data(), bytes.size());
@@ -92,7 +93,10 @@ void RandomProblems(std::uint32_t count) {
     flowing += status == kBanyanOk ? 1U : 0U;
     fault = banyan_test::RunReplay(banyan_test::RandomReplay(random, 60), &status, &replayed);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+    fault = banyan_test::RunJudge(banyan_test::RandomJudge(random, 12), &status, &shown);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
   }
+  Expect(shown > count / 40, "some random plans are right", count);
   Expect(replayed > 10 * count, "most random plans are replayed", count);
   Expect(flowing > count / 2, "most demands have paths", count);
   Expect(folded > count / 2, "most problems with maps have an answer", count);
@@ -220,6 +224,56 @@ void PartitionStatuses() {
   made.capacity[0] = 1;
   made.start[1] = 2;
   Expect(partition(nullptr) == kBanyanBadArgument, "a part out of range", 0);
+}
+
+void JudgeStatuses() {
+  banyan_test::JudgeCase made;
+  made.plan.source = {0};
+  made.plan.target = {1};
+  made.plan.links = {0};
+  made.plan.link_offset = {0, 1};
+  made.plan.cost = {1};
+  made.plan.capacity = {1};
+  made.plan.holders = {0};
+  made.plan.set_offset = {0, 1, 3};
+  made.plan.members = {0, 0, 1};
+  made.plan.first_chunk = {0, 1};
+  made.plan.reduces = {0};
+  made.plan.chunk = {0};
+  made.plan.route = {0};
+  made.plan.start = {0};
+  made.plan.end = {5};
+  made.op = {0};
+  made.least = {5};
+  made.further = {1};
+  made.wanted = {1};
+  std::int32_t shown = -1;
+  std::int32_t threads = 2;
+  const auto judge = [&](BanyanCancelled cancelled) {
+    const BanyanSteps view = made.View(threads);
+    return banyan_judge(&view, cancelled, nullptr, &shown);
+  };
+  Expect(judge(nullptr) == kBanyanOk && shown == 1, "a right schedule", 0);
+  Expect(judge(Stop) == kBanyanCancelled, "a judge cancelled", 0);
+  made.plan.end[0] = 4;
+  Expect(judge(nullptr) == kBanyanOk && shown == 0, "a transfer that is too short", 0);
+  made.plan.end[0] = 5.5;
+  Expect(judge(nullptr) == kBanyanOk && shown == 0, "a time that is not whole", 0);
+  made.plan.end[0] = 5;
+  made.plan.chunk[0] = 1;
+  Expect(judge(nullptr) == kBanyanOk && shown == 0, "a chunk that is not there", 0);
+  made.plan.chunk[0] = 0;
+  made.op[0] = 1;
+  Expect(judge(nullptr) == kBanyanOk && shown == 0, "a sum among copies", 0);
+  made.op[0] = 0;
+  threads = 0;
+  Expect(judge(nullptr) == kBanyanBadArgument, "no threads", 0);
+  threads = 1;
+  made.plan.cost[0] = 2;
+  Expect(judge(nullptr) == kBanyanBadArgument, "a share above 1", 0);
+  made.plan.cost[0] = 1;
+  made.wanted[0] = 2;
+  Expect(judge(nullptr) == kBanyanBadArgument, "a set that is not there", 0);
 }
 
 void SweepStatuses() {
@@ -456,6 +510,7 @@ int main() {
   RateStatuses();
   SweepStatuses();
   PartitionStatuses();
+  JudgeStatuses();
   PackStatuses();
   BalanceStatuses();
   PeriodStatuses();

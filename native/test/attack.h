@@ -430,11 +430,49 @@ inline const char* AttackReplay(Source& random) {
       [&](BanyanCancelled stops, const void* context) { return banyan_replay(&problem, stops, context, &out); });
 }
 
+inline const char* AttackJudge(Source& random) {
+  const JudgeCase made = RandomJudge(random, 20);
+  BanyanSteps problem = made.View(1 + random.Below(3));
+  std::int32_t answer = 0;
+  std::int32_t* shown = &answer;
+  const auto routes = [&] { return static_cast<std::int64_t>(problem.route_count); };
+  const auto route_links = [&] { return static_cast<std::int64_t>(problem.route_link_count); };
+  const auto rows = [&] { return static_cast<std::int64_t>(problem.row_count); };
+  HostileCall call(random);
+  for (std::int32_t* number : {&problem.link_count, &problem.route_count, &problem.route_link_count,
+                               &problem.chunk_count, &problem.row_count, &problem.reduces, &problem.from.set_count,
+                               &problem.from.member_count, &problem.to.set_count, &problem.to.member_count}) {
+    call.Number(number);
+  }
+  call.Amount(&problem.npu_count);
+  call.In(&problem.route_source, routes);
+  call.In(&problem.route_target, routes);
+  call.In(&problem.link_offset, [&] { return Behind(problem.route_count); });
+  call.In(&problem.links, route_links);
+  call.In(&problem.cost, route_links);
+  call.In(&problem.capacity, [&] { return static_cast<std::int64_t>(problem.link_count); });
+  call.In(&problem.least, routes);
+  call.In(&problem.further, routes);
+  for (BanyanSets* sets : {&problem.from, &problem.to}) {
+    call.In(&sets->set_of, [&] { return static_cast<std::int64_t>(problem.chunk_count); });
+    call.In(&sets->offset, [sets] { return Behind(sets->set_count); });
+    call.In(&sets->members, [sets] { return static_cast<std::int64_t>(sets->member_count); });
+  }
+  call.In(&problem.chunk, rows);
+  call.In(&problem.route, rows);
+  call.In(&problem.start, rows);
+  call.In(&problem.end, rows);
+  call.In(&problem.op, rows);
+  call.Out(&shown, [] { return std::int64_t{1}; });
+  return call.Run(
+      [&](BanyanCancelled stops, const void* context) { return banyan_judge(&problem, stops, context, shown); });
+}
+
 /// One hostile call of any kernel; null where it was borne.
 inline const char* Attack(Source& random) {
   static constexpr const char* (*kAttacks[])(Source&) = {
-      AttackMatch,        AttackSpread,     AttackRelay,  AttackPlace,   AttackRate,      AttackSweep, AttackPack,
-      AttackArborescence, AttackConcurrent, AttackReplay, AttackBalance, AttackPartition, AttackPeriod};
+      AttackMatch,        AttackSpread,     AttackRelay,  AttackPlace,   AttackRate,      AttackSweep,  AttackPack,
+      AttackArborescence, AttackConcurrent, AttackReplay, AttackBalance, AttackPartition, AttackPeriod, AttackJudge};
   return kAttacks[random.Below(static_cast<std::int32_t>(std::size(kAttacks)))](random);
 }
 

@@ -7,6 +7,7 @@
 #include "arborescence.h"
 #include "balance.h"
 #include "concurrent.h"
+#include "judge.h"
 #include "pack.h"
 #include "partition.h"
 #include "period.h"

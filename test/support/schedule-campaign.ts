@@ -2,12 +2,15 @@ import { InputError } from "../../src/base/errors.ts";
 import { type Random, random } from "../../src/base/random.ts";
 import { rational } from "../../src/model/numbers/rational.ts";
 import { expandSlots } from "../../src/model/slots/slot-schedule.ts";
-import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { inRowOrder, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import type { StepsProblem } from "../../src/model/steps/steps-problem.ts";
 import type { Certificate, DualCertificate } from "../../src/model/trees/tree-flow.ts";
 import { verifySlots } from "../../src/verify/slots/slot-schedule.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
+import { isShown } from "../../src/verify/steps/shown.ts";
 import { judgeCertificate } from "../../src/verify/trees/certificate.ts";
 import { verifyTreeFlow } from "../../src/verify/trees/tree-flow.ts";
+import { availableKernels } from "./backends.ts";
 import { joined, put, read, readAll, resealed } from "./bys-files.ts";
 import { pick } from "./draws.ts";
 import { mergedSchedule } from "./merged-schedules.ts";
@@ -39,9 +42,30 @@ const agreed = (name: string, verified: boolean, oracle: boolean, why: string | 
 /** Oracles that write everything out are for so many transfers. */
 const MOST_ROWS = 400;
 
+const kernels = await availableKernels();
+
+/**
+ * The kernels that look first must not show a wrong schedule, and must show a right one whose rows are in order, unless its sums
+ * cannot be told by the numbers of contributions.
+ */
+function ofKernels(name: string, schedule: StepSchedule, valid: boolean): string | null {
+  const ordered = inRowOrder(schedule);
+  for (const kernel of kernels.filter(({ backend }) => backend !== "js")) {
+    const judgeOn = (threads: number) => (problem: StepsProblem) => kernel.judge({ ...problem, threads });
+    for (const shown of [isShown(schedule, judgeOn(1)), isShown(ordered, judgeOn(2))]) {
+      if (shown && !valid) return `${name}: shown by ${kernel.backend}, and wrong`;
+    }
+    if (valid && !schedule.collective.reduces && !isShown(ordered, judgeOn(2)))
+      return `${name}: right, and not shown by ${kernel.backend}`;
+  }
+  return null;
+}
+
 function ofSteps(name: string, schedule: StepSchedule): Verdict {
   const { violationCount, violations } = verifySchedule(schedule, { limit: 1 });
-  return agreed(name, violationCount === 0, judge(schedule).valid, violations[0]?.message);
+  const { valid } = judge(schedule);
+  const fault = ofKernels(name, schedule, valid);
+  return fault === null ? agreed(name, violationCount === 0, valid, violations[0]?.message) : { fault };
 }
 
 const stepSchedule = (draws: Random): StepSchedule =>
