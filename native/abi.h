@@ -325,7 +325,7 @@ struct BanyanSets {
   const int32_t* members;  // [member_count] no NPU twice in a set
 };
 
-// A schedule to be judged; src/model/steps/steps-problem.ts says what the columns are.
+// A schedule to be judged; src/model/replay/steps-problem.ts says what the columns are.
 struct BanyanSteps {
   int32_t npu_count;
   int32_t link_count;

@@ -4,7 +4,7 @@ import { openEngine } from "../engine/engine.ts";
 import { parseBackend } from "../engine/kernels/choose.ts";
 import { loadKernels } from "../engine/kernels/load.ts";
 import type { Engine } from "../engine/types.ts";
-import type { JudgeSteps } from "../model/steps/steps-problem.ts";
+import type { JudgeSteps } from "../model/replay/steps-problem.ts";
 import { optionValue, textOf } from "../request/option-table.ts";
 import { judgeBy } from "../run/judge.ts";
 import type { Context } from "./context.ts";

@@ -3,7 +3,7 @@ import type { Kernels } from "../engine/contract/kernels.ts";
 import type { JudgeOptions, Verdict } from "../kinds/kind.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import type { GivenSchedule } from "../model/joint/joint-schedule.ts";
-import type { JudgeSteps } from "../model/steps/steps-problem.ts";
+import type { JudgeSteps } from "../model/replay/steps-problem.ts";
 
 /** Returns the judge of transfers among kernels, on so many threads; undefined where JavaScript judges. */
 export const judgeBy = (kernels: Kernels, threads = 1): JudgeSteps | undefined =>

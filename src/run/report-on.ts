@@ -6,7 +6,7 @@ import type { ClassLimit } from "../model/bounds/class-limit.ts";
 import type { Bound } from "../model/bounds/witness.ts";
 import { compare, format, rational } from "../model/numbers/rational.ts";
 import type { Replay } from "../model/replay/problem.ts";
-import type { JudgeSteps } from "../model/steps/steps-problem.ts";
+import type { JudgeSteps } from "../model/replay/steps-problem.ts";
 import type { SynthesizeOptions } from "../request/options.ts";
 
 /** Above this many transfers the simulation is left out unless asked for. */

@@ -1,9 +1,9 @@
 import { InputError } from "../../src/base/errors.ts";
 import { type Random, random } from "../../src/base/random.ts";
 import { rational } from "../../src/model/numbers/rational.ts";
+import type { StepsProblem } from "../../src/model/replay/steps-problem.ts";
 import { expandSlots } from "../../src/model/slots/slot-schedule.ts";
 import { inRowOrder, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
-import type { StepsProblem } from "../../src/model/steps/steps-problem.ts";
 import type { Certificate, DualCertificate } from "../../src/model/trees/tree-flow.ts";
 import { verifySlots } from "../../src/verify/slots/slot-schedule.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";

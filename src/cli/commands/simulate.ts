@@ -7,8 +7,8 @@ import type { Kind, Simulated, SimulateOption, Verdict } from "../../kinds/kind.
 import { kindOf } from "../../kinds/kinds.ts";
 import { formatSize, PS_PER_NS } from "../../model/numbers/units.ts";
 import type { Replay } from "../../model/replay/problem.ts";
+import type { JudgeSteps } from "../../model/replay/steps-problem.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
-import type { JudgeSteps } from "../../model/steps/steps-problem.ts";
 import type { JointReport } from "../../report/joint-result.ts";
 import { type Report, topologySummary } from "../../report/result.ts";
 import { type Options, optionValue, placeOf, refuseOptions, textOf } from "../../request/option-table.ts";

@@ -1,6 +1,6 @@
 import type { Kind } from "../../kinds/kind.ts";
 import { toUs } from "../../model/numbers/units.ts";
-import type { JudgeSteps } from "../../model/steps/steps-problem.ts";
+import type { JudgeSteps } from "../../model/replay/steps-problem.ts";
 import { linkNames, type Topology } from "../../model/topology/topology.ts";
 import { count } from "../../report/amounts.ts";
 import { topologySummary } from "../../report/result.ts";

@@ -1,5 +1,5 @@
 import type { ReplayOutcome, ReplayProblem } from "../../model/replay/problem.ts";
-import type { StepsProblem } from "../../model/steps/steps-problem.ts";
+import type { StepsProblem } from "../../model/replay/steps-problem.ts";
 
 /**
  * The kernels: numbers in, numbers out, the same bits from every backend. Times are integer picoseconds held in doubles.

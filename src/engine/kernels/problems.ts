@@ -1,6 +1,6 @@
 import { InternalError } from "../../base/errors.ts";
-import type { PlacementSets } from "../../model/collective/placement-sets.ts";
 import { REPLAY_MODE, REPLAY_WANTS, type ReplayOutcome, type ReplayProblem } from "../../model/replay/problem.ts";
+import type { PlacementSets } from "../../model/replay/steps-problem.ts";
 import {
   type ArborescenceProblem,
   type Backend,

@@ -1,14 +1,5 @@
+import type { PlacementSets } from "../replay/steps-problem.ts";
 import { type Collective, groupOfChunk, type Placement } from "./collective.ts";
-
-/** The NPUs of a placement as columns: those of chunk c are `members[offset[setOf[c]] .. offset[setOf[c] + 1]]`. */
-export interface PlacementSets {
-  /** [chunks] */
-  readonly setOf: Int32Array;
-  /** [sets + 1] */
-  readonly offset: Int32Array;
-  /** Ascending within a set. */
-  readonly members: Int32Array;
-}
 
 /** Returns a placement of the collective, on so many NPUs, as sets. O(chunks + members + NPUs). */
 export function placementSets(collective: Collective, placement: Placement, npus: number): PlacementSets {

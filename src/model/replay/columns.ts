@@ -1,6 +1,6 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import type { Collective } from "../collective/collective.ts";
-import { type PlacementSets, placementSets } from "../collective/placement-sets.ts";
+import { placementSets } from "../collective/placement-sets.ts";
 import { type JointSchedule, jointRows } from "../joint/joint-schedule.ts";
 import { gcd } from "../numbers/integers.ts";
 import { ceil } from "../numbers/rational.ts";
@@ -16,6 +16,7 @@ import {
   TOO_LATE,
 } from "./problem.ts";
 import { replayJs } from "./replay.ts";
+import type { PlacementSets } from "./steps-problem.ts";
 
 /** How long chunks hold their ways and take, by collective: the columns of that name of a ReplayProblem. */
 type ReplayTimes = Pick<ReplayProblem, "serial" | "delay">;

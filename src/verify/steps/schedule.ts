@@ -1,7 +1,7 @@
 import { InputError } from "../../base/errors.ts";
+import type { JudgeSteps } from "../../model/replay/steps-problem.ts";
 import { routeCount, routeTimes } from "../../model/routes/routes.ts";
 import { type StepSchedule, transferCount } from "../../model/steps/step-schedule.ts";
-import type { JudgeSteps } from "../../model/steps/steps-problem.ts";
 import { type Describer, describer } from "../describe.ts";
 import { type Recorder, recorder, type Violation } from "../violation.ts";
 import { checkForm } from "../well-formed.ts";

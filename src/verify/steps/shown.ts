@@ -1,8 +1,8 @@
 import { placementSets } from "../../model/collective/placement-sets.ts";
 import { bigLcm } from "../../model/numbers/integers.ts";
+import type { JudgeSteps, StepsProblem } from "../../model/replay/steps-problem.ts";
 import { type RouteSet, routeTimes } from "../../model/routes/routes.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
-import type { JudgeSteps, StepsProblem } from "../../model/steps/steps-problem.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
 import { recorder } from "../violation.ts";
 import { checkParts } from "../well-formed.ts";

@@ -1,4 +1,12 @@
-import type { PlacementSets } from "../collective/placement-sets.ts";
+/** The NPUs of a placement as columns: those of chunk c are `members[offset[setOf[c]] .. offset[setOf[c] + 1]]`. */
+export interface PlacementSets {
+  /** [chunks] */
+  readonly setOf: Int32Array;
+  /** [sets + 1] */
+  readonly offset: Int32Array;
+  /** Ascending within a set. */
+  readonly members: Int32Array;
+}
 
 /**
  * A schedule of transfers as columns of numbers: what a judge asks of a kernel. Times are exact integers held in doubles. The C
