@@ -53,7 +53,15 @@ export function writeStamp(step, hash, ok) {
 export const stepHash = {
   native: () =>
     hashOf(
-      ["CMakeLists.txt", "native/abi.h", "native/abi.cpp", "native/kernels", "native/node", "scripts/build-native.mjs"],
+      [
+        "CMakeLists.txt",
+        "native/abi.h",
+        "native/abi.cpp",
+        "native/judge",
+        "native/kernels",
+        "native/node",
+        "scripts/build-native.mjs",
+      ],
       [process.platform, process.arch, process.env.CXX ?? ""],
     ),
   wasm: () =>
@@ -61,6 +69,7 @@ export const stepHash = {
       "CMakeLists.txt",
       "native/abi.h",
       "native/abi.cpp",
+      "native/judge",
       "native/kernels",
       "wasm/entry.cpp",
       "scripts/build-wasm.mjs",
