@@ -1,5 +1,6 @@
-// NOTICE: the licences of everything that the built app and documentation hold, from what the bundler really put into it.
-//   node scripts/notice.mjs   writes NOTICE from the app and the documentation that were built last (their licences.txt)
+// NOTICE: the licences of everything that the built app, documentation and command line hold, from what the bundler really put
+// into them.
+//   node scripts/notice.mjs   writes NOTICE from those that were built last (their licences.txt)
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -48,7 +49,7 @@ function packageOf(id) {
   return /^\0?rolldown/.test(id) ? "node_modules/rolldown" : undefined;
 }
 
-const LICENCE_FILE = /^(?:licen[cs]e|copying)(?:\.(?:md|txt))?$/i;
+const LICENCE_FILE = /^(?:licen[cs]e|copying)(?:-mit)?(?:\.(?:md|txt))?$/i;
 /** Licences of what their own bundles hold, which is not in ours. */
 const OF_BUNDLED = /^# Licenses of bundled dependencies$/m;
 /** Packages without a file of their licence: its text, from where they are made. */
@@ -85,8 +86,8 @@ const HEAD = `Banyan
 Licensed under the Apache License, Version 2.0 (see LICENSE).
 
 The built app (dist-web/ and the page in one file, banyan.html), the pages of the
-documentation (dist-docs/) and the WebAssembly modules hold the following software
-of others, each with its licence.`;
+documentation (dist-docs/), the command line (dist/command/) and the WebAssembly
+modules hold the following software of others, each with its licence.`;
 
 /** Returns the text of NOTICE for a bundle of these modules; parts with the same text stand together. */
 export function noticeOf(modules) {
@@ -103,11 +104,16 @@ export function noticeOf(modules) {
     .replace(/[ \t]+$/gm, "")}\n`;
 }
 
-/** Returns the text of NOTICE: what the app and the documentation that were built last say of themselves. */
+/** Returns the text of NOTICE: what the app, the documentation and the command line that were built last say of themselves. */
 export function noticeHere() {
-  const [app, docs] = [paths.web, paths.docs].map((folder) => readFileSync(join(folder, LICENCES), "utf8"));
-  const [, ...sections] = docs.trimEnd().split(/\n\n(?=={80}\n)(?!={80}\n\n)/);
-  return `${[app.trimEnd(), ...sections.filter((section) => !app.includes(section))].join("\n\n")}\n`;
+  const folders = [paths.web, paths.docs, join(paths.dist, "command")];
+  const [app, ...others] = folders.map((folder) => readFileSync(join(folder, LICENCES), "utf8").trimEnd());
+  let notice = app;
+  for (const section of others.flatMap((text) => text.split(/\n\n(?=={80}\n)(?!={80}\n\n)/).slice(1))) {
+    const names = section.split(/\n?={80}\n/, 2)[1].split("\n");
+    if (names.some((name) => !notice.includes(`\n${name}\n`))) notice += `\n\n${section}`;
+  }
+  return `${notice}\n`;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) writeFileSync(at("NOTICE"), noticeHere());

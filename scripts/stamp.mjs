@@ -91,7 +91,16 @@ export const stepHash = {
       "scripts/notice.mjs",
       "scripts/run-docs.mjs",
     ]),
-  dist: () => hashOf(["src", "tsconfig.json", "package-lock.json", "scripts/build-ts.mjs"]),
+  dist: () =>
+    hashOf([
+      "src",
+      "tsconfig.json",
+      "package-lock.json",
+      "LICENSE",
+      "scripts/build-ts.mjs",
+      "scripts/licences",
+      "scripts/notice.mjs",
+    ]),
   web: () =>
     hashOf(
       [

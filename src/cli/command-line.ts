@@ -7,7 +7,7 @@ import { propertyOf } from "../request/option-table.ts";
 import { refusedCommandLine } from "./failure.ts";
 import { GivenTwice, grammar, type OptionUsage, optionsOfCommand, USAGES } from "./program.ts";
 import { type CommandName, type Failure, type Job, verbIn } from "./protocol.ts";
-import { isTerminal, showsColors } from "./reports/style.ts";
+import { isTerminal, showsColors } from "./terminal.ts";
 
 /** Reads command lines; what cannot be read is answered with what is wrong and the nearest that can. */
 

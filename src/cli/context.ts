@@ -4,8 +4,9 @@ import type { Topology } from "../model/topology/topology.ts";
 import type { OptionId, Options } from "../request/option-table.ts";
 import type { Progress } from "../request/progress.ts";
 import type { CommandName } from "./protocol.ts";
-import { finished, type Style, type Terminal } from "./reports/style.ts";
+import { finished, type Style } from "./reports/style.ts";
 import { fitted, reportWidth } from "./reports/text.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** As the file to write: standard output, which then has nothing else. */
 export const STANDARD_OUTPUT = "-";

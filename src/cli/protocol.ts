@@ -1,6 +1,6 @@
 import type { Options } from "../request/option-table.ts";
 import type { Progress } from "../request/progress.ts";
-import type { Terminal } from "./reports/style.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** What the two threads of the command line say to each other: one talks to the terminal, the other works. */
 

@@ -18,7 +18,7 @@ import {
   STATE_FREE,
   STATE_REPLACING,
 } from "./protocol.ts";
-import { isTerminal } from "./reports/style.ts";
+import { isTerminal } from "./terminal.ts";
 
 /** A working thread that loads its command, and the memory it shares with this one. */
 export interface Work {

@@ -21,10 +21,15 @@ describe("NOTICE", () => {
     expect(page).toContain(`<script type="text/plain" id="banyan-licences">${ofApp}</script>`);
   });
   const hasDocs = existsSync(join(paths.docs, LICENCES)) && readStamp("docs")?.hash === stepHash.docs();
-  it.skipIf(!isBuilt || !hasDocs)("goes on with what is in the documentation besides", () => {
-    expect(noticeHere()).toBe(NOTICE);
-    expect(NOTICE).toMatch(/^minisearch \d/m);
-  });
+  const hasCommand = readStamp("dist")?.hash === stepHash.dist();
+  it.skipIf(!isBuilt || !hasDocs || !hasCommand)(
+    "goes on with what is in the documentation and the command line besides, each package once",
+    () => {
+      expect(noticeHere()).toBe(NOTICE);
+      for (const name of ["minisearch", "commander", "cli-table3", "emoji-regex", "yaml", "d3-force", "rolldown"])
+        expect(NOTICE.match(new RegExp(`^${name} \\d`, "gm"))).toHaveLength(1);
+    },
+  );
   it("has a package and its whole licence for every module, also scoped and nested ones", () => {
     const modules = [inModules("preact/dist/preact.mjs"), inModules("@preact/signals-core/dist/signals-core.mjs")];
     expect(names(modules)).toEqual(["@preact/signals-core", "preact"]);

@@ -6,7 +6,6 @@ import { optionName } from "../../base/option-names.ts";
 import type { Backend, Kernels } from "../contract/kernels.ts";
 import { type Candidate, chooseKernels, type LoadedKernels, parseBackend } from "./choose.ts";
 import { addonArguments } from "./fields.ts";
-import { jsKernels } from "./js/kernels.ts";
 import { compiledKernels, type KernelName } from "./problems.ts";
 import { wasmKernels } from "./wasm.ts";
 
@@ -42,7 +41,7 @@ export function candidates(env: Environment = process.env): readonly Candidate[]
   return [
     { backend: "native", load: async () => loadNative(env), remedy: "build it with `npm run build:native`" },
     { backend: "wasm", load: loadWasm, remedy: "build it with `npm run build:wasm`" },
-    { backend: "js", load: async () => jsKernels, remedy: "it is always there" },
+    { backend: "js", load: async () => (await import("./js/kernels.ts")).jsKernels, remedy: "it is always there" },
   ];
 }
 
