@@ -28,16 +28,15 @@ const APART: StreamTrial = { choice: "apart", spareHops: ANY_WAY };
 
 /** What the trials of a phase go round. */
 const TRIALS = [
-  ...[RAREST, OLDEST, APART, RAREST_ANY_WAY, OLDEST_ANY_WAY],
+  ...[APART, RAREST, OLDEST, RAREST_ANY_WAY, OLDEST_ANY_WAY],
   ...[RAREST, OLDEST].map((trial) => ({ ...trial, spareHops: 1 })),
 ];
 /** Trials of the halves of an all-reduce: of the reduce-scatter, and of the all-gather behind it. */
 const HALVES: readonly { readonly sum: StreamTrial; readonly spread: readonly StreamTrial[] }[] = [
-  { sum: OLDEST, spread: [RAREST, RAREST_ANY_WAY, APART] },
   { sum: APART, spread: [APART] },
+  { sum: OLDEST_ANY_WAY, spread: [RAREST_ANY_WAY, OLDEST_ANY_WAY, APART] },
   { sum: RAREST_ANY_WAY, spread: [RAREST_ANY_WAY] },
-  { sum: OLDEST_ANY_WAY, spread: [RAREST_ANY_WAY] },
-  { sum: RAREST, spread: [RAREST] },
+  { sum: OLDEST, spread: [RAREST] },
 ];
 
 /** Above this many transfers matching in slots is left alone: the more there are, the less latency counts. */
