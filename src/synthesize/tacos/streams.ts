@@ -1,53 +1,80 @@
-import { InternalError } from "../../base/errors.ts";
 import { random, shuffle } from "../../base/random.ts";
-import { groupedBy } from "../../model/graph/graph.ts";
-import { replayProblem, rowsOf } from "../../model/replay/columns.ts";
+import { disjointSets, type Grouped, groupedBy } from "../../model/graph/graph.ts";
 import { EventQueue } from "../../model/replay/message-network.ts";
-import { REPLAY_MODE, REPLAY_WANTS } from "../../model/replay/problem.ts";
-import { replayJs } from "../../model/replay/replay.ts";
-import { type RouteTimes, routeCount } from "../../model/routes/routes.ts";
-import type { Synthesis, SynthesisRequest } from "../synthesizer.ts";
-import { assemble, type PhaseTransfers } from "./assemble.ts";
-import { allTimes, everyoneWantsAll } from "./demand.ts";
-import { mirrored, mirrorsPhase } from "./mirror.ts";
-import { type Phase, phasesOf, tenNetwork } from "./network.ts";
-import { type Network, type Outcome, outcome } from "./trials.ts";
+import { type RouteSet, type RouteTimes, routeCount } from "../../model/routes/routes.ts";
+import { OP_REDUCE } from "../../model/steps/step-schedule.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import { allTimes } from "./demand.ts";
+import { tenNetwork } from "./network.ts";
+import type { Network } from "./trials.ts";
 
 /**
  * Matching in the congestion model, for sizes at which latency counts. TACOS's slots hold a link for latency and bytes together
  * (TACOS 2024, section IV-A), so a link that takes many small chunks seems to pay the latency for each of them. Here a link is held
  * while the bytes are sent, as the simulation has it, and the chunk arrives a latency later. Otherwise it is TACOS's greedy choice:
- * a route that is free takes a chunk that its source has and its target lacks. What is found is planned in slots again, in the same
- * order, and simulated.
+ * a route that is free takes a chunk that its source has and its target lacks.
  */
-interface StreamTrial {
-  readonly choice: (typeof CHOICES)[number];
+export interface StreamTrial {
+  /** "apart": the rarest, but over a slower route no chunk that NPUs have or get which faster ones link to its target. */
+  readonly choice: "rarest" | "oldest" | "apart";
   /** Chunks may only take ways that are at most so many of the longest hops longer, in latency, than the shortest from their owners. */
   readonly spareHops: number;
-  readonly seed: number;
 }
 
-const CHOICES = ["rarest", "oldest"] as const;
-const SPARE_HOPS = [0, 1, Number.POSITIVE_INFINITY];
+/** With more lengths of routes than this none are kept apart. */
+const MOST_LENGTHS = 8;
 
-/** Above this many transfers matching in slots is left alone: the more there are, the less latency counts. */
-const MOST_TRANSFERS = 20_000;
-const MOST_NPUS = 512;
-const MOST_ROUTES = 20_000;
-/** Chunks that all trials may look at, and one at most: about a tenth of a second. */
-const MOST_LOOKS = 1e7;
-const MOST_TRIALS = 12;
-/** Where the longest way has less latency than this share of the time, there is little to win. */
-const LATENCY_COUNTS = 0.01;
+export const latenciesOf = ({ slotPs, serialPs }: RouteTimes): Float64Array =>
+  slotPs.map((slot, r) => slot - serialPs[r]);
+export const greatest = (values: Float64Array): number => values.reduce((most, value) => Math.max(most, value), 0);
 
-const latenciesOf = ({ slotPs, serialPs }: RouteTimes): Float64Array => slotPs.map((slot, r) => slot - serialPs[r]);
-const greatest = (values: Float64Array): number => values.reduce((most, value) => Math.max(most, value), 0);
+/** Groups of NPUs, each of which gets a chunk once over the routes that lead to it as a whole. */
+interface Groups {
+  readonly count: number;
+  /** [routes] the one that a route leads to. */
+  readonly groupOf: Int32Array;
+  /** Those of each NPU. */
+  readonly ofNpu: Grouped;
+}
+
+/** Returns one group for each NPU. */
+const eachAlone = ({ target }: RouteSet, npuCount: number): Groups => ({
+  count: npuCount,
+  groupOf: target,
+  ofNpu: groupedBy(
+    Int32Array.from({ length: npuCount }, (_, v) => v),
+    npuCount,
+  ),
+});
+
+/**
+ * Returns for each length of routes the groups that shorter ones link; null where all routes are equal, or there are too many
+ * lengths.
+ */
+function heldApart({ source, target }: RouteSet, serialPs: Float64Array, npuCount: number): Groups | null {
+  const lengths = [...new Set(serialPs)].sort((a, b) => a - b);
+  if (lengths.length < 2 || lengths.length > MOST_LENGTHS) return null;
+  const groupOf = new Int32Array(source.length);
+  const count = lengths.length * npuCount;
+  const member = new Int32Array(count);
+  for (const [k, length] of lengths.entries()) {
+    const linked = disjointSets(npuCount);
+    for (let r = 0; r < source.length; r++) if (serialPs[r] < length) linked.join(source[r], target[r]);
+    for (let v = 0; v < npuCount; v++) member[k * npuCount + v] = k * npuCount + linked.least(v);
+    for (let r = 0; r < source.length; r++) if (serialPs[r] === length) groupOf[r] = member[k * npuCount + target[r]];
+  }
+  const byNpu = groupedBy(
+    member.map((_, i) => i % npuCount),
+    npuCount,
+  );
+  return { count, groupOf, ofNpu: { offset: byNpu.offset, items: byNpu.items.map((i) => member[i]) } };
+}
 
 /** What all trials of a phase on one of its networks have in common. */
-type Stream = ReturnType<typeof streamOf>;
+export type Stream = ReturnType<typeof streamOf>;
 
-function streamOf({ topology }: SynthesisRequest, phase: Phase, network: Network) {
-  const { routes, times } = network;
+/** Returns it. `owner`: of each chunk. */
+export function streamOf(topology: Topology, { routes, times }: Network, owner: Int32Array) {
   const { npuCount } = topology;
   const ten = tenNetwork(topology, routes, times);
   const latencyPs = latenciesOf(times);
@@ -55,16 +82,16 @@ function streamOf({ topology }: SynthesisRequest, phase: Phase, network: Network
   for (let r = 0; r < routeCount(routes); r++) userOf.fill(r, ten.useOffset[r], ten.useOffset[r + 1]);
   const uses = groupedBy(ten.useResource, ten.capacity.length);
   return {
-    phase,
-    network,
     npuCount,
     ten,
+    serialPs: times.serialPs,
     latencyPs,
     longestHopPs: greatest(latencyPs),
     /** From each NPU to each other, in latency. */
     farPs: allTimes(routes, latencyPs, npuCount).timePs,
-    chunkCount: phase.collective.chunkCount,
-    owner: (phase.collective.pre as { readonly npu: Int32Array }).npu,
+    owner,
+    alone: eachAlone(routes, npuCount),
+    apart: heldApart(routes, times.serialPs, npuCount),
     out: groupedBy(routes.source, npuCount),
     /** Routes that use a resource. */
     users: { offset: uses.offset, items: uses.items.map((use) => userOf[use]) },
@@ -72,41 +99,67 @@ function streamOf({ topology }: SynthesisRequest, phase: Phase, network: Network
 }
 
 /** Transfers in order of start, and when the last one arrives, where links are held for the bytes alone. */
-interface Streamed {
+export interface Streamed {
   readonly chunk: Int32Array;
   readonly route: Int32Array;
   readonly startPs: Float64Array;
+  readonly op: Uint8Array;
   readonly endPs: number;
-  /** Chunks looked at. */
-  readonly looks: number;
 }
+
+/** What trials may still look at: chunks, and each transfer counts as TRANSFER_LOOKS of them. */
+export interface Looks {
+  left: number;
+}
+const TRANSFER_LOOKS = 30;
+
+const NO_SUMS = { chunk: new Int32Array(0), route: new Int32Array(0) };
 
 /** Payloads of events: route x 2 is free again, transfer x 2 + 1 has arrived. */
 const ARRIVAL = 1;
 
-/** Returns what one trial finds; null where its ways do not bring everything everywhere. O(transfers x routes of an NPU x chunks). */
-function matched(stream: Stream, { choice, spareHops, seed }: StreamTrial): Streamed | null {
-  const { npuCount, chunkCount, owner, ten, out, users, latencyPs, farPs } = stream;
+/**
+ * Returns what one trial finds; null where its ways do not bring everything everywhere, or it would look at too much. `sums`:
+ * transfers that sum, which leave in this order over each route and before all others; an owner has its chunk once all that is
+ * summed there has arrived. O(transfers x routes of an NPU x chunks).
+ */
+export function matched(
+  stream: Stream,
+  { choice, spareHops }: StreamTrial,
+  seed: number,
+  looks: Looks,
+  sums: Pick<Streamed, "chunk" | "route"> = NO_SUMS,
+): Streamed | null {
+  const { npuCount, owner, ten, serialPs, out, users, latencyPs, farPs, alone } = stream;
   const { routeSource, routeTarget, slotPs, useOffset, useResource, useUnits } = ten;
-  const { serialPs } = stream.network.times;
+  const { count: groups, groupOf, ofNpu } = choice === "apart" ? (stream.apart ?? alone) : alone;
+  const chunkCount = owner.length;
   const sparePs = spareHops * stream.longestHopPs;
   const words = (chunkCount + 31) >>> 5;
-  // [npus][words] chunks that have arrived, and those that have or are on their way
+  // [npus][words] chunks that have arrived, and [groups][words] those that have or are on their way
   const there = new Int32Array(npuCount * words);
-  const given = new Int32Array(npuCount * words);
+  const given = new Int32Array(groups * words);
   /** [npus][chunks] the when-th arrival there. */
   const turn = new Int32Array(npuCount * chunkCount);
-  const holders = new Int32Array(chunkCount).fill(1);
+  const holders = new Int32Array(chunkCount);
+  /** [npus][chunks] sums that are still to arrive there. */
+  const missing = new Int32Array(npuCount * chunkCount);
+  sums.route.forEach((r, i) => {
+    missing[routeTarget[r] * chunkCount + sums.chunk[i]]++;
+  });
+  const toSum = groupedBy(sums.route, routeSource.length);
+  const nextSum = toSum.offset.slice();
   const left = ten.capacity.slice();
   const isBusy = new Uint8Array(routeSource.length);
   const isAsked = new Uint8Array(routeSource.length);
-  const most = (npuCount - 1) * chunkCount;
+  const most = (npuCount - 1) * chunkCount + sums.route.length;
   const chunk = new Int32Array(most);
   const route = new Int32Array(most);
   const startPs = new Float64Array(most);
+  const op = new Uint8Array(most);
   const queue = new EventQueue();
   const drawn = random(seed);
-  let [transfers, endPs, looks, sequence, arrivals] = [0, 0, 0, 0, 1];
+  let [transfers, endPs, sequence, arrivals] = [0, 0, 0, 1];
   let asked: number[] = [];
   const ask = (r: number): void => {
     if (isAsked[r] === 1 || isBusy[r] === 1) return;
@@ -116,52 +169,69 @@ function matched(stream: Stream, { choice, spareHops, seed }: StreamTrial): Stre
   const askAll = ({ offset, items }: Stream["out"], of: number): void => {
     for (let k = offset[of]; k < offset[of + 1]; k++) ask(items[k]);
   };
-  /** Returns the best chunk that a route may take; -1: none. */
+  /** Returns the best chunk that a route may take, any of equals; -1: none. */
   const chosen = (r: number): number => {
     const [from, to] = [routeSource[r], routeTarget[r]];
     let best = -1;
     let least = Number.POSITIVE_INFINITY;
+    let equals = 0;
     for (let word = 0; word < words; word++) {
-      for (let bits = there[from * words + word] & ~given[to * words + word]; bits !== 0; bits &= bits - 1) {
+      for (let bits = there[from * words + word] & ~given[groupOf[r] * words + word]; bits !== 0; bits &= bits - 1) {
         const c = 32 * word + 31 - Math.clz32(bits & -bits);
-        looks++;
+        looks.left--;
         const ofOwner = owner[c] * npuCount;
         if (farPs[ofOwner + from] + latencyPs[r] > farPs[ofOwner + to] + sparePs) continue;
-        const rank = choice === "rarest" ? holders[c] : turn[from * chunkCount + c];
-        const score = rank + drawn.next() / 2 ** 32;
-        if (score < least) [best, least] = [c, score];
+        const rank = choice === "oldest" ? turn[from * chunkCount + c] : holders[c];
+        if (rank > least) continue;
+        equals = rank < least ? 1 : equals + 1;
+        least = rank;
+        if (drawn.below(equals) === 0) best = c;
       }
     }
     return best;
+  };
+  /** Returns the chunk that a route is to sum next, where its source has all of it; else -1. */
+  const summed = (r: number): number => {
+    if (nextSum[r] === toSum.offset[r + 1]) return -1;
+    const c = sums.chunk[toSum.items[nextSum[r]]];
+    return missing[routeSource[r] * chunkCount + c] === 0 ? c : -1;
   };
   const hasRoom = (r: number): boolean => {
     for (let k = useOffset[r]; k < useOffset[r + 1]; k++) if (left[useResource[k]] < useUnits[k]) return false;
     return true;
   };
-  const send = (r: number, c: number, now: number): void => {
-    const to = routeTarget[r];
-    given[to * words + (c >>> 5)] |= 1 << (c & 31);
+  const give = (c: number, npu: number): void => {
+    for (let k = ofNpu.offset[npu]; k < ofNpu.offset[npu + 1]; k++) {
+      given[ofNpu.items[k] * words + (c >>> 5)] |= 1 << (c & 31);
+    }
     holders[c]++;
+  };
+  const arrive = (c: number, npu: number, when: number): void => {
+    there[npu * words + (c >>> 5)] |= 1 << (c & 31);
+    turn[npu * chunkCount + c] = when;
+  };
+  const send = (r: number, c: number, now: number): void => {
     isBusy[r] = 1;
     for (let k = useOffset[r]; k < useOffset[r + 1]; k++) left[useResource[k]] -= useUnits[k];
     chunk[transfers] = c;
     route[transfers] = r;
     startPs[transfers] = now;
     endPs = Math.max(endPs, now + slotPs[r]);
+    looks.left -= TRANSFER_LOOKS;
     queue.push(now + serialPs[r], sequence++, 2 * r);
     queue.push(now + slotPs[r], sequence++, 2 * transfers++ + ARRIVAL);
   };
   for (let c = 0; c < chunkCount; c++) {
-    const at = owner[c] * words + (c >>> 5);
-    there[at] |= 1 << (c & 31);
-    given[at] |= 1 << (c & 31);
+    give(c, owner[c]);
+    if (missing[owner[c] * chunkCount + c] === 0) arrive(c, owner[c], 0);
   }
   const happens = (payload: number): void => {
     const which = payload >> 1;
     if ((payload & ARRIVAL) === 1) {
       const [c, to] = [chunk[which], routeTarget[route[which]]];
-      there[to * words + (c >>> 5)] |= 1 << (c & 31);
-      turn[to * chunkCount + c] = arrivals++;
+      const isSum = op[which] === OP_REDUCE;
+      if (isSum && --missing[to * chunkCount + c] > 0) return;
+      if (!isSum || owner[c] === to) arrive(c, to, arrivals++);
       askAll(out, to);
       return;
     }
@@ -178,14 +248,23 @@ function matched(stream: Stream, { choice, spareHops, seed }: StreamTrial): Stre
     for (const r of free) isAsked[r] = 0;
     shuffle(free, 0, free.length, seed, transfers);
     for (const r of free) {
+      const c = summed(r);
+      if (c < 0 || isBusy[r] === 1 || !hasRoom(r)) continue;
+      nextSum[r]++;
+      op[transfers] = OP_REDUCE;
+      send(r, c, now);
+    }
+    for (const r of free) {
       if (isBusy[r] === 1 || !hasRoom(r)) continue;
       const c = chosen(r);
-      if (c >= 0) send(r, c, now);
+      if (c < 0) continue;
+      give(c, routeTarget[r]);
+      send(r, c, now);
     }
   };
   for (let r = 0; r < routeSource.length; r++) ask(r);
   match(0);
-  while (queue.next()) {
+  while (looks.left > 0 && queue.next()) {
     const now = queue.time;
     happens(queue.payload);
     while (queue.next()) {
@@ -197,90 +276,5 @@ function matched(stream: Stream, { choice, spareHops, seed }: StreamTrial): Stre
     }
     match(now);
   }
-  return transfers < most ? null : { chunk, route, startPs, endPs, looks };
-}
-
-/** Returns the transfers planned in slots, in the same order on every link. */
-function inSlots({ phase, network }: Stream, { topology }: SynthesisRequest, found: Streamed, words: string): Outcome {
-  const { routes, times } = network;
-  const { slotPs } = times;
-  const { chunk, route, startPs } = found;
-  const endPs = startPs.map((start, i) => start + slotPs[route[i]]);
-  const op = new Uint8Array(chunk.length);
-  const rows = rowsOf({ topology, collective: phase.collective, routes, chunk, route, startPs, endPs, op });
-  const held = { serial: slotPs, delay: slotPs };
-  const planned = replayJs(replayProblem(rows, REPLAY_MODE.cutThrough, REPLAY_WANTS.times, held));
-  if (planned.kind !== "replayed") throw new InternalError(`streamed transfers cannot be planned: ${planned.kind}`);
-  return outcome(phase, network, { chunk, route, startPs: planned.start }, [words, network.label]);
-}
-
-/** Returns the best trial of a phase, planned in slots, and how many ran; null where there is none, or latency hardly counts. */
-function bestStream(
-  request: SynthesisRequest,
-  phase: Phase,
-  networks: readonly Network[],
-  foundPs: number,
-): { readonly found: Outcome; readonly trials: number } | null {
-  const { topology } = request;
-  const enoughPs = LATENCY_COUNTS * foundPs;
-  const streams = networks
-    .filter(
-      ({ routes: { source }, times }) =>
-        source.length <= MOST_ROUTES && topology.npuCount * greatest(latenciesOf(times)) >= enoughPs,
-    )
-    .map((network) => streamOf(request, phase, network))
-    .filter(({ farPs }) => farPs.some((ps) => ps >= enoughPs));
-  let best: { readonly stream: Stream; readonly found: Streamed; readonly words: string } | null = null;
-  let looks = 0;
-  let trials = 0;
-  const most = Math.min(MOST_TRIALS, request.trials ?? MOST_TRIALS);
-  for (; streams.length > 0 && trials < most && looks < MOST_LOOKS; trials++) {
-    const round = Math.floor(trials / streams.length);
-    const stream = streams[trials % streams.length] as Stream;
-    const choice = CHOICES[round % CHOICES.length] as StreamTrial["choice"];
-    const spareHops = SPARE_HOPS[Math.floor(round / CHOICES.length) % SPARE_HOPS.length];
-    const found = matched(stream, { choice, spareHops, seed: (request.seed + trials) >>> 0 });
-    if (found === null) continue;
-    looks += found.looks;
-    if (best === null || found.endPs < best.found.endPs) best = { stream, found, words: `streams, ${choice}` };
-  }
-  if (best === null) return null;
-  const { stream, found, words } = best;
-  return { found: inSlots(stream, request, found, words), trials };
-}
-
-/**
- * Returns the schedule of matching in the congestion model; null where latency hardly counts in the time that was found without, some
- * do not want everything, or there is too much to send. `networksOf`: the networks that a phase may use.
- */
-export function streamed(
-  request: SynthesisRequest,
-  networksOf: (phase: Phase) => readonly Network[],
-  foundPs: () => number,
-): Synthesis | null {
-  const { topology, collective, policy } = request;
-  const { npuCount } = topology;
-  const transfers = (npuCount - 1) * collective.chunkCount;
-  if (policy !== null || npuCount > MOST_NPUS || transfers > MOST_TRANSFERS) return null;
-  if (transfers * collective.chunkCount > MOST_LOOKS) return null;
-  const phases = phasesOf(collective);
-  if (phases.some(({ unicast, collective: own }) => unicast || !everyoneWantsAll(own, npuCount))) return null;
-  const knownPs = foundPs();
-  const done: PhaseTransfers[] = [];
-  const labels: string[] = [];
-  let trials = 0;
-  for (const phase of phases) {
-    const [first] = phases as [Phase];
-    const same = phase !== first && mirrorsPhase(first, phase) ? mirrored(done[0] as PhaseTransfers) : null;
-    if (same !== null) {
-      done.push(same);
-      continue;
-    }
-    const best = bestStream(request, phase, networksOf(phase), knownPs);
-    if (best === null) return null;
-    done.push(best.found.transfers);
-    labels.push(best.found.label);
-    trials += best.trials;
-  }
-  return { schedule: assemble(topology, collective, done), policy: [...new Set(labels)].join("; "), trials };
+  return transfers < most ? null : { chunk, route, startPs, op, endPs };
 }

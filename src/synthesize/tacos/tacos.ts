@@ -27,7 +27,7 @@ import { type Phase, phasesOf, tenNetwork } from "./network.ts";
 import { overlapped } from "./overlap.ts";
 import { autoChunks, fewRounds, manyRounds, periodsEstimate } from "./periods/all-reduce.ts";
 import { slotSynthesis } from "./slots.ts";
-import { streamed } from "./streams.ts";
+import { smallSizes } from "./small-sizes.ts";
 import {
   type Attempt,
   bestOf,
@@ -73,8 +73,8 @@ export async function synthesizeListed(request: SynthesisRequest, context: Synth
   const simulatedPs = ({ schedule }: Synthesis): number =>
     isSlotSchedule(schedule) ? 0 : replayedPs(schedule, REPLAY_MODE.cutThrough);
   const best = found.length === 1 ? (found[0] as Synthesis) : least(found, simulatedPs);
-  const stream = streamed(request, networksFor(request), () => simulatedPs(best));
-  return stream === null ? best : least([best, stream], simulatedPs);
+  const small = await smallSizes(request, context, networksFor(request), () => simulatedPs(best));
+  return small.length === 0 ? best : least([best, ...small], simulatedPs);
 }
 
 /** Returns the one of least time, the first among equals. */
