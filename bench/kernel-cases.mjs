@@ -1,11 +1,13 @@
 // The problems on which kernels are measured: those that the TACOS synthesizer hands to its runner.
 import { balanceRows } from "../dist/engine/contract/kernels.js";
+import { openEngine } from "../dist/engine/engine.js";
 import { graphOf } from "../dist/model/direct/construction.js";
 import { transpose } from "../dist/model/direct/digraph.js";
 import { parseConstruction } from "../dist/model/direct/parse.js";
 import { presetTopology } from "../dist/model/presets/preset.js";
 import { without } from "../dist/model/topology/modify.js";
 import { problemOf as requested } from "../dist/request/problem.js";
+import { KERNEL_CASES, kernelProblem } from "../dist/run/kernel-problems.js";
 import { allToAllFlow } from "../dist/synthesize/alltoall/flow.js";
 import { synthesizerNamed } from "../dist/synthesize/catalog.js";
 
@@ -86,6 +88,18 @@ export const CASES = [
   { name: "Pi(16,2000)", kernel: "balance", rounds: 3, runs: 3, targets: { native: 0.1, wasm: 2.5, js: 60 } },
 ];
 
+/** Kernels that are not in the table yet, one problem each. JavaScript leaves judging to verifySchedule. */
+CASES.push(
+  ...KERNEL_CASES.filter(({ kernel }) => CASES.every((trial) => trial.kernel !== kernel)).map((recorded) => ({
+    ...recorded,
+    name: `${recorded.network} ${recorded.algorithm}`,
+    recorded,
+    rounds: 3,
+    runs: 5,
+    ...(recorded.kernel === "judge" ? { without: "js" } : {}),
+  })),
+);
+
 /** Most steps of the graphs above. */
 const MAX_STEPS = 64;
 
@@ -115,6 +129,10 @@ async function flowProblem({ name, gone = [] }) {
 
 /** Returns the kernel problem of a case: the first of its kernel that the synthesizer wants solved. */
 export async function problemOf(trial, kernels) {
+  if (trial.recorded) {
+    const engine = await openEngine({ backend: kernels.backend, threads: 0 });
+    return kernelProblem(engine, trial.recorded);
+  }
   const { name, kernel, collective, policy = null, degree = null, chunks = 1 } = trial;
   if (kernel === "balance") return balanceProblem(trial);
   if (kernel === "concurrent") return flowProblem(trial);

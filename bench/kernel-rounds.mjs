@@ -49,9 +49,10 @@ const secondsText = (seconds) => (seconds < 0.01 ? `${figure(seconds * 1000, 2)}
 
 /**
  * Measures case `index` of the table of trials in `file`, for the bench of that name, on every backend: `trial.rounds` rounds of `trial.runs` calls.
- * `trial.targets`: most seconds of the native backend, most times native for the others.
+ * `trial.targets`: most seconds of the native backend, most times native for the others; `trial.without`: a backend that has no answer.
  */
-export async function measure({ bench, file, index, trial, title }, backends) {
+export async function measure({ bench, file, index, trial, title }, allBackends) {
+  const backends = allBackends.filter((backend) => backend !== trial.without);
   const all = Object.fromEntries(backends.map((backend) => [backend, { wall: [], processor: [] }]));
   let last;
   for (let r = 0; r < trial.rounds; r++) {
