@@ -1,5 +1,6 @@
 import { useEffect } from "preact/hooks";
 import { Answer } from "./panels/answer.tsx";
+import { Bench } from "./panels/bench.tsx";
 import { Header } from "./panels/header.tsx";
 import { Help } from "./panels/help.tsx";
 import { Alert, Notes } from "./panels/notices.tsx";
@@ -11,6 +12,7 @@ import { Share } from "./panels/share.tsx";
 import { isDropping, isHelpShown, listen } from "./panels/shortcuts.ts";
 import { followTitle } from "./panels/title.ts";
 import { Views } from "./panels/views.tsx";
+import { isBenchShown } from "./state/history.ts";
 import { program } from "./state/store.ts";
 
 /** The whole page: what is asked at the left, what came out at the top, and views of it beneath. */
@@ -45,6 +47,7 @@ export function App() {
       </div>
       <Notes />
       {isHelpShown.value && <Help />}
+      {isBenchShown.value && <Bench />}
       {isDropping.value && (
         <div class="page-drop">
           <p>Drop it anywhere: a network, a schedule or a program</p>

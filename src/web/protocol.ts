@@ -6,6 +6,7 @@ import type { Report } from "../report/result.ts";
 import type { Options } from "../request/option-table.ts";
 import type { Progress } from "../request/progress.ts";
 import type { Lack } from "../run/export/exporter.ts";
+import type { KernelCase } from "../run/kernel-problems.ts";
 import type { FileReport } from "../run/report-file.ts";
 
 /**
@@ -85,6 +86,8 @@ export interface Requests {
     answer: ProgramTime | Refusal;
   };
   export: { ask: { readonly subject: Subject; readonly to: string; readonly options: Options }; answer: Exported };
+  /** How long kernels take in this tab; on the way those that are done have their times. */
+  kernels: { ask: Record<string, never>; answer: readonly KernelTimes[] };
 }
 export type RequestName = keyof Requests;
 export type Ask<Name extends RequestName> = Requests[Name]["ask"];
@@ -102,7 +105,7 @@ export type Message =
   | { readonly kind: "answer"; readonly id: number; readonly answer: Answer<RequestName> }
   | { readonly kind: "failed"; readonly id: number; readonly failure: Failure }
   | { readonly kind: "progress"; readonly id: number; readonly progress: Progress }
-  /** A line of a comparison is done: what there is so far. */
+  /** A line of a table is done: what there is so far. */
   | { readonly kind: "partial"; readonly id: number; readonly answer: Answer<RequestName> };
 
 export interface Failure {
@@ -399,6 +402,16 @@ export interface ProgramTime {
   readonly algbwGBps: number | null;
   readonly busbwGBps: number | null;
   readonly model: string;
+}
+
+/** A kernel on one problem: milliseconds of a call on one thread, medians. */
+export interface KernelTimes extends Pick<KernelCase, "kernel" | "network"> {
+  /** "all-gather" */
+  readonly collective: string;
+  /** Null until it is measured. */
+  readonly wasmMs: number | null;
+  /** Null where JavaScript has no answer of its own, too. */
+  readonly js: { readonly ms: number; readonly isSame: boolean } | null;
 }
 
 export interface Exported {

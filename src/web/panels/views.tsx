@@ -1,6 +1,6 @@
-import { useSignal } from "@preact/signals";
 import type { FunctionComponent } from "preact";
 import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
+import { useCode } from "../parts/use-code.ts";
 import { showView, synthesize } from "../state/actions.ts";
 import { busy, type Made, made, network, program, words } from "../state/store.ts";
 import { VIEWS, type ViewName } from "../state/words.ts";
@@ -51,25 +51,6 @@ function Tabs() {
   );
 }
 
-/** A view's code, once it is there; a sentence where it could not be loaded. */
-function useView(name: ViewName): FunctionComponent<ViewProps> | string | null {
-  const loaded = useSignal<{ name: ViewName; view: FunctionComponent<ViewProps> | string } | null>(null);
-  useEffect(() => {
-    let isWanted = true;
-    const show = (view: FunctionComponent<ViewProps> | string): void => {
-      if (isWanted) loaded.value = { name, view };
-    };
-    VIEW_ENTRIES[name].load().then(
-      ({ View }) => show(View),
-      () => show("This view could not be loaded. Is the network there? Loading the page again may help."),
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [name]);
-  return loaded.value?.name === name ? loaded.value.view : null;
-}
-
 /** Shows a view; where it breaks, it says so and the rest of the page goes on. */
 function Shown({ View, view }: { readonly View: FunctionComponent<ViewProps>; readonly view: ViewName }) {
   const [error, again] = useErrorBoundary();
@@ -106,7 +87,7 @@ function Shown({ View, view }: { readonly View: FunctionComponent<ViewProps>; re
 /** The views as tabs, the question that the chosen one answers, and the view. */
 export function Views() {
   const { view } = words.value;
-  const View = useView(view);
+  const View = useCode(VIEW_ENTRIES[view].load, "This view");
   return (
     <div class="views">
       <div class="views-head">

@@ -7,7 +7,7 @@ import { cancelOnly, changeWords, complain, openFile, readNetwork, synthesize } 
 import { type Address, namesNetwork, readAddress, saysNothing } from "./address.ts";
 import { fingerprintOf, packFile, unpackFile } from "./address-file.ts";
 import { ask } from "./client.ts";
-import { followWords, hasSchedule, holdAddress, lastAddress, noteAddress, recall } from "./history.ts";
+import { followWords, hasSchedule, hearBench, holdAddress, lastAddress, noteAddress, recall } from "./history.ts";
 import { keptAddress, keptFile, pauseKeeping } from "./keep.ts";
 import { type Made, made, network, program, trouble, welcome, words } from "./store.ts";
 import { FIRST_WORDS, networkWish, type Words } from "./words.ts";
@@ -177,7 +177,7 @@ async function follow(fragment: string): Promise<void> {
 /** Follows the address when the user changes it or goes back. */
 function listen(): void {
   const heard = (): void => {
-    if (location.hash !== lastAddress()) void follow(location.hash);
+    if (!hearBench() && location.hash !== lastAddress()) void follow(location.hash);
   };
   addEventListener("popstate", heard);
   addEventListener("hashchange", heard);
@@ -205,8 +205,9 @@ export async function begin(): Promise<void> {
   if (within !== null) pauseKeeping();
   listen();
   followWords();
-  const kept = within === null && saysNothing(readAddress(location.hash)) ? keptAddress() : null;
-  if (kept === null) await follow(location.hash);
+  const asked = hearBench() ? "" : location.hash;
+  const kept = within === null && saysNothing(readAddress(asked)) ? keptAddress() : null;
+  if (kept === null) await follow(asked);
   else await show(readAddress(kept), true);
   if (broken !== "") trouble.value = { about: "address", failure: { kind: "input", place: null, message: broken } };
 }

@@ -138,7 +138,7 @@ function mayBlock(id: number): boolean {
 }
 
 /** Requests that may take minutes. */
-const IS_LONG: ReadonlySet<RequestName> = new Set(["make", "compare", "export", "open"]);
+const IS_LONG: ReadonlySet<RequestName> = new Set(["make", "compare", "export", "open", "kernels"]);
 
 /** Asks the worker to stop, and ends it where it does not listen. */
 function giveUp(id: number): void {

@@ -1,4 +1,4 @@
-import { effect } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { type Address, readAddress, writeAddress } from "./address.ts";
 import { isOnlyMentioned, packFile } from "./address-file.ts";
 import { CHOICES } from "./choices.ts";
@@ -55,6 +55,23 @@ export async function presentAddress(): Promise<string> {
   return writeAddress(said, file === null ? null : await packFile(file), run);
 }
 
+/** The address of the table of kernels, which lies over what is shown; the address of that is written again when it is gone. */
+const BENCH = "#bench";
+
+export const isBenchShown = signal(false);
+
+/** Shows the table of kernels where the bar says so, and only there. Returns whether it does. */
+export function hearBench(): boolean {
+  isBenchShown.value = location.hash === BENCH;
+  return isBenchShown.value;
+}
+
+/** Takes the table of kernels away, and its address out of the bar. */
+export function closeBench(): void {
+  isBenchShown.value = false;
+  enter("replace", written);
+}
+
 /** Returns the schedule that was shown under an address, where it is at hand. */
 export const recall = (fragment: string): Made | undefined => recalled.get(withoutView(fragment));
 
@@ -86,7 +103,7 @@ async function write(): Promise<void> {
   const file = program.value?.file ?? words.value.file;
   const last = made.value;
   const next = await presentAddress();
-  if (turn !== turns || holds > 0) return;
+  if (turn !== turns || holds > 0 || isBenchShown.value) return;
   const how = followUp(written, next, isNoted);
   if (how !== null) enter(how, next);
   isNoted = false;
@@ -118,7 +135,7 @@ function remember(fragment: string, schedule: Made): void {
 /** Writes the address from now on, whenever what it says has changed. Returns what ends that. */
 export function followWords(): () => void {
   return effect(() => {
-    void [words.value, made.value, program.value, isStale.value];
+    void [words.value, made.value, program.value, isStale.value, isBenchShown.value];
     soon();
   });
 }

@@ -352,6 +352,7 @@ export const HANDLERS: { readonly [Name in RequestName]: Handler<Name> } = {
   compare,
   programTime,
   export: exportSubject,
+  kernels: async (_, tools) => (await import("./kernel-times.ts")).kernelTimes(tools),
 };
 
 const expanded = new WeakMap<TreeFlow, TreeFlow>();
