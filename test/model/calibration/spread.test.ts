@@ -35,7 +35,7 @@ const timesOf = (
 };
 
 describe("errors of figures that schedules were fitted with", () => {
-  it("hold where another path may be the longest: two of them 9 times in 10, three and a half nearly always", () => {
+  it("hold where another path may be the longest: two of them 19 times in 20, three and a half 49 in 50", () => {
     let [fitted, beyondTwo, beyondMore] = [0, 0, 0];
     for (let seed = 0; seed < runs(100); seed++) {
       const drawn = random(seed);
@@ -59,8 +59,8 @@ describe("errors of figures that schedules were fitted with", () => {
       });
     }
     expect(fitted).toBeGreaterThan(runs(100) / 2);
-    expect(beyondTwo).toBeLessThan(0.1 * fitted);
-    expect(beyondMore).toBeLessThan(0.05 * fitted);
+    expect(beyondTwo).toBeLessThan(0.05 * fitted);
+    expect(beyondMore).toBeLessThan(0.02 * fitted);
   });
 
   it("are those of slopes where there is one path", () => {
