@@ -29,7 +29,7 @@ class ChunkJudge {
  public:
   ChunkJudge(const BanyanSteps& problem, const Buffer<std::int64_t>& rows_of) : problem_(problem), rows_of_(rows_of) {}
 
-  /// Whether the chunks of a block are where they must be; false as well where the memory cannot be had.
+  /// Whether the chunks of a block are where they must be.
   [[nodiscard]] bool Run(const ChunkBlock& block, std::int32_t member, Stop& stop) {
     if (!Gather(block, member, stop)) return false;
     std::size_t begin = 0;
@@ -37,7 +37,8 @@ class ChunkJudge {
       const auto count = static_cast<std::size_t>(rows_of_[At(chunk)]);
       if (begin / kRowsBetween != (begin + count) / kRowsBetween && stop.Asked(member)) return false;
       const Sent* sent = &sent_[begin];
-      if (!(problem_.reduces != 0 ? IsSummed(chunk, sent, count) : IsCopied(chunk, sent, count))) return false;
+      if (!(problem_.reduces != 0 ? IsSummed(chunk, sent, count, stop) : IsCopied(chunk, sent, count, stop)))
+        return false;
       begin += count;
     }
     return true;
@@ -73,8 +74,8 @@ class ChunkJudge {
   [[nodiscard]] bool Gather(const ChunkBlock& block, std::int32_t member, Stop& stop) {
     const auto chunks = static_cast<std::uint32_t>(block.end_chunk - block.first_chunk);
     const auto rows = static_cast<std::size_t>(block.end - block.first);
-    if (sent_.size() < rows + 1 && !sent_.Allocate(rows + 1)) return false;
-    if (!next_.Allocate(chunks)) return false;
+    if (sent_.size() < rows + 1 && !sent_.Allocate(rows + 1)) return stop.LackMemory();
+    if (!next_.Allocate(chunks)) return stop.LackMemory();
     std::int64_t at = 0;
     for (std::uint32_t c = 0; c < chunks; c++) {
       next_[c] = at;
@@ -91,10 +92,10 @@ class ChunkJudge {
     return true;
   }
 
-  [[nodiscard]] bool IsCopied(std::int32_t chunk, const Sent* sent, std::size_t count) {
+  [[nodiscard]] bool IsCopied(std::int32_t chunk, const Sent* sent, std::size_t count, Stop& stop) {
     constexpr double kNever = std::numeric_limits<double>::infinity();
     if (since_.size() == 0) {
-      if (!since_.Allocate(At(problem_.npu_count))) return false;
+      if (!since_.Allocate(At(problem_.npu_count))) return stop.LackMemory();
       since_.Fill(kNever);
     }
     const Members before = Listed(problem_.from, chunk);
@@ -111,9 +112,9 @@ class ChunkJudge {
     return is_right;
   }
 
-  [[nodiscard]] bool IsSummed(std::int32_t chunk, const Sent* sent, std::size_t count) {
-    if (held_.size() == 0 && !held_.Allocate(At(problem_.npu_count))) return false;
-    if (!SortArrivals(sent, count)) return false;
+  [[nodiscard]] bool IsSummed(std::int32_t chunk, const Sent* sent, std::size_t count, Stop& stop) {
+    if (held_.size() == 0 && !held_.Allocate(At(problem_.npu_count))) return stop.LackMemory();
+    if (!SortArrivals(sent, count)) return stop.LackMemory();
     const Members before = Listed(problem_.from, chunk);
     const auto whole = static_cast<std::int32_t>(before.end() - before.begin());
     for (const std::int32_t npu : before) held_[At(npu)].size = 1;

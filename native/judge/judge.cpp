@@ -41,16 +41,15 @@ bool CutIntoBlocks(const BanyanSteps& problem, const Buffer<std::int64_t>& rows_
 BanyanStatus Judge(const BanyanSteps& problem, BanyanCancelled cancelled, const void* context, std::int32_t* shown) {
   *shown = 0;
   Stop stop(cancelled, context);
-  const auto status = [&stop] { return stop.is_cancelled() ? kBanyanCancelled : kBanyanOk; };
   Buffer<std::int64_t> rows_of;
-  if (!rows_of.Allocate(At(problem.chunk_count))) return kBanyanOk;
+  if (!rows_of.Allocate(At(problem.chunk_count))) return kBanyanOutOfMemory;
   {
     LinkJudge links(problem);
-    if (!links.Run(rows_of, stop)) return status();
+    if (!links.Run(rows_of, stop)) return stop.Status();
   }
   Buffer<ChunkBlock> blocks;
   std::int32_t count = 0;
-  if (!CutIntoBlocks(problem, rows_of, blocks, &count)) return kBanyanOk;
+  if (!CutIntoBlocks(problem, rows_of, blocks, &count)) return kBanyanOutOfMemory;
   std::atomic<std::int32_t> next{0};
   Team team(std::min({problem.threads, count, kMostMembers}));
   team.Run([&](std::int32_t member) {
@@ -60,7 +59,7 @@ BanyanStatus Judge(const BanyanSteps& problem, BanyanCancelled cancelled, const 
     }
   });
   *shown = stop.failed() ? 0 : 1;
-  return status();
+  return stop.Status();
 }
 
 }  // namespace banyan

@@ -5,7 +5,7 @@
 // Algorithm. Links are one pass over the rows (links.h). Chunks are judged one by one (chunks.h): the rows of a block of chunks are
 // brought together by counting, block by block, on as many threads as there are.
 // The answer is yes or not shown. It is not shown where rows are in another order, where contributions cannot be told by their
-// numbers, where memory is short, and of course where a rule is broken: the judge in TypeScript then says which, or that there is
+// numbers, and of course where a rule is broken: the judge in TypeScript then says which, or that there is
 // none after all.
 // Invariants. What the links' pass accepts has chunks, routes and times in range; only then are blocks looked at.
 // Complexity. O(rows * (links of a route + blocks)), a block being 2^24 rows; memory O(NPUs + chunks + route links), and 24 bytes

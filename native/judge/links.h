@@ -23,7 +23,7 @@ class LinkJudge {
 
   /// Whether all rows are well-formed and keep the rules of durations and links. `rows_of` gets how many are of each chunk.
   [[nodiscard]] bool Run(Buffer<std::int64_t>& rows_of, Stop& stop) {
-    if (!Build()) return false;
+    if (!Build()) return stop.LackMemory();
     double before = 0;
     for (std::int32_t i = 0; i < problem_.row_count; i++) {
       if (i % kRowsBetween == 0 && stop.Asked(0)) return false;

@@ -21,15 +21,24 @@ class Stop {
     }
     return failed_.load(std::memory_order_relaxed);
   }
+  /// Ends all for want of memory; returns false, as those do who find that something is not shown.
+  [[nodiscard]] bool LackMemory() {
+    lacks_memory_.store(true, std::memory_order_relaxed);
+    return false;
+  }
   void Fail() { failed_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_relaxed); }
-  [[nodiscard]] bool is_cancelled() const { return is_cancelled_.load(std::memory_order_relaxed); }
+  [[nodiscard]] BanyanStatus Status() const {
+    if (is_cancelled_.load(std::memory_order_relaxed)) return kBanyanCancelled;
+    return lacks_memory_.load(std::memory_order_relaxed) ? kBanyanOutOfMemory : kBanyanOk;
+  }
 
  private:
   BanyanCancelled cancelled_;
   const void* context_;
   std::atomic<bool> failed_{false};
   std::atomic<bool> is_cancelled_{false};
+  std::atomic<bool> lacks_memory_{false};
 };
 
 /// So many rows lie between two looks at whether to stop.

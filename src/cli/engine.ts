@@ -28,5 +28,5 @@ export async function withEngine<T>(context: Context, work: (engine: Engine) => 
 /** Returns the judge of transfers among the fastest kernels that load, on the threads that --threads asks for. */
 export async function judgeHere(context: Context): Promise<JudgeSteps | undefined> {
   const { kernels } = await loadKernels();
-  return judgeBy(kernels, optionValue(context.options, "threads") ?? availableParallelism());
+  return judgeBy(kernels, () => optionValue(context.options, "threads") ?? availableParallelism());
 }

@@ -22,7 +22,8 @@ import {
   percentText,
 } from "../model/calibration/calibration.ts";
 import type { Measurements } from "../model/calibration/measurements.ts";
-import { type Clock, fitSchedules, type TimedSchedule } from "../model/calibration/schedule-fit.ts";
+import { fitSchedules } from "../model/calibration/schedule-fit.ts";
+import type { Clock, TimedSchedule } from "../model/calibration/timed-schedule.ts";
 import type { NamedCollective } from "../model/collective/collective.ts";
 import {
   type CostRequest,

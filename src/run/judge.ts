@@ -1,13 +1,29 @@
-import { WrongScheduleError } from "../base/errors.ts";
+import { InternalError, WrongScheduleError } from "../base/errors.ts";
 import type { Kernels } from "../engine/contract/kernels.ts";
 import type { JudgeOptions, Verdict } from "../kinds/kind.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import type { GivenSchedule } from "../model/joint/joint-schedule.ts";
 import type { JudgeSteps } from "../model/replay/steps-problem.ts";
 
-/** Returns the judge of transfers among kernels, on so many threads; undefined where JavaScript judges. */
-export const judgeBy = (kernels: Kernels, threads = 1): JudgeSteps | undefined =>
-  kernels.backend === "js" ? undefined : (problem) => kernels.judge({ ...problem, threads: Math.max(1, threads) });
+/** Up to so many transfers one thread judges as soon as several. */
+const FEW_TRANSFERS = 2 ** 18;
+
+/**
+ * Returns the judge of transfers among kernels, on as many threads as it is told where there is much to judge; undefined where
+ * JavaScript judges. It leaves to JavaScript what it has no memory for.
+ */
+export function judgeBy(kernels: Kernels, threads: () => number = () => 1): JudgeSteps | undefined {
+  if (kernels.backend === "js") return undefined;
+  return (problem) => {
+    const several = problem.chunk.length > FEW_TRANSFERS ? Math.max(1, threads()) : 1;
+    try {
+      return kernels.judge({ ...problem, threads: several });
+    } catch (error) {
+      if (error instanceof InternalError && error.outOfMemory) return false;
+      throw error;
+    }
+  };
+}
 
 /** Returns what the judge of its kind finds wrong with a schedule of any kind. Throws InputError for bad options only. */
 export const judge = (schedule: GivenSchedule, options: JudgeOptions = {}): Verdict => kindOf(schedule).judge(options);

@@ -95,7 +95,7 @@ export async function synthesize(
     const report = await reportOnMade(kindOf(schedule), made, {
       ...options,
       replay: engine.kernels.replay,
-      judge: judgeBy(engine.kernels, engine.pool().threads),
+      judge: judgeBy(engine.kernels, () => engine.pool().threads),
       limitFor: limitsBy(engine.kernels),
       bounded,
     });

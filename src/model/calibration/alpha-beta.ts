@@ -232,7 +232,7 @@ const UNKNOWN_NOISE = 0.05;
 /** Student's t at 95 % for 1, 2, ... spare points, as a multiple of that for many. */
 const FEW_POINTS = [6.48, 2.2, 1.62, 1.42, 1.31, 1.25, 1.21, 1.18, 1.15, 1.14];
 /** A figure with a greater standard error, as part of it, is not taken for known. */
-const MOST_UNCERTAIN = 0.5;
+export const MOST_UNCERTAIN = 0.5;
 /** A figure that makes up less of every time, as it was before, does not show. */
 const LEAST_SHARE = 0.05;
 /** Stands for a latency of 0 before. */
@@ -337,15 +337,18 @@ function solve(
   return { unknowns, columns, values, kept, rest: residual(scaled, target, found) };
 }
 
+/** Returns the relative error of a time that squares and spare points tell, greater where they are few. */
+export function noiseOf(left: number, spare: number): number {
+  if (spare <= 0) return UNKNOWN_NOISE;
+  return Math.max(LEAST_NOISE, Math.sqrt(left / spare)) * (FEW_POINTS[spare - 1] ?? 1);
+}
+
 /** Returns one standard error of an unknown, wider where points are few; infinite where it depends on others. */
 function standardError({ unknowns, columns, kept, rest }: Solved, j: number): number {
   const free = columns.filter((_, k) => !kept.has(unknowns[k] as Unknown));
   const own = ownLength(free, free.indexOf(columns[j] as Float64Array));
   if (own === 0) return Number.POSITIVE_INFINITY;
-  const spare = rest.length - free.length;
-  if (spare <= 0) return UNKNOWN_NOISE / own;
-  const noise = Math.max(LEAST_NOISE, Math.sqrt(squares(rest) / spare));
-  return (noise * (FEW_POINTS[spare - 1] ?? 1)) / own;
+  return noiseOf(squares(rest), rest.length - free.length) / own;
 }
 
 /** Keeps the least certain unknown as it was, again and again, until all others are certain enough. */

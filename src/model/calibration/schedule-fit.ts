@@ -1,46 +1,15 @@
-import type { CostTerms } from "../collective/collective-cost.ts";
 import { formatBandwidth, PS_PER_US } from "../numbers/units.ts";
 import type { LinkClass } from "../topology/link-classes.ts";
-import { type AlphaBetaFit, type FitSetup, type FittedFigure, fitAlphaBeta, LEAST_NOISE } from "./alpha-beta.ts";
-
-/**
- * Returns how many picoseconds a schedule takes where the classes of links have these figures, exact integers; [classes] each. A
- * schedule stays as it is, so the time is the length of a longest path: piecewise linear in latencies and seconds per byte.
- */
-export type Clock = (latencyPs: Float64Array, bytesPerSecond: Float64Array) => number;
-
-/** Measured times of one schedule, which is of one size. */
-export interface TimedSchedule {
-  readonly clock: Clock;
-  /** The number of the log that the times are of. */
-  readonly log: number;
-  readonly sizeBytes: number;
-  /** [measurements] */
-  readonly timeUs: Float64Array;
-}
-
-/** [classes] figures while they are looked for. */
-interface Figures {
-  readonly latencyUs: readonly number[];
-  readonly bytesPerUs: readonly number[];
-}
-
-/** Figures move by this part of themselves to find a slope, small beside what breaks ties. */
-const STEP = 2 ** -16;
-/** Figures stand apart by up to this part, so that of paths that take equally long one is the longest. */
-const APART = 2 ** -11;
-/** Other ways to break ties, where a slope is between two. */
-const MOST_TRIES = 3;
-/** A slope that leaves more than this part of the time unexplained is between two paths. */
-const MOST_UNEXPLAINED = 1e-3;
-/** Hops are whole but for rounding. */
-const HOP_ROUNDING = 0.05;
-/** Times are worked out at a larger scale, in which whole picoseconds and bytes per second are fine enough. */
-const SCALED_PS = 1e13;
-const MOST_SCALE = 1e5;
-const LEAST_BYTES_PER_SECOND = 1e5;
-/** Latencies of 0 grow by this part of the time instead. */
-const LATENCY_PART = 1 / 64;
+import {
+  type AlphaBetaFit,
+  type FitSetup,
+  type FittedFigure,
+  fitAlphaBeta,
+  LEAST_NOISE,
+  MOST_UNCERTAIN,
+} from "./alpha-beta.ts";
+import { spreadOf } from "./spread.ts";
+import { type Figures, type Timed, type TimedSchedule, timed } from "./timed-schedule.ts";
 
 const MOST_ROUNDS = 24;
 const MOST_HALVINGS = 5;
@@ -60,69 +29,6 @@ const AS_GOOD = 4;
 const MOST_ERRORS = 2;
 const OTHER_VALUE = 0.05;
 const DIGITS = 4;
-
-/** One schedule, its clock in us and its terms. */
-interface Timed extends TimedSchedule {
-  us(figures: Figures): number;
-  terms(figures: Figures): CostTerms;
-}
-
-function timed(schedule: TimedSchedule, labels: Figures): Timed {
-  const { clock, sizeBytes } = schedule;
-  const scaled = ({ latencyUs, bytesPerUs }: Figures, scale: number) => ({
-    latencyPs: Float64Array.from(latencyUs, (us) => Math.round(us * PS_PER_US * scale)),
-    bytesPerSecond: Float64Array.from(bytesPerUs, (rate) => Math.max(1, Math.round((rate * PS_PER_US) / scale))),
-  });
-  const first = scaled(labels, 1);
-  const slowest = first.bytesPerSecond.reduce((least, rate) => Math.min(least, rate), Number.POSITIVE_INFINITY);
-  const room = Math.min(
-    SCALED_PS / Math.max(1, clock(first.latencyPs, first.bytesPerSecond)),
-    slowest / LEAST_BYTES_PER_SECOND,
-  );
-  const scale = Math.max(1, Math.min(MOST_SCALE, Math.floor(room)));
-
-  /** Slopes of the time, a way to break ties, and the part of the time that they do not explain. */
-  const slopes = (figures: Figures, seed: number): { terms: CostTerms; unexplained: number } => {
-    const { latencyPs, bytesPerSecond } = scaled(figures, scale);
-    // multiples of the golden ratio spread evenly, so no two figures move alike
-    const apart = (k: number): number => 1 + APART * ((0.618 * (k + 1 + seed * 7)) % 1);
-    const latency = latencyPs.map((ps, k) => Math.round(ps * apart(k)));
-    const rate = bytesPerSecond.map((one, k) => Math.max(2, Math.round(one * apart(k + latencyPs.length))));
-    const base = clock(latency, rate);
-    const hops = latency.map((ps, k) => {
-      const step = Math.max(1, Math.round(STEP * Math.max(ps, base * LATENCY_PART)));
-      const more = clock(latency.with(k, ps + step), rate) - base;
-      const slope = more / step;
-      return Math.abs(slope - Math.round(slope)) < HOP_ROUNDING ? Math.round(slope) : slope;
-    });
-    const load = rate.map((one, k) => {
-      const slower = one - Math.max(1, Math.round(STEP * one));
-      const slope = (clock(latency, rate.with(k, slower)) - base) / (1 / slower - 1 / one);
-      // a slope of rounded times alone is none
-      return slope / one < APART * STEP * base ? 0 : slope / (PS_PER_US * PS_PER_US * sizeBytes);
-    });
-    const explained = hops.reduce(
-      (sum, each, k) => sum + each * latency[k] + (load[k] * PS_PER_US * PS_PER_US * sizeBytes) / rate[k],
-      0,
-    );
-    return { terms: { hops, load }, unexplained: Math.abs(explained / base - 1) };
-  };
-  return {
-    ...schedule,
-    us(figures) {
-      const { latencyPs, bytesPerSecond } = scaled(figures, scale);
-      return clock(latencyPs, bytesPerSecond) / scale / PS_PER_US;
-    },
-    terms(figures) {
-      let best = slopes(figures, 0);
-      for (let seed = 1; seed < MOST_TRIES && best.unexplained > MOST_UNEXPLAINED; seed++) {
-        const other = slopes(figures, seed);
-        if (other.unexplained < best.unexplained) best = other;
-      }
-      return best.terms;
-    },
-  };
-}
 
 interface Found {
   readonly figures: Figures;
@@ -253,6 +159,13 @@ export function fitSchedules(given: readonly TimedSchedule[], classes: readonly 
   // where a figure is kept the others have their errors for that value only
   for (const kept of otherLabels(best.fit, classes)) follow(kept, best.figures);
   const { fit, figures, us, squares } = best;
+  const spread = spreadOf(schedules, {
+    figures,
+    callUs: fit.callUs?.value ?? 0,
+    squares,
+    labels,
+    others: others.map((other) => other.figures),
+  });
   const spare = Math.max(1, points - 2 * classes.length);
   const asGood = others.filter((other) => other.squares <= squares + (AS_GOOD * Math.max(squares, noise)) / spare);
   /** Returns a figure of the best fit, and which value another fit that is as good has for it. */
@@ -267,7 +180,12 @@ export function fitSchedules(given: readonly TimedSchedule[], classes: readonly 
       const text = kind === "latencyUs" ? `${rounded} us` : formatBandwidth(rounded * PS_PER_US);
       return { ...own, certainty: "either", because: `${text} fits as well, with other figures for the rest` };
     }
-    return own;
+    if (own.certainty !== "fitted") return own;
+    // slopes do not tell of paths that are as likely
+    const error = Math.max(own.error ?? 0, spread[kind][k] as number);
+    if (error <= MOST_UNCERTAIN * own.value) return { ...own, error };
+    const because = "values that differ by more than half fit as well, with other figures for the rest";
+    return { ...own, error, certainty: "either", because };
   };
   return {
     ...fit,

@@ -1,3 +1,5 @@
+import type { ReplayProblem } from "./problem.ts";
+
 /** The NPUs of a placement as columns: those of chunk c are `members[offset[setOf[c]] .. offset[setOf[c] + 1]]`. */
 export interface PlacementSets {
   /** [chunks] */
@@ -12,17 +14,8 @@ export interface PlacementSets {
  * A schedule of transfers as columns of numbers: what a judge asks of a kernel. Times are exact integers held in doubles. The C
  * twin is BanyanSteps in native/abi.h.
  */
-export interface StepsProblem {
-  readonly npuCount: number;
-  readonly linkCount: number;
-  /** [routes] */
-  readonly routeSource: Int32Array;
-  /** [routes] */
-  readonly routeTarget: Int32Array;
-  /** [routes + 1] route r goes over links[linkOffset[r] .. linkOffset[r + 1]]. */
-  readonly linkOffset: Int32Array;
-  /** [route links] */
-  readonly links: Int32Array;
+export interface StepsProblem
+  extends Pick<ReplayProblem, "npuCount" | "linkCount" | "routeSource" | "routeTarget" | "linkOffset" | "links"> {
   /** [route links] what the route takes of the link, 1 .. capacity. */
   readonly cost: Float64Array;
   /** [links] exact integers 1 .. 2^53 - 1. */
