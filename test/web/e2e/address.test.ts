@@ -17,6 +17,17 @@ function largeNetwork(): string {
 }
 
 describeApp("addresses of the app", (tools) => {
+  it("measures kernels in the tab at #bench, and is as before when that is closed", PATIENCE, async () => {
+    const app = await tools().open("#bench");
+    const table = app.page.getByRole("dialog", { name: "Kernels in this tab" });
+    await table.getByText(/^JavaScript gives the same bits for (\d+) of \1 kernels and has no judge\.$/).waitFor();
+    expect(await table.getByRole("row").count()).toBeGreaterThan(10);
+    await app.page.keyboard.press("Escape");
+    await table.waitFor({ state: "detached" });
+    await app.page.waitForURL(/#topology=/);
+    await app.close();
+  });
+
   it("says all that is shown, and Back returns to views and schedules", PATIENCE, async () => {
     const app = await tools().open(RING);
     const ring = await app.synthesize();
