@@ -52,7 +52,9 @@ export function pageConfig(outDir, modules) {
 export function scriptConfig({ entry, file, outDir, modules, define, inOneFile = false }) {
   // a page that was opened as a file may start workers of its own text, but no modules
   const format = inOneFile ? "iife" : "es";
-  const config = commonConfig({ outDir, modules, define });
+  // such a script has no address of its own, but one is asked for even where what is loaded stands in the script
+  const address = inOneFile ? { "import.meta.url": "globalThis.location.href" } : {};
+  const config = commonConfig({ outDir, modules, define: { ...define, ...address } });
   return {
     ...config,
     build: {

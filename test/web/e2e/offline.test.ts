@@ -109,12 +109,13 @@ describeApp("the app in one file", (tools) => {
     own.close();
   });
 
-  it("runs from the disk", PATIENCE, async () => {
+  it("runs from the disk, on WebAssembly", PATIENCE, async () => {
     const folder = mkdtempSync(join(tmpdir(), "banyan-page-"));
     try {
       const file = join(folder, "banyan.html");
       writeFileSync(file, tools().files.get("/banyan.html") as Uint8Array);
       const app = await openApp(tools().browser, pathToFileURL(file).href + RING);
+      await app.shows(/^wasm, /);
       expect(await app.synthesize()).toMatch(/verified/);
       await app.showView("Time");
       await app.page.waitForURL(/view=time&run=1$/);
