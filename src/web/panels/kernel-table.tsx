@@ -45,7 +45,7 @@ function useKernelTimes(turn: number): Measured {
 export function View() {
   const turn = useSignal(0);
   const { rows, progress, failure } = useKernelTimes(turn.value);
-  const where = `${browserOf(navigator.userAgent)}, ${count(navigator.hardwareConcurrency, "thread")}`;
+  const where = `${browserOf(navigator.userAgent)}, ${count(navigator.hardwareConcurrency ?? 1, "thread")}`;
   return (
     <div class="kernels">
       <p>
@@ -60,7 +60,7 @@ export function View() {
       {rows.length > 0 && <Table rows={rows} isBusy={progress !== null} />}
       {rows.length > 0 && (
         <div class="kernels-foot">
-          <button type="button" disabled={progress !== null} onClick={() => turn.value++}>
+          <button type="button" onClick={() => turn.value++}>
             Measure again
           </button>
           <CopyButton text={markdownOf(rows, where)} what="table as Markdown" />
@@ -107,7 +107,7 @@ function Table({ rows, isBusy }: { readonly rows: readonly KernelTimes[]; readon
         {rows.map((row) => (
           <tr key={row.kernel}>
             <th scope="row">
-              <b>{row.kernel}</b>
+              <b>{row.kernel}</b>{" "}
               <span>
                 <Breaking text={row.network} before={/(?<=@)/} /> <span>{row.collective}</span>
               </span>

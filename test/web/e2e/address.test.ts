@@ -28,6 +28,22 @@ describeApp("addresses of the app", (tools) => {
     await app.close();
   });
 
+  it("measures over a schedule, and is as before when that is stopped, by Back too", PATIENCE, async () => {
+    const app = await tools().open(RING);
+    const ring = await app.synthesize();
+    await app.page.waitForURL(`**/${RING}&run=1`);
+    const table = app.page.getByRole("dialog", { name: "Kernels in this tab" });
+    for (const stop of [() => app.page.keyboard.press("Escape"), () => app.page.goBack()]) {
+      await app.page.evaluate("location.hash = 'bench'");
+      await table.getByText(/^measuring/).waitFor();
+      await stop();
+      await table.waitFor({ state: "detached" });
+      await app.page.waitForURL(`**/${RING}&run=1`);
+      expect(await app.answer()).toBe(ring);
+    }
+    await app.close();
+  });
+
   it("says all that is shown, and Back returns to views and schedules", PATIENCE, async () => {
     const app = await tools().open(RING);
     const ring = await app.synthesize();
