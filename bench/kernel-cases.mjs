@@ -6,10 +6,8 @@ import { transpose } from "../dist/model/direct/digraph.js";
 import { parseConstruction } from "../dist/model/direct/parse.js";
 import { presetTopology } from "../dist/model/presets/preset.js";
 import { without } from "../dist/model/topology/modify.js";
-import { problemOf as requested } from "../dist/request/problem.js";
 import { KERNEL_CASES, kernelProblem } from "../dist/run/kernel-problems.js";
 import { allToAllFlow } from "../dist/synthesize/alltoall/flow.js";
-import { synthesizerNamed } from "../dist/synthesize/catalog.js";
 
 /**
  * The table of trials. `targets`: most seconds of the native backend; most times native for the other two. `rounds`
@@ -90,10 +88,9 @@ export const CASES = [
 
 /** Kernels that are not in the table yet, one problem each. */
 CASES.push(
-  ...KERNEL_CASES.filter(({ kernel }) => CASES.every((trial) => trial.kernel !== kernel)).map((recorded) => ({
-    ...recorded,
-    name: `${recorded.network} ${recorded.algorithm}`,
-    recorded,
+  ...KERNEL_CASES.filter(({ kernel }) => CASES.every((trial) => trial.kernel !== kernel)).map((trial) => ({
+    ...trial,
+    name: `${trial.network} ${trial.algorithm}`,
     rounds: 3,
     runs: 5,
   })),
@@ -126,35 +123,12 @@ async function flowProblem({ name, gone = [] }) {
   return problem;
 }
 
-/** Returns the kernel problem of a case: the first of its kernel that the synthesizer wants solved. */
+/** Returns the kernel problem of a case: the first of its kernel that making the schedule wants solved. */
 export async function problemOf(trial, kernels) {
-  if (trial.recorded) {
-    const engine = await openEngine({ backend: kernels.backend, threads: 0 });
-    return kernelProblem(engine, trial.recorded);
-  }
-  const { name, kernel, collective, policy = null, degree = null, chunks = 1 } = trial;
+  const { name, kernel, collective, algorithm = "tacos", policy, degree: switchDegree, chunks } = trial;
   if (kernel === "balance") return balanceProblem(trial);
   if (kernel === "concurrent") return flowProblem(trial);
-  let first = null;
-  const stop = new Error("the problem is known");
-  const runner = {
-    width: 1,
-    match: async (task) => kernels.match(task),
-    spread: async (task) => kernels.spread({ ...task, threads: 1 }),
-    relay: async (task) => kernels.relay(task),
-    place: async (task) => kernels.place(task),
-    [kernel]: async (task) => {
-      first = { ...task, threads: 1 };
-      throw stop;
-    },
-  };
-  try {
-    const problem = requested(presetTopology(name), { collective, sizeBytes: 2 ** 30, chunks });
-    const request = { ...problem, seed: 1, trials: null, policy, switchDegree: degree };
-    await synthesizerNamed("tacos").synthesize(request, { runner });
-  } catch (error) {
-    if (error !== stop) throw error;
-  }
-  if (first === null) throw new Error(`${collective} on ${name} does not need the kernel ${kernel}`);
-  return first;
+  const engine = await openEngine({ backend: kernels.backend, threads: 0 });
+  const options = { collective, algorithm, policy, switchDegree, chunks };
+  return kernelProblem(engine, { kernel, network: trial.network ?? name, ...options });
 }

@@ -1,8 +1,8 @@
 import { availableParallelism } from "node:os";
 import { optionName } from "../base/option-names.ts";
+import type { Kernels } from "../engine/contract/kernels.ts";
 import { openEngine } from "../engine/engine.ts";
 import { parseBackend } from "../engine/kernels/choose.ts";
-import { loadKernels } from "../engine/kernels/load.ts";
 import type { Engine } from "../engine/types.ts";
 import type { JudgeSteps } from "../model/replay/steps-problem.ts";
 import { optionValue, textOf } from "../request/option-table.ts";
@@ -25,8 +25,6 @@ export async function withEngine<T>(context: Context, work: (engine: Engine) => 
   }
 }
 
-/** Returns the judge of transfers among the fastest kernels that load, on the threads that --threads asks for. */
-export async function judgeHere(context: Context): Promise<JudgeSteps | undefined> {
-  const { kernels } = await loadKernels();
-  return judgeBy(kernels, () => optionValue(context.options, "threads") ?? availableParallelism());
-}
+/** Returns the judge of transfers among kernels, on the threads that --threads asks for. */
+export const judgeHere = (context: Context, kernels: Kernels): JudgeSteps | undefined =>
+  judgeBy(kernels, () => optionValue(context.options, "threads") ?? availableParallelism());

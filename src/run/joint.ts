@@ -151,7 +151,6 @@ export async function synthesizeJoint(engine: Engine, topology: Topology, option
       {
         ...options,
         replay: engine.kernels.replay,
-        judge: undefined,
         limitFor: () => limit,
         bounded: true,
       },

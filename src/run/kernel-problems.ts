@@ -9,7 +9,7 @@ import type { SynthesizeOptions } from "../request/options.ts";
 import { synthesize } from "./synthesize.ts";
 
 /** What is asked of a kernel in a benchmark: the first problem that making a schedule hands to it. */
-export interface KernelCase extends Pick<SynthesizeOptions, "algorithm" | "policy" | "chunks"> {
+export interface KernelCase extends Pick<SynthesizeOptions, "algorithm" | "policy" | "chunks" | "switchDegree"> {
   readonly kernel: KernelName;
   readonly network: string;
   readonly collective: Exclude<CollectiveKind, "custom">;

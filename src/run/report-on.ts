@@ -33,7 +33,7 @@ export interface Made<Schedule> {
 /** With what a schedule is judged. */
 export interface Judging extends Pick<SynthesizeOptions, "switching" | "simulate" | "signal" | "onProgress"> {
   readonly replay: Replay;
-  readonly judge: JudgeSteps | undefined;
+  readonly judge?: JudgeSteps | undefined;
   readonly limitFor: LimitFor;
   /** Without it the limit of the class and the bound of planned times are left out where they take long. */
   readonly bounded: boolean;

@@ -14,12 +14,12 @@ import { percent, timeText } from "../../report/amounts.ts";
 import type { Report } from "../../report/result.ts";
 import { NETWORK_OPTIONS, refuseOptions, textOf, wordOf } from "../../request/option-table.ts";
 import { DEFAULT_SIZE_BYTES } from "../../request/problem.ts";
-import { judgeBy } from "../../run/judge.ts";
 import { limitViolations } from "../../run/programs/programs.ts";
 import { reportOfFile } from "../../run/report-file.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
 import { verifyProgram } from "../../verify/program/program.ts";
 import { type Context, outJson, outRows } from "../context.ts";
+import { judgeHere } from "../engine.ts";
 import { readText } from "../files/input-file.ts";
 import { readScheduleFile } from "../files/schedule-file.ts";
 import { whatItIs } from "../files/what-it-is.ts";
@@ -131,7 +131,7 @@ async function tellSchedule(context: Context, file: string, schedule: GivenSched
   if (kind.explain === null)
     throw new InputError(file, "a schedule of one collective", inWords(`one of ${kind.collectives.length} at once`));
   const { kernels } = await loadKernels();
-  const verdict = kind.judge({ limit: 1, judge: judgeBy(kernels) });
+  const verdict = kind.judge({ limit: 1, judge: judgeHere(context, kernels) });
   const { violations, violationCount } = verdict;
   const correct = violationCount === 0;
   const lines = kind.explain(correct, kernels.replay);

@@ -122,7 +122,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const { replay } = kernels;
   const single = trace === undefined ? (reference ? placeOf("reference") : undefined) : placeOf("trace");
   const kind = single === undefined ? kindOf(given) : kindOf(expanded(given as Schedule, single));
-  const verdict = judged(context, kind, file, await judgeHere(context));
+  const verdict = judged(context, kind, file, judgeHere(context, kernels));
   context.progress({ what: "simulating" });
   const pieces = optionValue(options, "chunks");
   let found: Simulated;

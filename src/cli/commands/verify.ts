@@ -1,5 +1,6 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { loadKernels } from "../../engine/kernels/load.ts";
 import { looksLikeProgram } from "../../import/programs/program.ts";
 import { type Findings, findingLines, judgeIndependently, NoSchedule } from "../../independent/independent.ts";
 import { kindOf } from "../../kinds/kinds.ts";
@@ -41,14 +42,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const { schedule, sends } = await readScheduleFile(context, file, { onClaims, own: ["collective"] });
   const kind = kindOf(schedule);
   if (sends === null) for (const { kind: made } of kind.collectives) demandMade(context.options, nameOf(file), made);
-  return writeVerdict(
-    context,
-    file,
-    sends === null ? kind : inRows(kind, sends),
-    record,
-    claims,
-    await judgeHere(context),
-  );
+  const judge = judgeHere(context, (await loadKernels()).kernels);
+  return writeVerdict(context, file, sends === null ? kind : inRows(kind, sends), record, claims, judge);
 }
 
 /** `banyan verify FILE --independent`: exit code 1 where the schedule or one of its claims is wrong. */

@@ -1,6 +1,5 @@
 import { InputError, inWords } from "../../base/errors.ts";
-import type { Collective } from "../collective/collective.ts";
-import { placementSets } from "../collective/placement-sets.ts";
+import { type Collective, groupOfChunk, type Placement } from "../collective/collective.ts";
 import { type JointSchedule, jointRows } from "../joint/joint-schedule.ts";
 import { gcd } from "../numbers/integers.ts";
 import { ceil } from "../numbers/rational.ts";
@@ -69,7 +68,8 @@ function joined(parts: readonly Float64Array[]): Float64Array {
   return all;
 }
 
-const representable = (times: Float64Array): Float64Array => {
+/** Makes times beyond 2^53 that one: no transfer takes either. */
+export const representable = (times: Float64Array): Float64Array => {
   for (let i = 0; i < times.length; i++) if (times[i] > TOO_LATE) times[i] = TOO_LATE;
   return times;
 };
@@ -100,6 +100,21 @@ function wayTimes({ topology, routes, collectives }: Rows): ReplayTimes {
   };
 }
 
+/** Returns a placement of the collective, on so many NPUs, as sets. O(chunks + members + NPUs). */
+export function placementSets(collective: Collective, placement: Placement, npus: number): PlacementSets {
+  const { chunkCount, groupCount, groupSize, groupMembers } = collective;
+  const counted = (count: number, step = 1): Int32Array => Int32Array.from({ length: count }, (_, i) => i * step);
+  if (placement.kind === "one") return { setOf: placement.npu, offset: counted(npus + 1), members: counted(npus) };
+  if (placement.kind === "sets") {
+    return { setOf: counted(chunkCount), offset: placement.offset, members: placement.members };
+  }
+  const members = groupMembers.slice();
+  for (let g = 0; g < groupCount; g++) members.subarray(g * groupSize, (g + 1) * groupSize).sort();
+  const setOf = new Int32Array(chunkCount);
+  for (let c = 0; c < chunkCount; c++) setOf[c] = groupOfChunk(collective, c);
+  return { setOf, offset: counted(groupCount + 1, groupSize), members };
+}
+
 /** Returns the holders of all collectives as columns of a ReplayProblem. */
 function allHolders({ topology, collectives }: Rows): Pick<ReplayProblem, "holders" | "setOffset" | "setMembers"> {
   const parts = collectives.map((collective) => placementSets(collective, collective.pre, topology.npuCount));
@@ -121,7 +136,8 @@ function allHolders({ topology, collectives }: Rows): Pick<ReplayProblem, "holde
 }
 
 /** What a column of rows holds as 32-bit integers. */
-const wide = (column: Rows["chunk"]): Int32Array => (column instanceof Int32Array ? column : new Int32Array(column));
+export const wide = (column: Rows["chunk"]): Int32Array =>
+  column instanceof Int32Array ? column : new Int32Array(column);
 
 /** Returns the problem of replaying rows in one of REPLAY_MODE. Throws InputError for shares that are none. */
 export function replayProblem(rows: Rows, mode: number, wants: number, times?: ReplayTimes): ReplayProblem {

@@ -106,9 +106,7 @@ interface Best {
 /** Returns the best trial of a phase; null where there is none. */
 async function bestStream({ seed, trials, breathe }: Problem, streams: readonly On[]): Promise<Best | null> {
   const looks: Looks = { left: MOST_LOOKS };
-  const tried = TRIALS.filter(
-    ({ choice }) => choice !== "apart" || streams.some(({ stream }) => stream.apart !== null),
-  );
+  const tried = TRIALS.filter((trial) => streams.some(({ stream }) => isFor(trial, stream)));
   const most = streams.length === 0 ? 0 : Math.min(MOST_TRIALS, trials ?? MOST_TRIALS);
   let best: Omit<Best, "trials"> | null = null;
   let ran = 0;

@@ -1,5 +1,5 @@
-import { placementSets } from "../../model/collective/placement-sets.ts";
 import { bigLcm } from "../../model/numbers/integers.ts";
+import { placementSets, representable, wide } from "../../model/replay/columns.ts";
 import type { JudgeSteps, StepsProblem } from "../../model/replay/steps-problem.ts";
 import { type RouteSet, routeTimes } from "../../model/routes/routes.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
@@ -60,9 +60,3 @@ function wholeShares(
   }
   return { cost: shareNum.map((num, p) => num * (capacity[links[p]] / shareDen[p])), capacity };
 }
-
-/** Returns the times, those beyond 2^53 as 2^53: no transfer takes either. */
-const representable = (times: Float64Array): Float64Array => times.map((ps) => Math.min(ps, 2 ** 53));
-
-const wide = (column: StepSchedule["chunk"]): Int32Array =>
-  column instanceof Int32Array ? column : new Int32Array(column);
