@@ -12,6 +12,7 @@ export const COMMANDS: Readonly<Record<CommandName, () => Promise<{ readonly run
   run: () => import("./commands/run.ts"),
   explain: () => import("./commands/explain.ts"),
   compare: () => import("./commands/compare.ts"),
+  train: () => import("./commands/train.ts"),
   calibrate: () => import("./commands/calibrate.ts"),
   search: () => import("./commands/search.ts"),
   serve: () => import("./commands/serve.ts"),

@@ -54,11 +54,19 @@ async function given(text: string, open: TopologyOptions): Promise<Topology> {
   return readBysTopology(source, text);
 }
 
+/** Returns the network of TOPO with its --without and --degrade, and without them; else as `networkOf`. */
+export async function networksOf(
+  text: string,
+  options: Options,
+  usual: TopologyOptions = {},
+): Promise<{ readonly topology: Topology; readonly whole: Topology }> {
+  const open = { ...usual, ...topologyOptions(options) };
+  return changedNetwork(options, () => given(text, open));
+}
+
 /**
  * Returns the network of TOPO with its --without and --degrade; `usual`: what its file leaves open where options do not say it.
  * Throws InputError.
  */
-export async function networkOf(text: string, options: Options, usual: TopologyOptions = {}): Promise<Topology> {
-  const open = { ...usual, ...topologyOptions(options) };
-  return (await changedNetwork(options, () => given(text, open))).topology;
-}
+export const networkOf = async (text: string, options: Options, usual: TopologyOptions = {}): Promise<Topology> =>
+  (await networksOf(text, options, usual)).topology;

@@ -187,6 +187,21 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       ...NETWORK,
     ],
   },
+  train: {
+    args: [
+      ["<MODEL>", "model (`banyan list models`) or Hugging Face config.json"],
+      ["<TOPO>", TOPO],
+    ],
+    summary: "what a training step takes, and what better collectives gain",
+    options: [
+      ...optionsOf("training"),
+      ["algorithms", "who makes the collectives, a row each: library, best, ideal, or names; default these three"],
+      ["trace", "write a Chrome/Perfetto trace of the step (ui.perfetto.dev)"],
+      "output",
+      ["details", "also every distinct communication, and the stages"],
+      ...NETWORK,
+    ],
+  },
   calibrate: {
     args: [
       ["<TOPO>", TOPO],

@@ -15,6 +15,7 @@ export const COMMAND_NAMES = [
   "run",
   "explain",
   "compare",
+  "train",
   "calibrate",
   "search",
   "serve",

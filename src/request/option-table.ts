@@ -2,6 +2,7 @@ import { InputError, type Mistake } from "../base/errors.ts";
 import { callOptions, optionName, type Place } from "../base/option-names.ts";
 import { PS_PER_US, parseBandwidth, parseSize, parseTime } from "../model/numbers/units.ts";
 import type { SwitchDegree } from "../model/routes/switch-degrees.ts";
+import { TRAINING_ROWS } from "./training-rows.ts";
 import {
   degradations,
   integerIn,
@@ -28,6 +29,8 @@ type Part =
   | "making"
   /** How a program is made of a schedule. */
   | "program"
+  /** What a training step is. */
+  | "training"
   /** What one command does. */
   | "command";
 
@@ -588,6 +591,7 @@ export const TABLE = {
     value: "<address>",
     help: "address to listen on, default 127.0.0.1: this machine only",
   },
+  ...TRAINING_ROWS,
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
 export type OptionId = keyof typeof TABLE;

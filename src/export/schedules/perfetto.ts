@@ -6,9 +6,7 @@ import { toUs } from "../../model/numbers/units.ts";
 import { routeTimes, serializationPs } from "../../model/routes/routes.ts";
 import { goesWithPrevious, OP_REDUCE, type StepSchedule, transferCount } from "../../model/steps/step-schedule.ts";
 import { linkCount, linkNames, type Topology } from "../../model/topology/topology.ts";
-
-/** Characters after which a part of the text is handed on. */
-const PART_LENGTH = 65_536;
+import { traceOf } from "../trace-events.ts";
 
 export interface PerfettoOptions {
   /**
@@ -189,20 +187,9 @@ export function* perfettoTrace(
   if (hops !== slices.order.length) {
     throw new InputError("hopStartPs", `a time for each of ${slices.order.length} hops`, hops);
   }
-  let part = '{"displayTimeUnit":"ns","traceEvents":[';
-  let separator = "\n";
-  for (const events of [
+  yield* traceOf(
     processNames(schedule.topology),
     sliceEvents(schedule, endPs, slices),
     busyLinks(schedule.topology, slices),
-  ]) {
-    for (const event of events) {
-      part += separator + event;
-      separator = ",\n";
-      if (part.length < PART_LENGTH) continue;
-      yield part;
-      part = "";
-    }
-  }
-  yield `${part}\n]}\n`;
+  );
 }

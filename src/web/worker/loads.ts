@@ -1,15 +1,10 @@
-import { wiringOf } from "../../model/dimensions/dimensions.ts";
-import { toNumber } from "../../model/numbers/rational.ts";
 import { isPeriodSchedule } from "../../model/periods/period-schedule.ts";
-import { isPhaseSchedule, type PhaseSchedule } from "../../model/phases/phase-schedule.ts";
+import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import type { Replay } from "../../model/replay/problem.ts";
-import { isNpu, type Topology } from "../../model/topology/topology.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { bandwidthClasses, widthOf } from "../../picture/scene/wires.ts";
-import { simulatePeriods } from "../../simulate/periods/periods.ts";
-import { simulatePhases } from "../../simulate/phases/phases.ts";
-import { simulate, switchingFor } from "../../simulate/simulate.ts";
-import { simulateTreeFlow } from "../../simulate/trees/tree-flow.ts";
+import { type LinkUse, linkUseOf } from "../../run/link-use.ts";
 import type { LoadsView, Refusal, TrafficView } from "../protocol.ts";
 import { linkWires } from "./link-wires.ts";
 import { type Moves, movesOf } from "./moves.ts";
@@ -18,49 +13,10 @@ import { slicesOf } from "./timeline.ts";
 
 const BINS = 400;
 
-/** Returns the dimension in which two NPUs differ. */
-function dimensionOf(
-  wiring: readonly { readonly size: number; readonly stride: number }[],
-  a: number,
-  b: number,
-): number {
-  return wiring.findIndex(({ size, stride }) => Math.floor(a / stride) % size !== Math.floor(b / stride) % size);
-}
-
-/** Returns how long each link of phases is held: all of a dimension as long as its use on average says. O(links). */
-function busyOfPhases(schedule: PhaseSchedule): { readonly busyPs: Float64Array; readonly totalPs: number } {
-  const { topology } = schedule;
-  const { linkSource, linkTarget } = topology;
-  const { ps, dimensions } = simulatePhases(schedule);
-  const heldPs = dimensions.map(({ utilisation }) => toNumber(utilisation) * ps);
-  const wiring = wiringOf(topology) ?? [];
-  const busyPs = Float64Array.from(linkSource, (from, link) => {
-    const to = linkTarget[link];
-    return isNpu(topology, from) && isNpu(topology, to) ? (heldPs[dimensionOf(wiring, from, to)] ?? 0) : 0;
-  });
-  wiring.forEach(({ upLink, downLink }, d) => {
-    for (const link of [...upLink, ...downLink]) busyPs[link] = heldPs[d];
-  });
-  return { busyPs, totalPs: ps };
-}
-
 /** Returns how long links of a schedule are held whose transfers are too many to be looked at one by one; null where unknown. */
-function busyOfMany(
-  { schedule, report }: KnownSchedule,
-  replay: Replay,
-): { readonly busyPs: Float64Array; readonly totalPs: number } | null {
-  if (isPhaseSchedule(schedule)) return busyOfPhases(schedule);
-  if (isTreeFlow(schedule)) {
-    const { linkBusyPs, ps } = simulateTreeFlow(schedule, report.schedule.pieces ?? 1);
-    return { busyPs: linkBusyPs, totalPs: ps };
-  }
-  if (isPeriodSchedule(schedule)) {
-    const { linkBusyPs, ps } = simulatePeriods(schedule);
-    return { busyPs: linkBusyPs, totalPs: ps };
-  }
-  if (report.ofLimit === null) return null;
-  const { linkBusyPs, ps } = simulate(schedule, { switching: switchingFor(schedule), replay });
-  return { busyPs: linkBusyPs, totalPs: ps };
+function busyOfMany({ schedule, report }: KnownSchedule, replay: Replay): LinkUse | null {
+  const isKnown = isPhaseSchedule(schedule) || isTreeFlow(schedule) || isPeriodSchedule(schedule) || report.ofLimit !== null;
+  return isKnown ? linkUseOf(schedule, report.schedule.pieces ?? 1, replay) : null;
 }
 
 /** Returns [links] the class of bandwidth that NetworkView shows a link in, and how many there are. */

@@ -1,0 +1,164 @@
+import { InputError, inWords } from "../../base/errors.ts";
+import type { Engine } from "../../engine/types.ts";
+import type { CollectiveKind } from "../../model/collective/collective.ts";
+import { messages } from "../../model/messages/messages.ts";
+import { shortestRoutes } from "../../model/routes/list-routes.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import type { CommunicationKind } from "../../model/workload/layer-work.ts";
+import { PS_PER_SECOND, PS_PER_US } from "../../model/numbers/units.ts";
+import { candidatesFor, isOwnFailure } from "../auto/candidates.ts";
+import { contender } from "../auto/chunk-trials.ts";
+import { isBetter, usOf } from "../auto/best.ts";
+import { linkUseOf } from "../link-use.ts";
+import { type SynthesizeResult, synthesize } from "../synthesize.ts";
+import { ALGORITHMS } from "../../synthesize/catalog.ts";
+
+/** Who makes the collectives of a step: a name from the catalogue, what libraries have, the best of all, or no schedule at all. */
+export const CHOICES = ["library", "best", "ideal"] as const;
+
+/** What a communication takes when it has the network to itself. */
+export interface CommunicationCost {
+  /** The algorithm, "send", or "limit". */
+  readonly algorithm: string;
+  /** Picoseconds, a whole number. */
+  readonly ps: number;
+  /** [links] part of that time in which each link is in use. */
+  readonly use: Float64Array;
+}
+
+/** Several groups that do the same at once. */
+export interface Groups {
+  /** [groups x size] NPUs */
+  readonly members: Int32Array;
+  readonly size: number;
+}
+
+/** Returns what a communication of some groups takes. */
+export type CostOf = (kind: CommunicationKind, groups: Groups, bytes: number) => Promise<CommunicationCost>;
+
+/** Bytes, for a size that need not be whole; every member's part has one at least. */
+const wholeBytes = (bytes: number, size: number): number => Math.max(size, Math.ceil(bytes / size) * size);
+
+/** Returns groups as the option of that name has them. */
+function groupText({ members, size }: Groups): string {
+  const groups: string[] = [];
+  for (let at = 0; at < members.length; at += size) groups.push(members.subarray(at, at + size).join(","));
+  return groups.join(";");
+}
+
+const isLibrary = (name: string): boolean =>
+  ALGORITHMS.some((maker) => maker.name === name && maker.traits?.library !== undefined);
+
+/** Algorithms that search for long are left out of "best" unless they are named. */
+const isQuick = (name: string): boolean =>
+  ALGORITHMS.some(({ name: own, traits }) => own === name && traits?.solves !== true);
+
+export interface CostOptions {
+  /** One of CHOICES, or an algorithm's name. */
+  readonly algorithm: string;
+  /** Of an algorithm that is named. */
+  readonly policy?: string;
+  readonly chunks?: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Returns what gives the costs of communications on a network, each distinct one synthesized once, verified and simulated with all
+ * its groups at the same time. "library": the fastest of what libraries have; "best": of all that need no solver; "ideal": the
+ * proved limit of any algorithm, with the links used as by the best. Where a named algorithm cannot make a collective or does not
+ * apply to it, the fastest of the libraries takes its place. Throws as `synthesize` does.
+ */
+export function communicationCosts(engine: Engine, topology: Topology, options: CostOptions): CostOf {
+  const known = new Map<string, Promise<CommunicationCost>>();
+  return (kind, groups, bytes) => {
+    const key = `${kind} ${bytes} ${groups.size} ${groups.members.join(",")}`;
+    let cost = known.get(key);
+    if (cost === undefined) {
+      cost = kind === "send" ? Promise.resolve(sendCost(topology, groups, bytes)) : made(engine, topology, options, kind, groups, bytes);
+      known.set(key, cost);
+    }
+    return cost;
+  };
+}
+
+async function made(
+  engine: Engine,
+  topology: Topology,
+  { algorithm, policy, chunks, signal }: CostOptions,
+  collective: Exclude<CommunicationKind, "send">,
+  groups: Groups,
+  bytes: number,
+): Promise<CommunicationCost> {
+  const isWhole = groups.members.length === topology.npuCount && groups.size === topology.npuCount;
+  const request = {
+    collective,
+    sizeBytes: wholeBytes(bytes, groups.size),
+    ...(isWhole ? {} : { group: groupText(groups) }),
+    ...(policy !== undefined && { policy }),
+    ...(chunks !== undefined && { chunks }),
+    ...(signal && { signal }),
+  };
+  const { candidates } = candidatesFor(topology, request);
+  const named = candidates.filter(({ name }) =>
+    algorithm === "library" ? isLibrary(name) : algorithm === "best" || algorithm === "ideal" ? isQuick(name) : name === algorithm,
+  );
+  const tried = named.length > 0 ? named : candidates.filter(({ name }) => isLibrary(name) || name === "tacos");
+  let best: SynthesizeResult | null = null;
+  let failure: Error | null = null;
+  for (const maker of tried) {
+    try {
+      const make = (asked: Parameters<typeof synthesize>[2]) => synthesize(engine, topology, asked, false);
+      const result = await contender(maker, topology, request, make, best === null ? undefined : usOf(best.report));
+      if (best === null || isBetter(result.report, best.report)) best = result;
+    } catch (error) {
+      if (!isOwnFailure(error)) throw error;
+      failure = error;
+    }
+  }
+  if (best === null) throw failure ?? nothingFor(collective, topology);
+  const { schedule, report } = best;
+  const { busyPs, totalPs } = linkUseOf(schedule, report.schedule.pieces ?? 1, engine.kernels.replay);
+  if (algorithm !== "ideal") return { algorithm: report.algorithm, ps: Math.ceil(totalPs), use: busyPs.map((ps) => ps / totalPs) };
+  const idealPs = Math.ceil(report.limit.us * PS_PER_US);
+  return { algorithm: "limit", ps: idealPs, use: busyPs.map((ps) => Math.min(1, ps / idealPs)) };
+}
+
+const nothingFor = (collective: CollectiveKind, topology: Topology): InputError =>
+  new InputError("the algorithm", `one that makes ${collective} on ${topology.name}`, inWords("none"));
+
+/**
+ * Returns what it takes when the first member of every group sends `bytes` to its second at the same time, on shortest ways: the
+ * way's latency and the most loaded link of all. O(groups x hops).
+ */
+export function sendCost(topology: Topology, { members, size }: Groups, bytes: number): CommunicationCost {
+  const { linkBytesPerSecond, linkLatencyPs } = topology;
+  const list = messages();
+  for (let at = 0; at < members.length; at += size) list.add(0, members[at], members[at + 1], false);
+  const { routes, routeOf } = shortestRoutes(topology, list);
+  const loadPs = new Float64Array(linkBytesPerSecond.length);
+  let latencyPs = 0;
+  for (let i = 0; i < list.count; i++) {
+    let wayPs = 0;
+    for (let k = routes.linkOffset[routeOf[i]]; k < routes.linkOffset[routeOf[i] + 1]; k++) {
+      const link = routes.links[k];
+      loadPs[link] += (bytes * PS_PER_SECOND) / linkBytesPerSecond[link];
+      wayPs += linkLatencyPs[link];
+    }
+    latencyPs = Math.max(latencyPs, wayPs);
+  }
+  const ps = Math.ceil(loadPs.reduce((most, load) => Math.max(most, load), 0) + latencyPs);
+  return { algorithm: "send", ps, use: loadPs.map((load) => (ps === 0 ? 0 : load / ps)) };
+}
+
+/**
+ * Returns costs that are made for powers of four of bytes only, and interpolated between: to rank many steps by. Links are in use as
+ * at the larger of the two sizes.
+ */
+export function interpolatedCosts(costOf: CostOf): CostOf {
+  return async (kind, groups, bytes) => {
+    const low = 4 ** Math.floor(Math.log2(Math.max(1, bytes)) / 2);
+    const [below, above] = [await costOf(kind, groups, low), await costOf(kind, groups, 4 * low)];
+    const ps = Math.ceil(below.ps + ((above.ps - below.ps) * (bytes - low)) / (3 * low));
+    return { ...above, ps: Math.max(1, ps) };
+  };
+}

@@ -1,0 +1,210 @@
+import { InputError, unlessRefused } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
+import type { Engine } from "../../engine/types.ts";
+import { boxesOf } from "../../model/routes/rings.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import { type Accelerator, type Precision, peakOf } from "../../model/workload/accelerators.ts";
+import type { Computation } from "../../model/workload/layer-work.ts";
+import { checkMemory, greatestMemory, type StageMemory } from "../../model/workload/memory.ts";
+import { type Model, tableStep } from "../../model/workload/models.ts";
+import { npusOf, type Parallelism } from "../../model/workload/parallelism.ts";
+import { computationPs } from "../../model/workload/roofline.ts";
+import type { Optimizer } from "../../model/workload/sharing.ts";
+import type { TrainingStep } from "../../model/workload/training-step.ts";
+import { smallerSteps } from "../../model/workload/transformer/alternatives.ts";
+import { defaultOptions, type PassKind, type TransformerOptions } from "../../model/workload/transformer/options.ts";
+import { activeParameterCount, parameterCount } from "../../model/workload/transformer/parameters.ts";
+import { transformerStep } from "../../model/workload/transformer.ts";
+import { type TrainingCommunication, type TrainingRow, trainingRow } from "../../report/training.ts";
+import { type CommunicationCost, communicationCosts, interpolatedCosts } from "./costs.ts";
+import { fastestWays, type Found, type Way } from "./search.ts";
+import { simulateTraining, type TrainedStep } from "./train.ts";
+
+/** What is trained, how, and with which NPUs. */
+export interface TrainRequest {
+  readonly model: Model;
+  readonly accelerator: Accelerator;
+  /** "auto": the fastest of all meshes. */
+  readonly parallelism: Parallelism | "auto";
+  /** Samples of a step, over all copies. */
+  readonly batch: number;
+  readonly microBatch?: number;
+  /** Tokens of a sample; without it the model's own. */
+  readonly sequence?: number;
+  readonly precision?: Precision;
+  readonly recompute?: TransformerOptions["recompute"];
+  readonly optimizer?: Optimizer;
+  readonly bucketBytes?: number;
+  readonly pass?: PassKind;
+  /** Who makes the collectives, a row each: "library", "best", "ideal", or names of algorithms. */
+  readonly collectives?: readonly string[];
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (what: string, done: number, total: number) => void;
+}
+
+/** The collectives that are compared where nobody says which. */
+export const USUAL_COLLECTIVES: readonly string[] = ["library", "best", "ideal"];
+
+/** A mesh that was tried, beside the best one. */
+export interface TriedWay {
+  readonly way: Way;
+  readonly us: number;
+  readonly memoryBytes: number;
+}
+
+/** What a step takes. */
+export interface Trained {
+  readonly step: TrainingStep;
+  readonly way: Way;
+  readonly parameters: number;
+  readonly activeParameters: number;
+  readonly memory: StageMemory;
+  readonly rows: readonly TrainingRow[];
+  /** The step with the collectives of the last row that are schedules; for timelines. */
+  readonly shown: TrainedStep;
+  /** With "auto": what was tried. */
+  readonly search: (Omit<Found<null>, "best"> & { readonly best: readonly TriedWay[] }) | null;
+}
+
+/** Returns the step of a model in one way. Throws InputError where it does not divide. */
+function stepOf(request: TrainRequest, { parallelism, microBatch, recompute }: Way): TrainingStep {
+  const { model, batch, precision = "bf16", optimizer = "adam" } = request;
+  if (model.sizes.kind === "transformer") return transformerStep(model.sizes.config, optionsOf(request, { parallelism, microBatch, recompute }));
+  if ((request.pass ?? "train") !== "train") {
+    throw new InputError(optionName("pass"), "train, for a model that is no transformer,", request.pass).as("not-together");
+  }
+  const bucketBytes = request.bucketBytes ?? Number.POSITIVE_INFINITY;
+  return tableStep(model.sizes, { parallelism, batch, precision, optimizer, gradientBytes: 2, bucketBytes });
+}
+
+function optionsOf(request: TrainRequest, { parallelism, microBatch, recompute }: Way): TransformerOptions {
+  const { model, batch, precision, optimizer, sequence, bucketBytes, pass } = request;
+  if (model.sizes.kind !== "transformer") throw new TypeError(model.sizes.kind);
+  return {
+    ...defaultOptions(model.sizes.config),
+    ...{ parallelism, batch, microBatch, recompute },
+    ...(precision !== undefined && { precision }),
+    ...(optimizer !== undefined && { optimizer }),
+    ...(sequence !== undefined && { sequence }),
+    ...(bucketBytes !== undefined && { bucketBytes }),
+    ...(pass !== undefined && { pass }),
+  };
+}
+
+/** Throws InputError where a step does not fit, with what would. */
+function refuseTooLarge(request: TrainRequest, way: Way, step: TrainingStep): void {
+  const { model, accelerator } = request;
+  const { sizes } = model;
+  const others = sizes.kind === "transformer" ? () => smallerSteps(sizes.config, optionsOf(request, way)) : () => [];
+  checkMemory(step, accelerator.memoryBytes, accelerator.name, others);
+}
+
+/** Returns how long computations take here, each worked out once. */
+function clockOf({ accelerator, precision = "bf16" }: TrainRequest): (computation: Computation) => number {
+  const known = new Map<Computation, number>();
+  return (computation) => {
+    let ps = known.get(computation);
+    if (ps === undefined) {
+      ps = computationPs(accelerator, precision, computation);
+      known.set(computation, ps);
+    }
+    return ps;
+  };
+}
+
+/** Returns the distinct communications of a step. O(tasks). */
+function communicationsOf({ tasks, costs }: TrainedStep): TrainingCommunication[] {
+  const times = new Int32Array(tasks.works.length);
+  for (const w of tasks.work) times[w]++;
+  const found = new Map<string, TrainingCommunication>();
+  tasks.works.forEach((work, w) => {
+    if (work.kind !== "communication") return;
+    const { group, collective, bytes } = work.communication;
+    const { algorithm, ps } = costs[w] as CommunicationCost;
+    const key = `${work.stage} ${group} ${collective} ${bytes} ${algorithm} ${ps}`;
+    const before = found.get(key)?.times ?? 0;
+    found.set(key, { group, collective, bytes, algorithm, us: ps / 1e6, times: before + times[w] });
+  });
+  const distinct = new Map<string, TrainingCommunication>();
+  for (const one of found.values()) {
+    const key = `${one.group} ${one.collective} ${one.bytes} ${one.algorithm} ${one.us}`;
+    if ((distinct.get(key)?.times ?? 0) < one.times) distinct.set(key, one);
+  }
+  return [...distinct.values()].sort((a, b) => b.times * b.us - a.times * a.us);
+}
+
+/**
+ * Returns what a step takes on a network, with the collectives of each maker that is asked for; of "auto" in the mesh that is
+ * fastest with those of libraries. Every schedule is verified and simulated. Throws InputError where something does not divide or
+ * fit, with what would do; else as `synthesize` does.
+ */
+export async function train(engine: Engine, topology: Topology, request: TrainRequest): Promise<Trained> {
+  const { model, accelerator, precision = "bf16", signal, collectives = USUAL_COLLECTIVES, onProgress } = request;
+  const ownPs = clockOf(request);
+  const peakFlops = peakOf(accelerator, precision);
+  const search = request.parallelism === "auto" ? await fastest(engine, topology, request, ownPs) : null;
+  const way: Way = search?.best[0]?.way ?? {
+    parallelism: request.parallelism as Parallelism,
+    microBatch: request.microBatch ?? 1,
+    recompute: request.recompute ?? "none",
+  };
+  const step = stepOf(request, way);
+  refuseTooLarge(request, way, step);
+  const rows: TrainingRow[] = [];
+  let shown: TrainedStep | null = null;
+  for (const [done, algorithm] of collectives.entries()) {
+    onProgress?.(`the collectives of ${algorithm}`, done, collectives.length);
+    const options = { algorithm, computationPs: ownPs, ...(signal && { signal }) };
+    const trained = await simulateTraining(engine, topology, step, options);
+    const figures = { collectives: algorithm, ps: trained.times.ps, actors: trained.actors, communications: communicationsOf(trained) };
+    rows.push(trainingRow(step, figures, { npus: npusOf(step.parallelism), peakFlops }));
+    if (shown === null || algorithm !== "ideal") shown = trained;
+  }
+  const { sizes } = model;
+  const counts = sizes.kind === "transformer" ? [parameterCount(sizes.config), activeParameterCount(sizes.config)] : [0, 0];
+  const [parameters, activeParameters] = counts as [number, number];
+  return { step, way, parameters, activeParameters, memory: greatestMemory(step), rows, shown: shown as TrainedStep, search };
+}
+
+/** Returns the fastest meshes, by the costs of libraries' collectives at powers of four of bytes. */
+async function fastest(
+  engine: Engine,
+  topology: Topology,
+  request: TrainRequest,
+  ownPs: (computation: Computation) => number,
+): Promise<NonNullable<Trained["search"]>> {
+  const { model, accelerator, batch, signal, onProgress } = request;
+  const { sizes } = model;
+  const config = sizes.kind === "transformer" ? sizes.config : null;
+  const box = boxesOf(topology)?.[0]?.length ?? topology.npuCount;
+  const space = {
+    npus: topology.npuCount,
+    box,
+    layers: config === null ? 1 : config.layers + config.encoderLayers,
+    experts: config?.experts?.count ?? 0,
+    batch,
+    fixed: config === null ? { tensor: 1, context: 1, pipeline: 1 } : {},
+  };
+  const costOf = interpolatedCosts(communicationCosts(engine, topology, { algorithm: "library", ...(signal && { signal }) }));
+  const { best, ...counts } = await fastestWays(
+    space,
+    {
+      make: (way) => {
+        if (request.microBatch !== undefined && way.microBatch !== request.microBatch) return null;
+        if (request.recompute !== undefined && way.recompute !== request.recompute) return null;
+        return unlessRefused(() => stepOf(request, way));
+      },
+      fits: (step) => greatestMemory(step).total <= accelerator.memoryBytes,
+      computationPs: ownPs,
+      simulate: async ({ step }) => {
+        const { times } = await simulateTraining(engine, topology, step, { algorithm: "library", computationPs: ownPs }, costOf);
+        return { ps: times.ps, result: null };
+      },
+    },
+    { ...(signal && { signal }), onProgress: (done, total) => onProgress?.("meshes", done, total) },
+  );
+  return {
+    ...counts,
+    best: best.map(({ fitting: { way, step }, ps }) => ({ way, us: ps / 1e6, memoryBytes: greatestMemory(step).total })),
+  };
+}
