@@ -72,6 +72,13 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan compare dgx-a100:2 --collective allreduce --sizes 64KiB,1MiB,64MiB --format tuner -o tuner.csv",
     "banyan compare dgx-h100:2 --collective allgather --sizes 1KiB,32KiB,1MiB,32MiB,1GiB --format svg -o plot.svg",
   ],
+  train: [
+    "banyan train llama3-70b dgx-h100:8 --parallel tp=8,pp=4,dp=2 --batch 128 --seq 8192",
+    "banyan train llama3-8b dgx-a100:2 --parallel zero=3 --batch 32 --algorithms library,best --details",
+    "banyan train mixtral-8x7b dgx-h100:8 --parallel auto --batch 256",
+    "banyan train config.json dgx-h100:4 -p tp=8,pp=2,dp=2 --batch 64 --trace step.json",
+    "banyan train gpt3-175b dgx-a100:8 -p tp=8,pp=8 --batch 64 --seq 2048 --without 0-nvsw0",
+  ],
   calibrate: [
     "banyan calibrate dgx-a100:1 all_reduce_perf.log -o ours.json",
     "banyan calibrate dgx-h100:4 one-box.log four-boxes.log --regimes 3",
@@ -160,6 +167,11 @@ also of hosts with one GPU each. Relative errors are weighed alike.
 Logs of one box tell the links inside, those of several the links between; what they do not determine stays as it was, and the
 report says why. +- is one standard error. What a call costs by itself (launch) is not part of a network; logs of one box with
 several numbers of ranks separate it from the latencies. Libraries change protocol with the size: --regimes shows lines of their own for ranges of sizes.\n\n`,
+  train: `collectives: who makes them. library: the fastest of what NCCL, RCCL and MPI have; best: of all algorithms here that need no
+solver; ideal: the proved limit of any algorithm, with which nothing is made. Every schedule is verified, simulated, and shares links
+with what runs at the same time. MFU: operations of the model (nothing computed again counts) over the peak of all NPUs. Shares of
+the step are means over the stages: computing, waiting for communication (exposed) by who communicates, waiting for other stages
+(bubble). Kernels are taken at fitted shares of the peaks: compare rows with each other first, and with a clock last.\n\n${NETWORK}`,
   search: `T_L: comm steps of an all-gather times alpha. T_B: time of its bytes, in M/B (buffer by bandwidth of a node). An all-reduce
 takes both twice. No other found network has less of both; for all-to-alls further ones are tried and the fastest is listed too.
 Moore: as few steps as any network of that size can have. BW: T_B is the least there is. f: rate of an all-to-all from each node

@@ -3,7 +3,6 @@ import type { Place } from "../base/option-names.ts";
 import { parseBandwidth, parseSize } from "../model/numbers/units.ts";
 import {
   type Accelerator,
-  type AcceleratorFigures,
   acceleratorNamed,
   ACCELERATOR_NAMES,
   customAccelerator,
@@ -39,13 +38,13 @@ export function acceleratorOf(text: string | undefined, networkName: string, pre
     return known;
   }
   let base: Accelerator | null = null;
-  const figures: { -readonly [Key in keyof AcceleratorFigures]: AcceleratorFigures[Key] } = {};
+  const figures: Record<string, number> = {};
   for (const word of listOf(text, place, WORDS)) {
     const [name = "", value] = word.split("=", 2);
     if (value === undefined) base = acceleratorNamed(name, place);
-    else if (name === "peak") figures.peak = flops(value, place);
-    else if (name === "bandwidth") figures.memoryBandwidth = parseBandwidth(value, place);
-    else if (name === "memory") figures.memory = parseSize(value, place);
+    else if (name === "peak") figures["peak"] = flops(value, place);
+    else if (name === "bandwidth") figures["memoryBandwidth"] = parseBandwidth(value, place);
+    else if (name === "memory") figures["memory"] = parseSize(value, place);
     else throw new InputError(place, WORDS, word);
   }
   return customAccelerator(figures, precision, base);

@@ -31,7 +31,7 @@ function collectivesOf(names: readonly string[] | undefined): readonly string[] 
 
 /** `banyan train MODEL TOPO --parallel dp=8,tp=8 --batch 512`: what a step takes, and what better collectives gain. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
-  const { options, json, signal } = context;
+  const { options, json } = context;
   const tracePath = textOf(options, "trace");
   const trace = tracePath === undefined ? undefined : outputFile(context, tracePath, placeOf("trace"));
   const outputPath = textOf(options, "output");

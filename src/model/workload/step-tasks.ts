@@ -1,6 +1,7 @@
 import {
   type Communication,
   type Computation,
+  type ComputationPart,
   EARLIER,
   INPUT,
   type LayerRun,
@@ -102,8 +103,7 @@ interface Template {
   readonly outputs: readonly number[];
 }
 
-const isComputation = (part: Part | undefined): part is Part & { computation: Computation } =>
-  part !== undefined && "computation" in part;
+const isComputation = (part: Part | undefined): part is ComputationPart => part !== undefined && "computation" in part;
 
 /** Returns a pass with computations put together that nothing between waits for. */
 function templateOf({ parts, outputs }: Pass): Template {

@@ -108,7 +108,7 @@ async function made(
   for (const maker of tried) {
     try {
       const make = (asked: Parameters<typeof synthesize>[2]) => synthesize(engine, topology, asked, false);
-      const result = await contender(maker, topology, request, make, best === null ? undefined : usOf(best.report));
+      const result: SynthesizeResult = await contender(maker, topology, request, make, best === null ? undefined : usOf(best.report));
       if (best === null || isBetter(result.report, best.report)) best = result;
     } catch (error) {
       if (!isOwnFailure(error)) throw error;
