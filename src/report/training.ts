@@ -44,7 +44,12 @@ const mean = (values: readonly number[]): number => values.reduce((a, b) => a + 
 /** Returns the row of a step that took `ps`; `peakFlops` of one NPU. */
 export function trainingRow(
   step: Pick<TrainingStep, "samples" | "tokens" | "modelFlops">,
-  { collectives, ps, actors, communications }: {
+  {
+    collectives,
+    ps,
+    actors,
+    communications,
+  }: {
     readonly collectives: string;
     readonly ps: number;
     readonly actors: readonly ActorTime[];
@@ -56,7 +61,9 @@ export function trainingRow(
   const seconds = us / 1e6;
   const groups = [...new Set(actors.flatMap(({ exposedPs }) => [...exposedPs.keys()]))].sort();
   const exposed = (of: readonly ActorTime[]): Record<string, number> =>
-    Object.fromEntries(groups.map((group) => [group, mean(of.map(({ exposedPs }) => toUs(exposedPs.get(group) ?? 0)))]));
+    Object.fromEntries(
+      groups.map((group) => [group, mean(of.map(({ exposedPs }) => toUs(exposedPs.get(group) ?? 0)))]),
+    );
   return {
     collectives,
     us,

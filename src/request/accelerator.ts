@@ -2,9 +2,9 @@ import { InputError } from "../base/errors.ts";
 import type { Place } from "../base/option-names.ts";
 import { parseBandwidth, parseSize } from "../model/numbers/units.ts";
 import {
+  ACCELERATOR_NAMES,
   type Accelerator,
   acceleratorNamed,
-  ACCELERATOR_NAMES,
   customAccelerator,
   type Precision,
 } from "../model/workload/accelerators.ts";
@@ -31,7 +31,12 @@ function accelerator(networkName: string): Accelerator | null {
  * Returns the accelerator of a text such as "h100,memory=94GB", or without one that of the network's name. Throws InputError where
  * neither tells it, and for what is no figure of one.
  */
-export function acceleratorOf(text: string | undefined, networkName: string, precision: Precision, place: Place): Accelerator {
+export function acceleratorOf(
+  text: string | undefined,
+  networkName: string,
+  precision: Precision,
+  place: Place,
+): Accelerator {
   if (text === undefined) {
     const known = accelerator(networkName);
     if (known === null) throw new InputError(place, WORDS);

@@ -14,7 +14,10 @@ const WAYS = {
 } as const;
 
 const AXIS_WORDS: Readonly<Record<string, MeshAxis>> = { dp: "data", tp: "tensor", pp: "pipeline", cp: "context" };
-const SHORT = Object.fromEntries(Object.entries(AXIS_WORDS).map(([word, axis]) => [axis, word])) as Record<MeshAxis, string>;
+const SHORT = Object.fromEntries(Object.entries(AXIS_WORDS).map(([word, axis]) => [axis, word])) as Record<
+  MeshAxis,
+  string
+>;
 const EXAMPLE = "ways such as dp=8,tp=8,pp=4 (also cp, ep, etp, vp, zero, sp, order=tp-cp-dp-pp)";
 
 /** Returns a parallelism as people write it, factors of 1 left out: "tp=8,dp=4". */
@@ -75,7 +78,11 @@ export function parallelismOf(ways: readonly string[], npus: number, place: Plac
   const rest = found.tensor * found.context * found.pipeline;
   if (found.data === 0) found.data = Math.max(1, Math.floor(npus / rest));
   if (npusOf(found) !== npus) {
-    throw new InputError(place, `a product of ${npus} NPUs; ${products(npus, found)}`, `${parallelText(found)} (${npusOf(found)} NPUs)`);
+    throw new InputError(
+      place,
+      `a product of ${npus} NPUs; ${products(npus, found)}`,
+      `${parallelText(found)} (${npusOf(found)} NPUs)`,
+    );
   }
   return found;
 }

@@ -26,7 +26,10 @@ async function modelOf(text: string): Promise<Model> {
 /** Returns who makes the collectives. Throws InputError for a name that nobody has. */
 function collectivesOf(names: readonly string[] | undefined): readonly string[] {
   const own = ["library", "best", "ideal"];
-  return names?.map((name) => (own.includes(name) ? name : algorithmNamed(name, own, placeOf("algorithms")).name)) ?? USUAL_COLLECTIVES;
+  return (
+    names?.map((name) => (own.includes(name) ? name : algorithmNamed(name, own, placeOf("algorithms")).name)) ??
+    USUAL_COLLECTIVES
+  );
 }
 
 /** `banyan train MODEL TOPO --parallel dp=8,tp=8 --batch 512`: what a step takes, and what better collectives gain. */
@@ -46,7 +49,10 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     if (whole === topology || whole.npuCount !== topology.npuCount) return [own, null] as const;
     // what the failure costs: the same step on the whole network
     const same = { ...request, parallelism: parallelism === "auto" ? own.way.parallelism : parallelism };
-    return [own, await train(engine, whole, { ...same, microBatch: own.way.microBatch, recompute: own.way.recompute })] as const;
+    return [
+      own,
+      await train(engine, whole, { ...same, microBatch: own.way.microBatch, recompute: own.way.recompute }),
+    ] as const;
   });
   if (trace !== undefined) trace.write(stepTrace(found.shown.tasks, found.shown.times));
   const report = trainingReport(request, topology, found, before);
@@ -71,7 +77,8 @@ function requestOf({ options, signal, progress }: Context, model: Model, topolog
   return {
     model,
     accelerator: acceleratorOf(textOf(options, "accelerator"), topology.name, precision, placeOf("accelerator")),
-    parallelism: ways.length === 1 && ways[0] === "auto" ? "auto" : parallelismOf(ways, topology.npuCount, placeOf("parallel")),
+    parallelism:
+      ways.length === 1 && ways[0] === "auto" ? "auto" : parallelismOf(ways, topology.npuCount, placeOf("parallel")),
     batch,
     precision,
     collectives: collectivesOf(optionValue(options, "algorithms")),

@@ -37,8 +37,14 @@ function subjectLines({ model, topology, accelerator, step }: TrainingReport): s
   return [
     labelled("model", `${model.name}${size}`),
     labelled("topology", networkText(topology)),
-    labelled("NPUs", `${accelerator.name}: ${flopsText(accelerator.peakFlops)} in ${step.precision}, ${formatGigabytes(accelerator.memoryBytes)}`),
-    labelled("parallel", `${parallelText(step.parallelism)}; ${micro}${step.recompute === "none" ? "" : `, recompute ${step.recompute}`}`),
+    labelled(
+      "NPUs",
+      `${accelerator.name}: ${flopsText(accelerator.peakFlops)} in ${step.precision}, ${formatGigabytes(accelerator.memoryBytes)}`,
+    ),
+    labelled(
+      "parallel",
+      `${parallelText(step.parallelism)}; ${micro}${step.recompute === "none" ? "" : `, recompute ${step.recompute}`}`,
+    ),
     labelled("step", `${grouped(step.batch)} samples${tokens}`),
   ];
 }
@@ -49,7 +55,10 @@ function memoryLine({ memory, accelerator, step }: TrainingReport): string {
     .filter(([, bytes]) => bytes > 0)
     .map(([name, bytes]) => `${name} ${formatGigabytes(bytes)}`);
   const where = step.parallelism.pipeline > 1 ? ` (stage ${stage})` : "";
-  return labelled("memory", `${formatGigabytes(total)} of ${formatGigabytes(accelerator.memoryBytes)} an NPU${where}: ${parts.join(", ")}`);
+  return labelled(
+    "memory",
+    `${formatGigabytes(total)} of ${formatGigabytes(accelerator.memoryBytes)} an NPU${where}: ${parts.join(", ")}`,
+  );
 }
 
 /** Returns the rows of makers: the step and where its time goes. */
@@ -78,7 +87,11 @@ function rowLines(rows: readonly TrainingRow[], { style }: Pick<Context, "style"
     ...(hasBubble ? [percent(row.bubbleUs / row.us)] : []),
     i === 0 ? "" : gainText(first.us, row.us),
   ]);
-  return table(head.map(style.dim), cells, head.map((_, i) => (i === 0 ? "left" : "right")));
+  return table(
+    head.map(style.dim),
+    cells,
+    head.map((_, i) => (i === 0 ? "left" : "right")),
+  );
 }
 
 function communicationLines({ communications, us }: TrainingRow, { style }: Pick<Context, "style">): string[] {
@@ -104,7 +117,11 @@ function stageLines({ stages }: TrainingRow, { style }: Pick<Context, "style">):
     ...groups.map((group) => timeText(exposedUs[group] ?? 0)),
     timeText(bubbleUs),
   ]);
-  return table(head.map(style.dim), cells, head.map((_, i) => (i === 0 ? "left" : "right")));
+  return table(
+    head.map(style.dim),
+    cells,
+    head.map((_, i) => (i === 0 ? "left" : "right")),
+  );
 }
 
 /** Returns the meshes that were tried. */
@@ -120,7 +137,11 @@ function searchLines({ search }: TrainingReport, { style }: Pick<Context, "style
     timeText(us),
   ]);
   const counts = `${grouped(tried)} ways: ${grouped(tooLarge)} too large, ${grouped(simulated)} simulated, ${grouped(pruned)} slower by computations and the pipeline's filling alone`;
-  return ["", labelled("tried", counts), ...table(head.map(style.dim), cells, ["left", "right", "left", "right", "right"])];
+  return [
+    "",
+    labelled("tried", counts),
+    ...table(head.map(style.dim), cells, ["left", "right", "left", "right", "right"]),
+  ];
 }
 
 /** Returns what a failure costs a step. */
@@ -138,7 +159,11 @@ export function trainingLines(report: TrainingReport, context: Pick<Context, "st
   const shown = report.rows.find(({ collectives }) => collectives === "best") ?? (report.rows[0] as TrainingRow);
   const details =
     context.options["details"] === true
-      ? ["", ...communicationLines(shown, context), ...(shown.stages.length > 1 ? ["", ...stageLines(shown, context)] : [])]
+      ? [
+          "",
+          ...communicationLines(shown, context),
+          ...(shown.stages.length > 1 ? ["", ...stageLines(shown, context)] : []),
+        ]
       : [];
   return [
     "",

@@ -234,6 +234,8 @@ export function stepTasks(step: TrainingStep): StepTasks {
   for (let stage = 0; stage < pipeline; stage++) {
     const parts = Array.from({ length: interleaved }, (_, v) => unrolled(step.stages[stage * interleaved + v]));
     const open: number[] = [];
+    /** What the last part's forward pass of a micro batch ends with: its backward pass begins with it. */
+    const ends = new Map<number, readonly number[]>();
     /** [parts] what the layers' last backward passes end with */
     const lastOf: (readonly number[])[][] = parts.map((layers) => layers.map(() => []));
     for (const { microBatch, part, backward } of passesOf(
@@ -247,7 +249,8 @@ export function stepTasks(step: TrainingStep): StepTasks {
       const place = part * pipeline + stage;
       const isFirst = backward ? place === partCount - 1 : place === 0;
       const from = backward ? place + 1 : place - 1;
-      let input: readonly number[] = isFirst ? [] : [-1 - sendPlace(backward, from, microBatch)];
+      const ahead = backward ? (ends.get(microBatch) ?? []) : [];
+      let input: readonly number[] = isFirst ? ahead : [-1 - sendPlace(backward, from, microBatch)];
       let earlier = input;
       for (let k = 0; k < layers.length; k++) {
         const at = backward ? layers.length - 1 - k : k;
@@ -261,6 +264,7 @@ export function stepTasks(step: TrainingStep): StepTasks {
       }
       const isLast = backward ? place === 0 : place === partCount - 1;
       if (!isLast) addSend(stage, backward, place, microBatch, [...input]);
+      else if (!backward) ends.set(microBatch, input);
     }
     if (!trains) continue;
     for (const [part, layers] of parts.entries()) {
@@ -271,9 +275,26 @@ export function stepTasks(step: TrainingStep): StepTasks {
       }
     }
     const barrier: Node = { computations: [], communication: null, after: [] };
-    const all = [addNode(stage, barrier, labels.of("all gradients", () => "all gradients"), 3, -1, open)];
+    const all = [
+      addNode(
+        stage,
+        barrier,
+        labels.of("all gradients", () => "all gradients"),
+        3,
+        -1,
+        open,
+      ),
+    ];
     for (const layer of parts.flat()) {
-      addPass(stage, layer.update, labels.of(layer.name, () => layer.name), 3, -1, [all, all], []);
+      addPass(
+        stage,
+        layer.update,
+        labels.of(layer.name, () => layer.name),
+        3,
+        -1,
+        [all, all],
+        [],
+      );
     }
   }
   return {

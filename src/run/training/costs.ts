@@ -2,16 +2,16 @@ import { InputError, inWords } from "../../base/errors.ts";
 import type { Engine } from "../../engine/types.ts";
 import type { CollectiveKind } from "../../model/collective/collective.ts";
 import { messages } from "../../model/messages/messages.ts";
+import { PS_PER_SECOND, PS_PER_US } from "../../model/numbers/units.ts";
 import { shortestRoutes } from "../../model/routes/list-routes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { CommunicationKind } from "../../model/workload/layer-work.ts";
-import { PS_PER_SECOND, PS_PER_US } from "../../model/numbers/units.ts";
+import { ALGORITHMS } from "../../synthesize/catalog.ts";
+import { isBetter, usOf } from "../auto/best.ts";
 import { candidatesFor, isOwnFailure } from "../auto/candidates.ts";
 import { contender } from "../auto/chunk-trials.ts";
-import { isBetter, usOf } from "../auto/best.ts";
 import { linkUseOf } from "../link-use.ts";
 import { type SynthesizeResult, synthesize } from "../synthesize.ts";
-import { ALGORITHMS } from "../../synthesize/catalog.ts";
 
 /** Who makes the collectives of a step: a name from the catalogue, what libraries have, the best of all, or no schedule at all. */
 export const CHOICES = ["library", "best", "ideal"] as const;
@@ -74,7 +74,10 @@ export function communicationCosts(engine: Engine, topology: Topology, options: 
     const key = `${kind} ${bytes} ${groups.size} ${groups.members.join(",")}`;
     let cost = known.get(key);
     if (cost === undefined) {
-      cost = kind === "send" ? Promise.resolve(sendCost(topology, groups, bytes)) : made(engine, topology, options, kind, groups, bytes);
+      cost =
+        kind === "send"
+          ? Promise.resolve(sendCost(topology, groups, bytes))
+          : made(engine, topology, options, kind, groups, bytes);
       known.set(key, cost);
     }
     return cost;
@@ -100,7 +103,11 @@ async function made(
   };
   const { candidates } = candidatesFor(topology, request);
   const named = candidates.filter(({ name }) =>
-    algorithm === "library" ? isLibrary(name) : algorithm === "best" || algorithm === "ideal" ? isQuick(name) : name === algorithm,
+    algorithm === "library"
+      ? isLibrary(name)
+      : algorithm === "best" || algorithm === "ideal"
+        ? isQuick(name)
+        : name === algorithm,
   );
   const tried = named.length > 0 ? named : candidates.filter(({ name }) => isLibrary(name) || name === "tacos");
   let best: SynthesizeResult | null = null;
@@ -108,7 +115,13 @@ async function made(
   for (const maker of tried) {
     try {
       const make = (asked: Parameters<typeof synthesize>[2]) => synthesize(engine, topology, asked, false);
-      const result: SynthesizeResult = await contender(maker, topology, request, make, best === null ? undefined : usOf(best.report));
+      const result: SynthesizeResult = await contender(
+        maker,
+        topology,
+        request,
+        make,
+        best === null ? undefined : usOf(best.report),
+      );
       if (best === null || isBetter(result.report, best.report)) best = result;
     } catch (error) {
       if (!isOwnFailure(error)) throw error;
@@ -118,7 +131,8 @@ async function made(
   if (best === null) throw failure ?? nothingFor(collective, topology);
   const { schedule, report } = best;
   const { busyPs, totalPs } = linkUseOf(schedule, report.schedule.pieces ?? 1, engine.kernels.replay);
-  if (algorithm !== "ideal") return { algorithm: report.algorithm, ps: Math.ceil(totalPs), use: busyPs.map((ps) => ps / totalPs) };
+  if (algorithm !== "ideal")
+    return { algorithm: report.algorithm, ps: Math.ceil(totalPs), use: busyPs.map((ps) => ps / totalPs) };
   const idealPs = Math.ceil(report.limit.us * PS_PER_US);
   return { algorithm: "limit", ps: idealPs, use: busyPs.map((ps) => Math.min(1, ps / idealPs)) };
 }

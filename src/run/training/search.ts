@@ -136,7 +136,15 @@ export async function fastestWays<Result>(
     readonly computationPs: (computation: Computation) => number;
     readonly simulate: (fitting: Fitting) => Promise<{ readonly ps: number; readonly result: Result }>;
   },
-  { keep = 5, signal, onProgress }: { readonly keep?: number; readonly signal?: AbortSignal; readonly onProgress?: (done: number, total: number) => void } = {},
+  {
+    keep = 5,
+    signal,
+    onProgress,
+  }: {
+    readonly keep?: number;
+    readonly signal?: AbortSignal;
+    readonly onProgress?: (done: number, total: number) => void;
+  } = {},
 ): Promise<Found<Result>> {
   let tried = 0;
   let tooLarge = 0;
@@ -158,7 +166,11 @@ export async function fastestWays<Result>(
     fitting.push({ way, step, boundPs: computeBoundPs(step, computationPs) });
   }
   if (fitting.length === 0) {
-    throw new InputError(optionName("parallel"), "more NPUs, or NPUs with more memory", inWords(`auto, and none of ${tried} ways fits`));
+    throw new InputError(
+      optionName("parallel"),
+      "more NPUs, or NPUs with more memory",
+      inWords(`auto, and none of ${tried} ways fits`),
+    );
   }
   fitting.sort((a, b) => a.boundPs - b.boundPs);
   const best: { fitting: Fitting; ps: number; result: Result }[] = [];

@@ -7,7 +7,7 @@ import { groupMembers, groupSizeOf, inStage, npusOf, type Parallelism } from "..
 import { type StepTasks, stepTasks, type Work } from "../../model/workload/step-tasks.ts";
 import type { TrainingStep } from "../../model/workload/training-step.ts";
 import { type ActorTime, exposureOf } from "../../simulate/workload/exposure.ts";
-import { simulateStep, type StepTimes, type WorkCosts } from "../../simulate/workload/step.ts";
+import { type StepTimes, simulateStep, type WorkCosts } from "../../simulate/workload/step.ts";
 import { type CommunicationCost, type CostOf, communicationCosts, type Groups } from "./costs.ts";
 
 /** What simulating a step needs besides the step. */
@@ -64,7 +64,12 @@ export async function simulateTraining(
       ? work.computations.reduce((all, one) => all + computationPs(one), 0)
       : (costs[w] as CommunicationCost).ps,
   );
-  const times = simulateStep(tasks, { ...sharedLinks(tasks, costs), ps, latencyPs: new Float64Array(ps.length), priority: new Int32Array(ps.length) });
+  const times = simulateStep(tasks, {
+    ...sharedLinks(tasks, costs),
+    ps,
+    latencyPs: new Float64Array(ps.length),
+    priority: new Int32Array(ps.length),
+  });
   return { tasks, times, actors: exposureOf(tasks, times), costs };
 }
 

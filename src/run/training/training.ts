@@ -17,7 +17,7 @@ import { activeParameterCount, parameterCount } from "../../model/workload/trans
 import { transformerStep } from "../../model/workload/transformer.ts";
 import { type TrainingCommunication, type TrainingRow, trainingRow } from "../../report/training.ts";
 import { type CommunicationCost, communicationCosts, interpolatedCosts } from "./costs.ts";
-import { fastestWays, type Found, type Way } from "./search.ts";
+import { type Found, fastestWays, type Way } from "./search.ts";
 import { simulateTraining, type TrainedStep } from "./train.ts";
 
 /** What is trained, how, and with which NPUs. */
@@ -69,9 +69,12 @@ export interface Trained {
 /** Returns the step of a model in one way. Throws InputError where it does not divide. */
 function stepOf(request: TrainRequest, { parallelism, microBatch, recompute }: Way): TrainingStep {
   const { model, batch, precision = "bf16", optimizer = "adam" } = request;
-  if (model.sizes.kind === "transformer") return transformerStep(model.sizes.config, optionsOf(request, { parallelism, microBatch, recompute }));
+  if (model.sizes.kind === "transformer")
+    return transformerStep(model.sizes.config, optionsOf(request, { parallelism, microBatch, recompute }));
   if ((request.pass ?? "train") !== "train") {
-    throw new InputError(optionName("pass"), "train, for a model that is no transformer,", request.pass).as("not-together");
+    throw new InputError(optionName("pass"), "train, for a model that is no transformer,", request.pass).as(
+      "not-together",
+    );
   }
   const bucketBytes = request.bucketBytes ?? Number.POSITIVE_INFINITY;
   return tableStep(model.sizes, { parallelism, batch, precision, optimizer, gradientBytes: 2, bucketBytes });
@@ -156,14 +159,29 @@ export async function train(engine: Engine, topology: Topology, request: TrainRe
     onProgress?.(`the collectives of ${algorithm}`, done, collectives.length);
     const options = { algorithm, computationPs: ownPs, ...(signal && { signal }) };
     const trained = await simulateTraining(engine, topology, step, options);
-    const figures = { collectives: algorithm, ps: trained.times.ps, actors: trained.actors, communications: communicationsOf(trained) };
+    const figures = {
+      collectives: algorithm,
+      ps: trained.times.ps,
+      actors: trained.actors,
+      communications: communicationsOf(trained),
+    };
     rows.push(trainingRow(step, figures, { npus: npusOf(step.parallelism), peakFlops }));
     if (shown === null || algorithm !== "ideal") shown = trained;
   }
   const { sizes } = model;
-  const counts = sizes.kind === "transformer" ? [parameterCount(sizes.config), activeParameterCount(sizes.config)] : [0, 0];
+  const counts =
+    sizes.kind === "transformer" ? [parameterCount(sizes.config), activeParameterCount(sizes.config)] : [0, 0];
   const [parameters, activeParameters] = counts as [number, number];
-  return { step, way, parameters, activeParameters, memory: greatestMemory(step), rows, shown: shown as TrainedStep, search };
+  return {
+    step,
+    way,
+    parameters,
+    activeParameters,
+    memory: greatestMemory(step),
+    rows,
+    shown: shown as TrainedStep,
+    search,
+  };
 }
 
 /** Returns the fastest meshes, by the costs of libraries' collectives at powers of four of bytes. */
@@ -185,7 +203,9 @@ async function fastest(
     batch,
     fixed: config === null ? { tensor: 1, context: 1, pipeline: 1 } : {},
   };
-  const costOf = interpolatedCosts(communicationCosts(engine, topology, { algorithm: "library", ...(signal && { signal }) }));
+  const costOf = interpolatedCosts(
+    communicationCosts(engine, topology, { algorithm: "library", ...(signal && { signal }) }),
+  );
   const { best, ...counts } = await fastestWays(
     space,
     {
@@ -197,7 +217,13 @@ async function fastest(
       fits: (step) => greatestMemory(step).total <= accelerator.memoryBytes,
       computationPs: ownPs,
       simulate: async ({ step }) => {
-        const { times } = await simulateTraining(engine, topology, step, { algorithm: "library", computationPs: ownPs }, costOf);
+        const { times } = await simulateTraining(
+          engine,
+          topology,
+          step,
+          { algorithm: "library", computationPs: ownPs },
+          costOf,
+        );
         return { ps: times.ps, result: null };
       },
     },
@@ -205,6 +231,10 @@ async function fastest(
   );
   return {
     ...counts,
-    best: best.map(({ fitting: { way, step }, ps }) => ({ way, us: ps / 1e6, memoryBytes: greatestMemory(step).total })),
+    best: best.map(({ fitting: { way, step }, ps }) => ({
+      way,
+      us: ps / 1e6,
+      memoryBytes: greatestMemory(step).total,
+    })),
   };
 }

@@ -9,8 +9,16 @@ describe("groups of a mesh", () => {
   const all = mesh({ tensor: 2, context: 2, data: 3, pipeline: 2 });
 
   it("are the NPUs whose other coordinates are equal, neighbours by the order of the axes", () => {
-    expect(lists(groupMembers(all, "tensor"), 2).slice(0, 3)).toEqual([[0, 1], [2, 3], [4, 5]]);
-    expect(lists(groupMembers(all, "context"), 2).slice(0, 3)).toEqual([[0, 2], [1, 3], [4, 6]]);
+    expect(lists(groupMembers(all, "tensor"), 2).slice(0, 3)).toEqual([
+      [0, 1],
+      [2, 3],
+      [4, 5],
+    ]);
+    expect(lists(groupMembers(all, "context"), 2).slice(0, 3)).toEqual([
+      [0, 2],
+      [1, 3],
+      [4, 6],
+    ]);
     expect(lists(groupMembers(all, "data"), 3)[0]).toEqual([0, 4, 8]);
     expect(lists(groupMembers(all, "pipeline"), 2)[0]).toEqual([0, 12]);
     expect(lists(groupMembers(all, "copies"), 6)[0]).toEqual([0, 2, 4, 6, 8, 10]);
@@ -31,13 +39,22 @@ describe("groups of a mesh", () => {
 
   it("follow another order of the axes", () => {
     const dataFirst = mesh({ tensor: 2, data: 2, order: ["data", "tensor", "context", "pipeline"] });
-    expect(lists(groupMembers(dataFirst, "data"), 2)).toEqual([[0, 1], [2, 3]]);
-    expect(lists(groupMembers(dataFirst, "tensor"), 2)).toEqual([[0, 2], [1, 3]]);
+    expect(lists(groupMembers(dataFirst, "data"), 2)).toEqual([
+      [0, 1],
+      [2, 3],
+    ]);
+    expect(lists(groupMembers(dataFirst, "tensor"), 2)).toEqual([
+      [0, 2],
+      [1, 3],
+    ]);
   });
 
   it("take experts from the copies, whole or split as the rest", () => {
     const one = mesh({ tensor: 2, data: 8, expert: 4, expertTensor: 1 });
-    expect(groupAxes(one, "experts")).toEqual([{ size: 2, stride: 1 }, { size: 2, stride: 2 }]);
+    expect(groupAxes(one, "experts")).toEqual([
+      { size: 2, stride: 1 },
+      { size: 2, stride: 2 },
+    ]);
     expect(lists(groupMembers(one, "experts"), 4)[0]).toEqual([0, 1, 2, 3]);
     expect(lists(groupMembers(one, "expertCopies"), 4)[0]).toEqual([0, 4, 8, 12]);
     const split = mesh({ tensor: 2, data: 8, expert: 4, expertTensor: 2 });

@@ -44,6 +44,8 @@ describe("passes of a stage", () => {
   });
 
   it("refuse interleaved parts with micro batches that make no whole groups", () => {
-    expect(() => passesOf({ stages: 4, interleaved: 2, microBatches: 6 }, 0, "1f1b", true)).toThrow(/multiple of the 4/);
+    expect(() => passesOf({ stages: 4, interleaved: 2, microBatches: 6 }, 0, "1f1b", true)).toThrow(
+      /multiple of the 4/,
+    );
   });
 });
