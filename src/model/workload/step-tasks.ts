@@ -102,7 +102,7 @@ interface Template {
   readonly outputs: readonly number[];
 }
 
-const isComputation = (part: Part | undefined): part is Part & { computation: Computation } =>
+const isComputation = (part: Part | undefined): part is Extract<Part, { readonly computation: Computation }> =>
   part !== undefined && "computation" in part;
 
 /** Returns a pass with computations put together that nothing between waits for. */

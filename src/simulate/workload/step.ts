@@ -48,7 +48,7 @@ interface Flow {
  * O(tasks log tasks + changes x communications under way x resources of each).
  */
 export function simulateStep(tasks: StepTasks, costs: WorkCosts): StepTimes {
-  const { lanes, work, lane, offset, awaited } = tasks;
+  const { lanes, work, lane, offset } = tasks;
   const count = work.length;
   const startPs = new Float64Array(count);
   const endPs = new Float64Array(count);
