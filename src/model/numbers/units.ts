@@ -11,6 +11,8 @@ import { divide, type Rational, rational } from "./rational.ts";
 export const PS_PER_NS = 1000;
 export const PS_PER_US = 1_000_000;
 export const PS_PER_SECOND = 1_000_000_000_000;
+/** Of "TFLOP/s". */
+export const TERA = 1e12;
 
 const PREFIXES = ["", "K", "M", "G", "T"] as const;
 /** Returns the factor of a prefix: powers of 1000, or of 1024. */
@@ -228,6 +230,10 @@ export const toExactGBps = (bytesPerSecond: Rational): Rational => divide(bytesP
 
 /** Returns microseconds of a time in picoseconds. */
 export const toUs = (ps: number): number => ps / PS_PER_US;
+
+/** Returns bytes as "79.6 GB", three digits: for sums of which one is set against another. */
+export const formatGigabytes = (bytes: number): string =>
+  `${bytes < 1e12 ? Number((bytes / 1e9).toPrecision(3)) : Math.round(bytes / 1e9)} GB`;
 
 /** Returns "1 GiB", "1.5 MiB", "64 MB", "1000 B": the binary unit where it divides evenly, else the decimal one, else MiB. */
 export function formatSize(bytes: number): string {

@@ -14,6 +14,8 @@ export interface Computation {
   readonly bytes: number;
   /** Of one product of matrices: rows x inner times inner x columns. */
   readonly shape?: { readonly rows: number; readonly columns: number; readonly inner: number };
+  /** It stays in 16 bits where products have fewer: heads, routers. */
+  readonly sixteenBits?: boolean;
   /** Where it was measured or given, this instead of a roofline; picoseconds. */
   readonly givenPs?: number;
 }
