@@ -1,6 +1,6 @@
 import { InputError } from "../base/errors.ts";
 import type { Place } from "../base/option-names.ts";
-import { parseBandwidth, parseSize } from "../model/numbers/units.ts";
+import { parseBandwidth, parseSize, TERA } from "../model/numbers/units.ts";
 import {
   ACCELERATOR_NAMES,
   type Accelerator,
@@ -11,7 +11,7 @@ import {
 import { listOf } from "./values.ts";
 
 const WORDS = "a name such as h100, or figures: peak=989TFLOPS, bandwidth=3.35TB/s, memory=80GB,";
-const SCALES: Readonly<Record<string, number>> = { G: 1e9, T: 1e12, P: 1e15 };
+const SCALES: Readonly<Record<string, number>> = { G: TERA / 1000, T: TERA, P: 1000 * TERA };
 
 function flops(text: string, place: Place): number {
   const found = /^([\d.]+(?:e\d+)?)\s*(?:([GTP])(?:FLOP(?:S|\/s)?)?)?$/i.exec(text);

@@ -3,7 +3,8 @@ import { optionName } from "../base/option-names.ts";
 import { formatSize } from "../model/numbers/units.ts";
 import { type Algorithm, AUTO, algorithmNamed, takersOf, USUAL_ALGORITHM } from "../synthesize/catalog.ts";
 import type { MakerOption } from "../synthesize/maker.ts";
-import { isSaid, type OptionRow, OWN_OPTIONS, propertyOf, ROWS } from "./option-table.ts";
+import type { OptionRow } from "./option-row.ts";
+import { isSaid, OWN_OPTIONS, propertyOf, ROWS } from "./option-table.ts";
 import type { SynthesizeOptions } from "./options.ts";
 
 /** What of a request an algorithm takes. */

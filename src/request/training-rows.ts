@@ -1,6 +1,6 @@
 import type { Place } from "../base/option-names.ts";
 import { parseSize } from "../model/numbers/units.ts";
-import type { OptionRow } from "./option-table.ts";
+import type { OptionRow } from "./option-row.ts";
 import { listOf, oneOf, wholeNumber } from "./values.ts";
 
 const whole = (text: string, place: Place): number => wholeNumber(text, place, 1);

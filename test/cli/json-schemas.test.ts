@@ -86,6 +86,13 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
     "compare mesh:2x2 -c allgather --sizes 1KiB,1MiB",
     "compare mesh:2x2 -c allgather --sizes 1KiB --algorithms magic",
   ],
+  train: [
+    "train llama3-8b dgx-h100:1 -p tp=8 --batch 8",
+    "train resnet-50 torus:4x4 --accelerator a100 --batch 64 --algorithms ring,ideal",
+    "train llama3-8b dgx-h100:2 --batch 16 --without 0-nvsw0 --algorithms library",
+    "train llama3-8b dgx-h100:1 -p tp=8",
+    "train nobody dgx-h100:1 -p tp=8 --batch 8",
+  ],
   calibrate: ["calibrate dgx-a100:1 all_reduce_perf.log --collective allreduce", "calibrate dgx-a100:1 none.log"],
   search: [
     "search --nodes 8 --degree 2 --no-cache",

@@ -1,4 +1,4 @@
-import { formatGigabytes } from "../../model/numbers/units.ts";
+import { formatGigabytes, TERA } from "../../model/numbers/units.ts";
 import { count, grouped, percent, roundedSize, significant, timeText } from "../../report/amounts.ts";
 import { gainText } from "../../report/gains.ts";
 import { networkText } from "../../report/subject-text.ts";
@@ -23,7 +23,7 @@ const GROUP_NAMES: Readonly<Record<string, string>> = {
 
 const groupName = (group: string): string => GROUP_NAMES[group] ?? group;
 const billions = (parameters: number): string => `${significant(parameters / 1e9, 4)} B`;
-const flopsText = (flops: number): string => `${significant(flops / 1e12, 4)} TFLOP/s`;
+const flopsText = (flops: number): string => `${significant(flops / TERA, 4)} TFLOP/s`;
 
 /** Returns the model and how it is trained. */
 function subjectLines({ model, topology, accelerator, step }: TrainingReport): string[] {

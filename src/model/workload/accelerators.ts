@@ -1,4 +1,5 @@
 import { InputError } from "../../base/errors.ts";
+import type { Place } from "../../base/option-names.ts";
 import { TERA } from "../numbers/units.ts";
 import { spelt, unknownName } from "../topology/closest.ts";
 
@@ -141,7 +142,7 @@ const KNOWN: readonly Known[] = [
 export const ACCELERATOR_NAMES: readonly string[] = KNOWN.map(({ name }) => name);
 
 /** Returns the accelerator of a name. Throws InputError, with the nearest name, for one that is unknown. */
-export function acceleratorNamed(name: string, place = "the accelerator"): Accelerator {
+export function acceleratorNamed(name: string, place: Place = "the accelerator"): Accelerator {
   const all = KNOWN.flatMap((known) => [known.name, ...known.aliases]);
   const meant = spelt(name, all);
   if (meant === undefined) throw unknownName(place, name, all);

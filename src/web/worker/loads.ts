@@ -15,7 +15,8 @@ const BINS = 400;
 
 /** Returns how long links of a schedule are held whose transfers are too many to be looked at one by one; null where unknown. */
 function busyOfMany({ schedule, report }: KnownSchedule, replay: Replay): LinkUse | null {
-  const isKnown = isPhaseSchedule(schedule) || isTreeFlow(schedule) || isPeriodSchedule(schedule) || report.ofLimit !== null;
+  const isKnown =
+    isPhaseSchedule(schedule) || isTreeFlow(schedule) || isPeriodSchedule(schedule) || report.ofLimit !== null;
   return isKnown ? linkUseOf(schedule, report.schedule.pieces ?? 1, replay) : null;
 }
 
