@@ -270,8 +270,8 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
     options: [],
   },
   list: {
-    args: [["<WHAT>", "presets, algorithms, collectives, formats, gpus, backends"]],
-    summary: "list presets, algorithms, collectives, formats, gpus or backends",
+    args: [["<WHAT>", "presets, algorithms, collectives, formats, gpus, backends, models, accelerators"]],
+    summary: "list presets, algorithms, collectives, formats, models, GPUs, ...",
     options: [
       ["topology", `algorithms: which can be used on a network, and what the others need: ${TOPO}`],
       ["collective", "algorithms, with --topology: for this collective"],

@@ -1,8 +1,9 @@
 import { textWidth } from "../../base/visible.ts";
 import { candidates } from "../../engine/kernels/load.ts";
 import { CONSTRUCTION_FORMS } from "../../model/direct/parse.ts";
-import { formatBandwidth } from "../../model/numbers/units.ts";
+import { formatBandwidth, formatGigabytes, TERA } from "../../model/numbers/units.ts";
 import { PRESETS } from "../../model/presets/preset.ts";
+import { significant } from "../../report/amounts.ts";
 import { refuseOptions, textOf } from "../../request/option-table.ts";
 import { oneOf } from "../../request/values.ts";
 import { type Context, outJson, outRows } from "../context.ts";
@@ -84,6 +85,29 @@ async function gpus(): Promise<readonly Row[]> {
   }));
 }
 
+/** Models that `train` takes. */
+async function models(): Promise<readonly Row[]> {
+  const { MODEL_NAMES, modelNamed } = await import("../../model/workload/models.ts");
+  const { parameterCount } = await import("../../model/workload/transformer/parameters.ts");
+  return MODEL_NAMES.map((name) => {
+    const { sizes, source } = modelNamed(name);
+    const { kind } = sizes;
+    const parameters = sizes.kind === "transformer" ? `${significant(parameterCount(sizes.config) / 1e9)} B` : "";
+    return { name, kind, parameters, source };
+  });
+}
+
+/** NPUs that `train --accelerator` names. */
+async function accelerators(): Promise<readonly Row[]> {
+  const { ACCELERATOR_NAMES, acceleratorNamed } = await import("../../model/workload/accelerators.ts");
+  return ACCELERATOR_NAMES.map((name) => {
+    const { peak, memoryBandwidth, memoryBytes, source } = acceleratorNamed(name);
+    const peaks = Object.entries(peak).map(([precision, flops]) => `${precision} ${significant(flops / TERA)}`);
+    const memory = `${formatGigabytes(memoryBytes)}, ${formatBandwidth(memoryBandwidth)}`;
+    return { name, "TFLOP/s": peaks.join(", "), memory, source };
+  });
+}
+
 const LISTINGS: Readonly<Record<string, Listing>> = {
   presets: {
     columns: ["form", "description"],
@@ -104,6 +128,8 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
   formats: { columns: ["kind", "name", "use", "description"], widths: [12, 28, 27], rows: formats },
   gpus: { columns: ["name", "links", "pcie"], rows: gpus },
   backends: { columns: ["name", "loads", "note"], rows: backends },
+  models: { columns: ["name", "kind", "parameters", "source"], rows: models },
+  accelerators: { columns: ["name", "TFLOP/s", "memory", "source"], rows: accelerators },
 };
 
 /** What can be listed. */

@@ -1,6 +1,6 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import type { Engine } from "../../engine/types.ts";
-import type { CollectiveKind } from "../../model/collective/collective.ts";
+import type { CollectiveKind, NamedCollective } from "../../model/collective/collective.ts";
 import { messages } from "../../model/messages/messages.ts";
 import { PS_PER_SECOND, PS_PER_US } from "../../model/numbers/units.ts";
 import { shortestRoutes } from "../../model/routes/list-routes.ts";
@@ -8,7 +8,7 @@ import type { Topology } from "../../model/topology/topology.ts";
 import type { CommunicationKind } from "../../model/workload/layer-work.ts";
 import { ALGORITHMS } from "../../synthesize/catalog.ts";
 import { isBetter, usOf } from "../auto/best.ts";
-import { candidatesFor, isOwnFailure } from "../auto/candidates.ts";
+import { type Algorithm, candidatesFor, isOwnFailure } from "../auto/candidates.ts";
 import { contender } from "../auto/chunk-trials.ts";
 import { linkUseOf } from "../link-use.ts";
 import { type SynthesizeResult, synthesize } from "../synthesize.ts";
@@ -59,48 +59,76 @@ export interface CostOptions {
   /** Of an algorithm that is named. */
   readonly policy?: string;
   readonly chunks?: number;
-  readonly signal?: AbortSignal;
+}
+
+/** What a maker's schedule of a communication takes, and what any takes at least; null where it makes none. */
+type Attempt = { readonly cost: CommunicationCost; readonly report: SynthesizeResult["report"] } | null;
+
+/** Schedules of communications on one network, each made once, whoever asks for it. */
+export interface CostTable {
+  /** Returns what gives costs by an algorithm. */
+  by(options: CostOptions): CostOf;
 }
 
 /**
- * Returns what gives the costs of communications on a network, each distinct one synthesized once, verified and simulated with all
- * its groups at the same time. "library": the fastest of what libraries have; "best": of all that need no solver; "ideal": the
- * proved limit of any algorithm, with the links used as by the best. Where a named algorithm cannot make a collective or does not
- * apply to it, the fastest of the libraries takes its place. Throws as `synthesize` does.
+ * Returns the costs of communications on a network, each distinct one synthesized once for each algorithm, verified and simulated
+ * with all its groups at the same time. "library": the fastest of what libraries have; "best": of all that need no solver; "ideal":
+ * the proved limit of any algorithm, with links in use as by the best. Where a named algorithm cannot make a collective or does not
+ * apply to it, the fastest of the libraries takes its place. Costs reject as `synthesize` does.
  */
-export function communicationCosts(engine: Engine, topology: Topology, options: CostOptions): CostOf {
-  const known = new Map<string, Promise<CommunicationCost>>();
-  return (kind, groups, bytes) => {
-    const key = `${kind} ${bytes} ${groups.size} ${groups.members.join(",")}`;
-    let cost = known.get(key);
-    if (cost === undefined) {
-      cost =
-        kind === "send"
-          ? Promise.resolve(sendCost(topology, groups, bytes))
-          : made(engine, topology, options, kind, groups, bytes);
-      known.set(key, cost);
-    }
-    return cost;
+export function communicationCosts(engine: Engine, topology: Topology, signal?: AbortSignal): CostTable {
+  const attempts = new Map<string, Promise<Attempt>>();
+  const once = <Value>(known: Map<string, Promise<Value>>, key: string, make: () => Promise<Value>): Promise<Value> => {
+    const found = known.get(key) ?? make();
+    known.set(key, found);
+    return found;
+  };
+  return {
+    by({ algorithm, policy, chunks }) {
+      const known = new Map<string, Promise<CommunicationCost>>();
+      return (kind, groups, bytes) => {
+        const key = `${kind} ${bytes} ${groups.size} ${groups.members.join(",")}`;
+        return once(known, key, async () => {
+          if (kind === "send") return sendCost(topology, groups, bytes);
+          const request = {
+            ...requestOf(topology, kind, groups, bytes),
+            ...(policy !== undefined && { policy }),
+            ...(chunks !== undefined && { chunks }),
+            ...(signal && { signal }),
+          };
+          const best = await fastestOf(makersFor(topology, request, algorithm), (maker, rivalUs) =>
+            once(attempts, `${maker.name} ${policy} ${chunks} ${key}`, () =>
+              attempt(engine, topology, maker, request, rivalUs),
+            ),
+          );
+          if (best === null) throw nothingFor(kind, topology);
+          if (algorithm !== "ideal") return best.cost;
+          const ps = Math.ceil(best.report.limit.us * PS_PER_US);
+          return {
+            algorithm: "limit",
+            ps,
+            use: best.cost.use.map((share) => Math.min(1, (share * best.cost.ps) / ps)),
+          };
+        });
+      };
+    },
   };
 }
 
-async function made(
-  engine: Engine,
-  topology: Topology,
-  { algorithm, policy, chunks, signal }: CostOptions,
-  collective: Exclude<CommunicationKind, "send">,
-  groups: Groups,
-  bytes: number,
-): Promise<CommunicationCost> {
-  const isWhole = groups.members.length === topology.npuCount && groups.size === topology.npuCount;
-  const request = {
+type Request = Omit<Parameters<typeof synthesize>[2], "algorithm">;
+
+/** Returns the request of a collective of some groups. */
+function requestOf(topology: Topology, collective: NamedCollective, groups: Groups, bytes: number): Request {
+  const isWhole = groups.size === topology.npuCount;
+  return {
     collective,
     sizeBytes: wholeBytes(bytes, groups.size),
     ...(isWhole ? {} : { group: groupText(groups) }),
-    ...(policy !== undefined && { policy }),
-    ...(chunks !== undefined && { chunks }),
-    ...(signal && { signal }),
   };
+}
+
+/** Returns those that are tried for a choice. */
+function makersFor(topology: Topology, request: Request, algorithm: string): readonly Algorithm[] {
   const { candidates } = candidatesFor(topology, request);
   const named = candidates.filter(({ name }) =>
     algorithm === "library"
@@ -109,32 +137,39 @@ async function made(
         ? isQuick(name)
         : name === algorithm,
   );
-  const tried = named.length > 0 ? named : candidates.filter(({ name }) => isLibrary(name) || name === "tacos");
-  let best: SynthesizeResult | null = null;
-  let failure: Error | null = null;
-  for (const maker of tried) {
-    try {
-      const make = (asked: Parameters<typeof synthesize>[2]) => synthesize(engine, topology, asked, false);
-      const result: SynthesizeResult = await contender(
-        maker,
-        topology,
-        request,
-        make,
-        best === null ? undefined : usOf(best.report),
-      );
-      if (best === null || isBetter(result.report, best.report)) best = result;
-    } catch (error) {
-      if (!isOwnFailure(error)) throw error;
-      failure = error;
-    }
+  return named.length > 0 ? named : candidates.filter(({ name }) => isLibrary(name) || name === "tacos");
+}
+
+async function attempt(
+  engine: Engine,
+  topology: Topology,
+  maker: Algorithm,
+  request: Request,
+  rivalUs: number | undefined,
+): Promise<Attempt> {
+  try {
+    const make = (asked: Parameters<typeof synthesize>[2]) => synthesize(engine, topology, asked, false);
+    const { schedule, report } = await contender(maker, topology, request, make, rivalUs);
+    const { busyPs, totalPs } = linkUseOf(schedule, report.schedule.pieces ?? 1, engine.kernels.replay);
+    const use = busyPs.map((ps) => (totalPs === 0 ? 0 : ps / totalPs));
+    return { cost: { algorithm: report.algorithm, ps: Math.ceil(totalPs), use }, report };
+  } catch (error) {
+    if (!isOwnFailure(error)) throw error;
+    return null;
   }
-  if (best === null) throw failure ?? nothingFor(collective, topology);
-  const { schedule, report } = best;
-  const { busyPs, totalPs } = linkUseOf(schedule, report.schedule.pieces ?? 1, engine.kernels.replay);
-  if (algorithm !== "ideal")
-    return { algorithm: report.algorithm, ps: Math.ceil(totalPs), use: busyPs.map((ps) => ps / totalPs) };
-  const idealPs = Math.ceil(report.limit.us * PS_PER_US);
-  return { algorithm: "limit", ps: idealPs, use: busyPs.map((ps) => Math.min(1, ps / idealPs)) };
+}
+
+/** Returns the fastest of some makers' attempts, each told of the best so far. */
+async function fastestOf(
+  makers: readonly Algorithm[],
+  made: (maker: Algorithm, rivalUs: number | undefined) => Promise<Attempt>,
+): Promise<Attempt> {
+  let best: Attempt = null;
+  for (const maker of makers) {
+    const one: Attempt = await made(maker, best === null ? undefined : usOf(best.report));
+    if (one !== null && (best === null || isBetter(one.report, best.report))) best = one;
+  }
+  return best;
 }
 
 const nothingFor = (collective: CollectiveKind, topology: Topology): InputError =>

@@ -60,8 +60,10 @@ export function* waysOf({ npus, box, layers, experts, batch, fixed }: SearchSpac
         for (const expert of (experts > 0 ? copies : [1]).filter((d) => allowed("expert", d))) {
           for (const interleaved of pipeline > 1 ? powers(8).filter((v) => v * pipeline <= layers) : [1]) {
             if (!allowed("interleaved", interleaved)) continue;
-            for (const zero of (data * context > 1 ? [1, 3] : [0]) as (0 | 1 | 3)[]) {
-              if (!allowed("zero", zero) || (zero === 3 && pipeline > 1)) continue;
+            for (const zero of fixed.zero !== undefined
+              ? [fixed.zero]
+              : ((data * context > 1 ? [1, 3] : [0]) as (0 | 1 | 3)[])) {
+              if (zero === 3 && pipeline > 1) continue;
               for (const microBatch of powers(8).filter((b) => (batch / data) % b === 0)) {
                 if (interleaved > 1 && (batch / data / microBatch) % pipeline !== 0) continue;
                 for (const recompute of ["none", "selective", "full"] as const) {

@@ -1,5 +1,3 @@
-import type { Engine } from "../../engine/types.ts";
-import { PS_PER_SECOND } from "../../model/numbers/units.ts";
 import { shiftedLinks } from "../../model/symmetry/shift.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Communication, Computation } from "../../model/workload/layer-work.ts";
@@ -8,15 +6,14 @@ import { type StepTasks, stepTasks, type Work } from "../../model/workload/step-
 import type { TrainingStep } from "../../model/workload/training-step.ts";
 import { type ActorTime, exposureOf } from "../../simulate/workload/exposure.ts";
 import { type StepTimes, simulateStep, type WorkCosts } from "../../simulate/workload/step.ts";
-import { type CommunicationCost, type CostOf, communicationCosts, type Groups } from "./costs.ts";
+import type { CommunicationCost, CostOf, Groups } from "./costs.ts";
 
 /** What simulating a step needs besides the step. */
 export interface TrainOptions {
-  /** Who makes the collectives: "library", "best", "ideal", or an algorithm's name. */
-  readonly algorithm: string;
+  /** Returns what communications take. */
+  readonly costOf: CostOf;
   /** Returns how long a computation takes on one NPU; picoseconds, a whole number. */
   readonly computationPs: (computation: Computation) => number;
-  readonly signal?: AbortSignal;
 }
 
 /** A step that was simulated. */
@@ -43,15 +40,13 @@ function groupsOf(parallelism: Parallelism, { collective, group, name }: Communi
 }
 
 /**
- * Returns a step simulated on a network whose first NPUs are those of the step's mesh: every distinct communication made once by
- * the algorithm asked for, with all groups of a stage at once. Throws as `synthesize` does.
+ * Returns a step simulated on a network whose first NPUs are those of the step's mesh, all groups of a stage communicating at once.
+ * Rejects as the costs do.
  */
 export async function simulateTraining(
-  engine: Engine,
   topology: Topology,
   step: TrainingStep,
-  { algorithm, computationPs, signal }: TrainOptions,
-  costOf: CostOf = communicationCosts(engine, topology, { algorithm, ...(signal && { signal }) }),
+  { costOf, computationPs }: TrainOptions,
 ): Promise<TrainedStep> {
   const tasks = stepTasks(step);
   const shifts = new Map<number, Int32Array | null>();
@@ -129,7 +124,3 @@ function sharedLinks(
     resourceCount: known.size,
   };
 }
-
-/** Returns the part of the peak at which the model's own operations are done. */
-export const modelUtilisation = (step: TrainingStep, ps: number, npus: number, peakFlops: number): number =>
-  (step.modelFlops * PS_PER_SECOND) / (ps * npus * peakFlops);

@@ -16,7 +16,7 @@ import { defaultOptions, type PassKind, type TransformerOptions } from "../../mo
 import { activeParameterCount, parameterCount } from "../../model/workload/transformer/parameters.ts";
 import { transformerStep } from "../../model/workload/transformer.ts";
 import { type TrainingCommunication, type TrainingRow, trainingRow } from "../../report/training.ts";
-import { type CommunicationCost, communicationCosts, interpolatedCosts } from "./costs.ts";
+import { type CommunicationCost, type CostTable, communicationCosts, interpolatedCosts } from "./costs.ts";
 import { type Found, fastestWays, type Way } from "./search.ts";
 import { simulateTraining, type TrainedStep } from "./train.ts";
 
@@ -144,8 +144,9 @@ function communicationsOf({ tasks, costs }: TrainedStep): TrainingCommunication[
 export async function train(engine: Engine, topology: Topology, request: TrainRequest): Promise<Trained> {
   const { model, accelerator, precision = "bf16", signal, collectives = USUAL_COLLECTIVES, onProgress } = request;
   const ownPs = clockOf(request);
+  const table = communicationCosts(engine, topology, signal);
   const peakFlops = peakOf(accelerator, precision);
-  const search = request.parallelism === "auto" ? await fastest(engine, topology, request, ownPs) : null;
+  const search = request.parallelism === "auto" ? await fastest(topology, request, ownPs, table) : null;
   const way: Way = search?.best[0]?.way ?? {
     parallelism: request.parallelism as Parallelism,
     microBatch: request.microBatch ?? 1,
@@ -157,8 +158,7 @@ export async function train(engine: Engine, topology: Topology, request: TrainRe
   let shown: TrainedStep | null = null;
   for (const [done, algorithm] of collectives.entries()) {
     onProgress?.(`the collectives of ${algorithm}`, done, collectives.length);
-    const options = { algorithm, computationPs: ownPs, ...(signal && { signal }) };
-    const trained = await simulateTraining(engine, topology, step, options);
+    const trained = await simulateTraining(topology, step, { costOf: table.by({ algorithm }), computationPs: ownPs });
     const figures = {
       collectives: algorithm,
       ps: trained.times.ps,
@@ -186,10 +186,10 @@ export async function train(engine: Engine, topology: Topology, request: TrainRe
 
 /** Returns the fastest meshes, by the costs of libraries' collectives at powers of four of bytes. */
 async function fastest(
-  engine: Engine,
   topology: Topology,
   request: TrainRequest,
   ownPs: (computation: Computation) => number,
+  table: CostTable,
 ): Promise<NonNullable<Trained["search"]>> {
   const { model, accelerator, batch, signal, onProgress } = request;
   const { sizes } = model;
@@ -201,29 +201,22 @@ async function fastest(
     layers: config === null ? 1 : config.layers + config.encoderLayers,
     experts: config?.experts?.count ?? 0,
     batch,
-    fixed: config === null ? { tensor: 1, context: 1, pipeline: 1 } : {},
+    fixed: config === null ? { tensor: 1, context: 1, pipeline: 1, zero: 0 as const } : {},
   };
-  const costOf = interpolatedCosts(
-    communicationCosts(engine, topology, { algorithm: "library", ...(signal && { signal }) }),
-  );
+  const costOf = interpolatedCosts(table.by({ algorithm: "library" }));
   const { best, ...counts } = await fastestWays(
     space,
     {
       make: (way) => {
-        if (request.microBatch !== undefined && way.microBatch !== request.microBatch) return null;
-        if (request.recompute !== undefined && way.recompute !== request.recompute) return null;
+        const { microBatch, recompute } = config === null ? { microBatch: 1, recompute: "none" } : request;
+        if (microBatch !== undefined && way.microBatch !== microBatch) return null;
+        if (recompute !== undefined && way.recompute !== recompute) return null;
         return unlessRefused(() => stepOf(request, way));
       },
       fits: (step) => greatestMemory(step).total <= accelerator.memoryBytes,
       computationPs: ownPs,
       simulate: async ({ step }) => {
-        const { times } = await simulateTraining(
-          engine,
-          topology,
-          step,
-          { algorithm: "library", computationPs: ownPs },
-          costOf,
-        );
+        const { times } = await simulateTraining(topology, step, { costOf, computationPs: ownPs });
         return { ps: times.ps, result: null };
       },
     },
