@@ -31,8 +31,8 @@ export const SHARED = {
 const GIB = 2 ** 30;
 
 /**
- * Whole commands, start of Node included. `seconds`, `synthesisSeconds` and `bytes` are targets; FILE is a file in a temporary
- * folder, kept until the group ends.
+ * Whole commands, start of Node included. `seconds`, `synthesisSeconds`, `bytes` and `fileBytes` are targets; FILE is a file in a
+ * temporary folder, kept until the group ends.
  */
 export const COMMANDS = [
   {
@@ -43,20 +43,17 @@ export const COMMANDS = [
         seconds: 240,
         synthesisSeconds: 90,
         bytes: 12 * GIB,
+        fileBytes: 0.5 * GIB,
       },
       { line: "verify FILE.bys" },
       { line: "simulate FILE.bys", seconds: 180, note: "verified again before" },
     ],
   },
   {
-    group: "40,000 NPUs, mesh, all-reduce",
+    group: "40,000 NPUs, all-reduce, failures",
     commands: [
-      {
-        line: "synth mesh:200x200 --collective allreduce -o FILE.bys",
-        seconds: 270,
-        synthesisSeconds: 120,
-        bytes: 12 * GIB,
-      },
+      { line: "synth mesh:200x200 --collective allreduce --chunks auto", synthesisSeconds: 30 },
+      { line: "synth mesh:200x200 --collective allgather --without 0-1", synthesisSeconds: 60 },
     ],
   },
   {
@@ -67,22 +64,35 @@ export const COMMANDS = [
         seconds: 240,
         synthesisSeconds: 90,
         bytes: 12 * GIB,
+        fileBytes: 0.5 * GIB,
       },
     ],
   },
   {
-    group: "40,000 NPUs, torus",
+    group: "100,000 NPUs",
+    commands: [
+      { line: "synth mesh:316x316 --collective allgather -o FILE.bys", seconds: 180, bytes: 8 * GIB },
+      { line: "synth grid:46x46x46 --collective allgather -o FILE.bys", seconds: 180, bytes: 8 * GIB },
+      { line: "synth mesh:316x316 --collective allreduce -o FILE.bys", seconds: 180, bytes: 8 * GIB },
+      { line: "verify FILE.bys" },
+      { line: "synth grid:46x46x46 --collective allreduce -o FILE.bys", seconds: 180, bytes: 8 * GIB },
+    ],
+  },
+  {
+    group: "torus",
     commands: [
       { line: "synth torus:200x200 --collective allgather -o FILE.bys", seconds: 2 },
       { line: "synth torus:200x200 --collective allreduce -o FILE.bys" },
       { line: "synth torus:35x35x35 --collective allgather -o FILE.bys" },
+      { line: "synth torus:1000x1000 --collective allgather", seconds: 20 },
     ],
   },
   {
     group: "two speeds",
     commands: [
       { line: "synth mesh:40x40@50,75GB/s --collective allgather", synthesisSeconds: 0.5 },
-      { line: "synth mesh:100x100@50,75GB/s --collective allgather", synthesisSeconds: 15 },
+      { line: "synth mesh:100x100@50,75GB/s --collective allgather", seconds: 20, synthesisSeconds: 15 },
+      { line: "synth mesh:100x100@50,75GB/s --collective allgather --without 0-1", synthesisSeconds: 8 },
     ],
   },
   {

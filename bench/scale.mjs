@@ -126,23 +126,24 @@ async function commands() {
   return rows;
 }
 
-/** Returns the targets of a command that it missed, in words. */
-function missedOf({ seconds, synthesisSeconds, peakBytes: peak, targets }) {
-  const missed = [];
-  if (targets.seconds !== undefined && seconds > targets.seconds) missed.push(`${targets.seconds} s`);
-  if (targets.synthesisSeconds !== undefined && synthesisSeconds > targets.synthesisSeconds) {
-    missed.push(`synthesis in ${targets.synthesisSeconds} s`);
-  }
-  if (targets.bytes !== undefined && peak !== null && peak > targets.bytes) missed.push(`${targets.bytes / GIB} GiB`);
-  return missed;
+/** Returns the targets of a command as [reached?, words]. */
+function targetsOf({ seconds, synthesisSeconds, peakBytes: peak, fileBytes, targets }) {
+  const all = [
+    [synthesisSeconds, targets.synthesisSeconds, (most) => `synthesis ${most} s`],
+    [seconds, targets.seconds, (most) => `${most} s`],
+    [peak, targets.bytes, (most) => `${most / GIB} GiB`],
+    [fileBytes, targets.fileBytes, (most) => `file ${most / GIB} GiB`],
+  ];
+  return all
+    .filter(([, most]) => most !== undefined)
+    .map(([got, most, words]) => ({ reached: got === null || got <= most, words: words(most) }));
 }
 
-function targetText({ seconds, synthesisSeconds, bytes }) {
-  const parts = [];
-  if (synthesisSeconds !== undefined) parts.push(`synthesis ${synthesisSeconds} s`);
-  if (seconds !== undefined) parts.push(`${seconds} s`);
-  if (bytes !== undefined) parts.push(`${bytes / GIB} GiB`);
-  return parts.length === 0 ? "" : `at most ${parts.join(", ")}`;
+const missedOf = (row) => targetsOf(row).flatMap(({ reached, words }) => (reached ? [] : [words]));
+
+function targetText(row) {
+  const words = targetsOf(row).map(({ words }) => words);
+  return words.length === 0 ? "" : `at most ${words.join(", ")}`;
 }
 
 /** Measures, prints and writes; returns the number of targets missed. */
@@ -219,8 +220,8 @@ export async function run() {
         r.transfers,
         figure(r.optimality),
         r.policy,
-        targetText(r.targets),
-        targetText(r.targets) === "" ? "" : missedOf(r).length === 0 ? "reached" : `MISSED ${missedOf(r).join(", ")}`,
+        targetText(r),
+        targetText(r) === "" ? "" : missedOf(r).length === 0 ? "reached" : `MISSED ${missedOf(r).join(", ")}`,
       ]),
     ),
   ];

@@ -9,7 +9,7 @@ import { type Estimate, leastTransfers } from "../../../model/steps/estimate.ts"
 import type { StepSchedule } from "../../../model/steps/step-schedule.ts";
 import { placesOf, switchCount, type Topology } from "../../../model/topology/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest } from "../../synthesizer.ts";
-import { combPlaces, MOST_TRIED_PLACES, type Periods, periodsOf } from "./periods.ts";
+import { combPlaces, halvesReachTrees, MOST_TRIED_PLACES, type Periods, periodsOf } from "./periods.ts";
 
 /** Periods of more transfers than this stay periods. */
 const MOST_LISTED = 1e7;
@@ -47,6 +47,7 @@ export async function manyRounds(
   context: SynthesisContext,
 ): Promise<Synthesis<PeriodSchedule> | null> {
   if (leastTransfers(request.collective) <= MOST_LISTED || combPlaces(request.topology) === null) return null;
+  if (isForHalves(request)) return null;
   const found = await findPeriods(request, context);
   return found === null || found.halvesPs < found.endPs ? null : synthesisOf(request, found);
 }
@@ -74,6 +75,7 @@ export function periodsEstimate(topology: Topology, collective: Collective): Est
 export async function autoChunks(request: SynthesisRequest, context: SynthesisContext): Promise<number | null> {
   const { topology, collective } = request;
   if (!isWhole(topology, collective) || request.policy !== null) return null;
+  if (leastTransfers(collective) > MOST_LISTED && isForHalves(request)) return null;
   const mayStay = combPlaces(topology) !== null;
   const guess = await guessFor(request, context);
   let best: { readonly chunks: number; readonly periods: Ends } | null = null;
@@ -121,6 +123,12 @@ async function guessFor(request: SynthesisRequest, context: SynthesisContext) {
     return { endPs: (roundsOf(other) * packing.periodPs + lastPs) * scale + waysPs, idealPs, halvesPs };
   };
   return { chunks, endsOf };
+}
+
+/** Returns whether halves one after the other may take no longer than any periods do, as on tori. */
+function isForHalves({ topology, collective }: SynthesisRequest): boolean {
+  const routes = routesOf(topology, 1);
+  return halvesReachTrees(topology, routes, routeTimes(topology, routes, collective.chunkBytes));
 }
 
 /** Returns whether it is an all-reduce of all NPUs, which are linked directly. */

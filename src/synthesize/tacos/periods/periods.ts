@@ -145,6 +145,21 @@ function slowestEntryPs({ npuCount, incident, serialPs }: DuplexNetwork): number
   return slowestPs;
 }
 
+/**
+ * Returns whether no periods of trees end before a reduce-scatter and an all-gather one after the other may: N - 1 edges of each
+ * tree, both ways, then take the edges of all NPUs as long as the halves take those of the NPU that hears slowest. O(routes log
+ * routes).
+ */
+export function halvesReachTrees(topology: Topology, routes: RouteSet, times: RouteTimes): boolean {
+  const network = duplexNetwork(topology.npuCount, routes, times);
+  if (network === null) return true;
+  const chunksPerPs = network.serialPs.reduce((sum, ps) => sum + 1 / ps, 0);
+  const rounding = 1 + 1e-9;
+  return (
+    2 * (1 - 1 / topology.npuCount) * slowestEntryPs(network) <= (rounding * (topology.npuCount - 1)) / chunksPerPs
+  );
+}
+
 /** Returns how many places the combs of a grid have at least, trees and NPUs; null where there are none. O(routes log routes). */
 export function combPlaces(topology: Topology): number | null {
   const known = knownPlaces.get(topology);
