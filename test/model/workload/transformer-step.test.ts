@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../../src/base/errors.ts";
+import { MODEL_NAMES, modelNamed } from "../../../src/model/workload/models.ts";
 import { groupSizeOf, npusOf } from "../../../src/model/workload/parallelism.ts";
 import { stepTasks } from "../../../src/model/workload/step-tasks.ts";
 import { GPT_LIKE, LLAMA_LIKE, type TransformerConfig } from "../../../src/model/workload/transformer/config.ts";
@@ -204,6 +205,7 @@ describe("a pipeline of layers", () => {
     expect(dealtLayers(8, 4)).toEqual([2, 2, 2, 2]);
     expect(dealtLayers(6, 4)).toEqual([1, 2, 2, 1]);
     expect(dealtLayers(7, 4)).toEqual([2, 2, 2, 1]);
+    expect(dealtLayers(8, 10)).toEqual([0, 1, 1, 1, 1, 1, 1, 1, 1, 0]);
     const parts = dealtLayers(126, 64);
     expect([parts[0], parts[1], parts[62], parts[63]]).toEqual([1, 2, 2, 1]);
     fc.assert(
@@ -268,6 +270,29 @@ describe("inference", () => {
   });
 });
 
+describe("every transformer of the catalogue", () => {
+  const names = MODEL_NAMES.filter((name) => modelNamed(name).sizes.kind === "transformer");
+
+  it.each(names)("%s makes a step of training and of inference", (name) => {
+    const config = transformerNamed(name);
+    const expert = config.experts === null ? 1 : 2;
+    for (const pass of ["train", "prefill", "decode"] as const) {
+      if (pass === "decode" && (config.encoderLayers > 0 || !config.causal)) continue;
+      const step = transformerStep(config, optionsOf(config, { pass, parallelism: { data: 2, expert }, batch: 4 }));
+      const layers = layersOf(step);
+      expect(layers.length).toBe(config.layers + config.encoderLayers + 2);
+      for (const { memory } of layers) {
+        for (const bytes of Object.values(memory)) expect(Number.isSafeInteger(bytes) && bytes >= 0).toBe(true);
+      }
+      // products do the model's operations; kernels of attention some more, for they make scores again, and with latents of the
+      // next token many more, for these are longer than heads
+      const times = operationsOf(step) / step.modelFlops;
+      expect(times).toBeGreaterThan(pass === "train" ? 0.999 : 0.5);
+      expect(times).toBeLessThan(pass === "decode" && config.latent !== null ? 2 : 1.2);
+    }
+  });
+});
+
 describe("what does not divide", () => {
   const refusal = (config: TransformerConfig, more: Parameters<typeof optionsOf>[1]): string => {
     try {
@@ -298,12 +323,12 @@ describe("what does not divide", () => {
       { parallelism: { context: 2 }, sequence: 63 },
     ],
     [
-      "pp is 16; it must be at most 8, for plain has 8 layers for 1 part of each stage",
+      "pp is 16; it must be at most 10, for plain has 8 layers between embedding and head",
       PLAIN,
       { parallelism: { pipeline: 16 } },
     ],
     [
-      "pp is 8; it must be at most 4, for plain has 8 layers for 2 parts of each stage",
+      "pp is 8; it must be at most 5, for plain has 8 layers between embedding and head in 2 parts of each stage",
       PLAIN,
       { parallelism: { pipeline: 8, interleaved: 2 } },
     ],

@@ -202,12 +202,12 @@ function checkPipeline({ layers, encoderLayers, name }: TransformerConfig, optio
   if (encoderLayers > 0 && pipeline > 1) {
     throw new InputError("pp", `1, for decoder layers of ${name} attend to its encoder`, pipeline).as("not-together");
   }
-  if (places > layers + encoderLayers) {
-    throw new InputError(
-      "pp",
-      `at most ${Math.floor(layers / interleaved)}, for ${name} has ${layers} layers for ${interleaved} ${interleaved === 1 ? "part" : "parts"} of each stage`,
-      pipeline,
-    );
+  // the first part may have the embedding only, and the last the head
+  const most = Math.floor((layers + encoderLayers + 2) / interleaved);
+  if (pipeline > Math.max(1, most)) {
+    const parts = interleaved === 1 ? "" : ` in ${interleaved} parts of each stage`;
+    const expected = `at most ${most}, for ${name} has ${layers} layers between embedding and head${parts}`;
+    throw new InputError("pp", expected, pipeline);
   }
   const asked = options.layersPerPart;
   if (asked === null) return;
