@@ -137,6 +137,21 @@ describe("what does not fit", () => {
     for (const { what } of fits.slice(0, 3)) expect(said).toContain(`${what} (`);
   });
 
+  it("tries what is not there already", () => {
+    const config = transformerNamed("gpt2-small");
+    const options = optionsOf(config, {
+      parallelism: { data: 8, zero: 1 },
+      batch: 16,
+      microBatch: 2,
+      recompute: "full",
+    });
+    const names = smallerSteps(config, options).map(({ what }) => what);
+    expect(names).toContain("micro batches of 1 and ZeRO 2");
+    for (const name of names) expect(name).not.toMatch(/ZeRO 1|recomputation/);
+    // 12 heads go to 2 and 4 NPUs, not to 8
+    expect(names.filter((name) => name.startsWith("tp"))).toEqual(["tp 2 and dp 4", "tp 4 and dp 2"]);
+  });
+
   it("says what comes nearest where nothing fits, and nothing where it fits", () => {
     expect(check("llama3-405b", { parallelism: { data: 8 }, batch: 8 })).toMatch(/; nearest comes /);
     expect(check("gpt2-small", { batch: 1 })).toBe("fits");

@@ -104,10 +104,71 @@ describe("tensor parallelism", () => {
     expect(passesOf(false, "full")[1]).toEqual(["allreduce", "allreduce", "allreduce", "allreduce"]);
   });
 
+  it("gathers inputs and sums their gradients beside products, and what follows waits for all", () => {
+    const options = optionsOf(PLAIN, { parallelism: { tensor: 4, sequence: true } });
+    const { parts, outputs } = layersOf(transformerStep(PLAIN, options))[1].backward;
+    const at = (name: string): number =>
+      parts.findIndex((part) => ("computation" in part ? part.computation.name : part.communication.name) === name);
+    const up = "feed-forward up";
+    const gather = at(`${up}: parts of sequences`);
+    const [input, weights] = [at(`${up}: gradients of the input`), at(`${up}: gradients of the weights`)];
+    const sum = at(`${up}: sum of gradients`);
+    expect([parts[input]?.after.includes(gather), parts[sum]?.after]).toEqual([false, [input]]);
+    expect(parts[weights]?.after).toEqual([input, gather]);
+    expect(parts[weights + 1]?.after).toEqual([sum, weights]);
+    expect(outputs).toEqual([parts.length - 1]);
+  });
+
+  it("sends a stage's part of sequences on", () => {
+    const whole = { tensor: 4, pipeline: 2 };
+    const bytesOf = (sequence: boolean) =>
+      transformerStep(PLAIN, optionsOf(PLAIN, { parallelism: { ...whole, sequence } })).boundaryBytes;
+    expect([bytesOf(false), bytesOf(true)]).toEqual([bytes, bytes / 4]);
+  });
+
   it("sends sequence x hidden size numbers of 16 bits", () => {
     const options = optionsOf(PLAIN, { parallelism: { tensor: 4 } });
     const all = layersOf(transformerStep(PLAIN, options)).filter(({ name }) => name === "layer");
     for (const { bytes: sent } of all.flatMap(({ forward }) => communicationsOf(forward))) expect(sent).toBe(bytes);
+  });
+});
+
+describe("parts of sequences", () => {
+  const stepOf = (context: number, pass: "train" | "prefill" = "train") =>
+    transformerStep(PLAIN, optionsOf(PLAIN, { pass, parallelism: { context } }));
+
+  it("bring keys and values together, once more backward, and sum their gradients", () => {
+    const { forward, backward } = layersOf(stepOf(2))[1];
+    const size = 2 * 2 * SIZES.sequence * SIZES.hidden;
+    const shown = [forward, backward].map((pass) =>
+      communicationsOf(pass).map(({ collective, group, bytes }) => [collective, group, bytes]),
+    );
+    expect(shown).toEqual([
+      [["allgather", "context", size]],
+      [
+        ["allgather", "context", size],
+        ["reducescatter", "context", size],
+      ],
+    ]);
+  });
+
+  it("have as many pairs each, and in one kernel two products forward and five backward", () => {
+    const attention = (context: number) =>
+      [layersOf(stepOf(context))[1]].flatMap(({ forward, backward }) =>
+        [forward, backward].map((pass) =>
+          computationsOf(pass)
+            .filter(({ kind }) => kind === "attention")
+            .reduce((sum, { flops }) => sum + flops, 0),
+        ),
+      );
+    const { sequence: s, hidden: h } = SIZES;
+    expect(attention(1)).toEqual([2 * s * s * h, 5 * s * s * h]);
+    expect(attention(4)).toEqual([(s * s * h) / 2, (5 * s * s * h) / 4]);
+  });
+
+  it("keep their own keys and values of a prompt", () => {
+    const kept = (context: number) => layersOf(stepOf(context, "prefill"))[1].memory.activations;
+    expect([kept(1), kept(4)]).toEqual([2 * 2 * SIZES.sequence * SIZES.hidden, SIZES.sequence * SIZES.hidden]);
   });
 });
 
@@ -226,6 +287,22 @@ describe("a pipeline of layers", () => {
     const { stages } = transformerStep(PLAIN, options);
     const shown = stages.map((runs) => runs.map(({ layer, count }) => `${count} ${layer.name}`).join(", "));
     expect(shown).toEqual(["1 embedding, 1 layer", "3 layer", "2 layer", "2 layer, 1 head"]);
+  });
+
+  it("has a tied matrix at both of its ends", () => {
+    const kept = (pipeline: number) =>
+      layersOf(transformerStep(PLAIN, optionsOf(PLAIN, { parallelism: { pipeline } }))).reduce(
+        (sum, { memory }) => sum + memory.parameters,
+        0,
+      );
+    expect(kept(1)).toBe(2 * parameterCount(PLAIN));
+    expect(kept(2) - kept(1)).toBe(2 * SIZES.vocabulary * SIZES.hidden);
+  });
+
+  it("has windows where the model has them: every second of Gemma 2's layers sees all", () => {
+    const gemma = transformerNamed("gemma2-2b");
+    const names = layersOf(transformerStep(gemma, optionsOf(gemma))).map(({ name }) => name);
+    expect(names.slice(1, 5)).toEqual([1, 2].flatMap(() => ["layer with a window of 4096", "layer"]));
   });
 
   it("becomes tasks that a simulation can run", () => {
