@@ -34,6 +34,24 @@ describe("what a layer keeps", () => {
     expect(kept(b, 1, false, "full") / (2 * sbh)).toBeCloseTo(1, 9);
   });
 
+  it("is 4 s b h (1 + v / h) / t bytes behind the last layer (Korthikanti et al. 2022, 4.3), and the mask before the first", () => {
+    const options = optionsOf(config, { parallelism: { tensor: 8, sequence: true }, batch: 4, microBatch: 4 });
+    const layers = layersOf(transformerStep(config, options));
+    const sbh = s * 4 * h;
+    expect(layers[layers.length - 1].memory.activations).toBe((4 * sbh * (1 + config.vocabulary / h)) / 8);
+    expect(layers[0].memory.activations).toBe(sbh / 8);
+  });
+
+  it("is of experts what they got, made and gave back", () => {
+    const mixtral = transformerNamed("mixtral-8x7b");
+    const options = optionsOf(mixtral, { parallelism: { data: 8, expert: 8 }, batch: 8, sequence: 1024 });
+    const { hidden, kvHeads, headSize } = mixtral;
+    const attention = 2 * hidden + 2 * hidden + 2 * kvHeads * headSize;
+    // of each token: inputs of norm and router; of each of its two experts: input, output, three widths
+    const experts = 2 * hidden + 2 * (2 * hidden + 3 * 14336);
+    expect(layersOf(transformerStep(mixtral, options))[1].memory.activations).toBe(1024 * 2 * (attention + experts));
+  });
+
   it("is no scores with attention in one kernel", () => {
     const options = optionsOf(config, { parallelism: { tensor: 8, sequence: true }, batch: 1 });
     expect(layersOf(transformerStep(config, options))[1].memory.activations).toBe(kept(1, 8, true, "selective"));

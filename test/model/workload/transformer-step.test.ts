@@ -196,6 +196,27 @@ describe("experts", () => {
     expect(operationsOf(step(1.25))).toBeGreaterThan(operationsOf(step(1)));
   });
 
+  it("that are split too gather the tokens of all parts before, and sum their outputs back", () => {
+    const parallelism = { tensor: 2, expertTensor: 2, data: 4, expert: 4, sequence: true };
+    const split = transformerStep(
+      MIXED,
+      optionsOf(MIXED, { parallelism, batch: 4, flash: false, attentionCount: "full" }),
+    );
+    expect(operationsOf(split) / split.modelFlops).toBeCloseTo(1, 9);
+    const layer = layersOf(split).find(({ name }) => name === "layer with experts");
+    const own = communicationsOf(layer?.forward ?? { parts: [], outputs: [] }).filter(({ group }) =>
+      group.startsWith("expert"),
+    );
+    // half of the tokens, each to two experts, at 256 numbers of 2 bytes; both parts together for the products
+    const sent = (64 / 2) * 2 * 256 * 2;
+    expect(own.map(({ collective, bytes }) => [collective, bytes])).toEqual([
+      ["alltoall", sent],
+      ["allgather", 2 * sent],
+      ["reducescatter", 2 * sent],
+      ["alltoall", sent],
+    ]);
+  });
+
   it("stand in every second layer behind the dense ones", () => {
     const names = layersOf(step(1)).map(({ name }) => name);
     const [plain, special] = ["layer", "layer with experts"];
@@ -337,6 +358,14 @@ describe("inference", () => {
     const each = 2 * 4 * (parameterCount(config) - 128256 * 4096);
     expect(step.modelFlops / each).toBeGreaterThan(1);
     expect(step.modelFlops / each).toBeLessThan(1.3);
+  });
+
+  it("with latents reads these, and works on their side", () => {
+    const sizes = { pass: "decode", batch: 1, sequence: 1000 } as const;
+    const step = transformerStep(LATENT, optionsOf(LATENT, sizes));
+    const kernel = computationsOf(layersOf(step)[1].forward).find(({ kind }) => kind === "attention");
+    expect(kernel?.bytes).toBe(1000 * (32 + 16) * 2);
+    expect(kernel?.flops).toBe(2 * 1000 * 8 * (2 * 32 + 16));
   });
 
   it("of a prompt takes a third of a training step", () => {
