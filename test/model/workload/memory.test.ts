@@ -151,8 +151,14 @@ describe("what does not fit", () => {
     const said = check("llama3-70b", { parallelism: { tensor: 8, data: 8 }, batch: 8, sequence: 8192 });
     const { memoryBytes } = acceleratorNamed("a100");
     const fits = smallerSteps(config, options).filter(({ step }) => greatestMemory(step).total <= memoryBytes);
-    expect(fits.length).toBeGreaterThan(2);
-    for (const { what } of fits.slice(0, 3)) expect(said).toContain(`${what} (`);
+    const names = fits.map(({ changes }) => changes.join(" and "));
+    const fitting =
+      /it fits with (.*)$/
+        .exec(said)?.[1]
+        ?.split(", or ")
+        .map((one) => one.replace(/ \(.*/, "")) ?? [];
+    expect(fitting.length).toBe(3);
+    for (const one of fitting) expect(names).toContain(one);
   });
 
   it("tries what is not there already", () => {
@@ -163,15 +169,30 @@ describe("what does not fit", () => {
       microBatch: 2,
       recompute: "full",
     });
-    const names = smallerSteps(config, options).map(({ what }) => what);
+    const names = smallerSteps(config, options).map(({ changes }) => changes.join(" and "));
     expect(names).toContain("micro batches of 1 and ZeRO 2");
     for (const name of names) expect(name).not.toMatch(/ZeRO 1|recomputation/);
     // 12 heads go to 2 and 4 NPUs, not to 8
-    expect(names.filter((name) => name.startsWith("tp"))).toEqual(["tp 2 and dp 4", "tp 4 and dp 2"]);
+    expect(names.filter((name) => /^tp .* dp/.test(name))).toEqual(["tp 2 and dp 4", "tp 4 and dp 2"]);
+  });
+
+  it("is of inference helped by fewer bits, or more NPUs", () => {
+    const said = check("llama3-405b", {
+      pass: "decode",
+      parallelism: { tensor: 8 },
+      batch: 8,
+      microBatch: 8,
+      sequence: 1024,
+    });
+    expect(said).toMatch(
+      /it fits with weights of 8 bits \([\d.]+ GB\), or tp 16 on 16 NPUs \([\d.]+ GB\), or pp 2 on 16 NPUs/,
+    );
   });
 
   it("says what comes nearest where nothing fits, and nothing where it fits", () => {
-    expect(check("llama3-405b", { parallelism: { data: 8 }, batch: 8 })).toMatch(/; nearest comes /);
+    expect(check("llama3-405b", { parallelism: { data: 8 }, batch: 8 })).toMatch(
+      /; nearest comes pp 16 on 128 NPUs \(\d+ GB\)$/,
+    );
     expect(check("gpt2-small", { batch: 1 })).toBe("fits");
   });
 });
