@@ -360,6 +360,15 @@ describe("inference", () => {
     expect(step.modelFlops / each).toBeLessThan(1.3);
   });
 
+  it("does not split the one token of a sequence", () => {
+    const asked = { pass: "decode", batch: 3, microBatch: 3, parallelism: { tensor: 4, sequence: true } } as const;
+    const step = transformerStep(PLAIN, optionsOf(PLAIN, asked));
+    expect(step.parallelism.sequence).toBe(false);
+    const sums = communicationsOf(layersOf(step)[1].forward).map(({ collective, bytes }) => [collective, bytes]);
+    const one = ["allreduce", 3 * SIZES.hidden * 2];
+    expect(sums).toEqual([one, one]);
+  });
+
   it("with latents reads these, and works on their side", () => {
     const sizes = { pass: "decode", batch: 1, sequence: 1000 } as const;
     const step = transformerStep(LATENT, optionsOf(LATENT, sizes));
@@ -442,6 +451,11 @@ describe("what does not divide", () => {
       "vp is 2; it must be 1, for there is one stage: interleaving takes pp 2 or more",
       PLAIN,
       { parallelism: { interleaved: 2 } },
+    ],
+    [
+      "the batch is 6; it must be a multiple of 4, dp 1 x micro batch 1 x pp 4, for vp is 2, such as 4 or 8",
+      PLAIN,
+      { parallelism: { pipeline: 4, interleaved: 2 }, batch: 6 },
     ],
     ["dp is 0; it must be an integer of 1 or more", PLAIN, { parallelism: { data: 0 } }],
     [
