@@ -136,6 +136,13 @@ describe("a Hugging Face configuration", () => {
     expect(own).toEqual(sizes.config);
   });
 
+  it("is trained with sequences of 8,192 tokens at most, unless asked otherwise", () => {
+    const lengths = [2048, 131072, undefined].map(
+      (longest) => read({ ...usual("llama", [64, 128, 2, 4, 2, 100]), max_position_embeddings: longest }).sequence,
+    );
+    expect(lengths).toEqual([2048, 8192, 4096]);
+  });
+
   it("counts experts that one token takes", () => {
     const fields = PUBLISHED.find(([name]) => name === "Mixtral 8x7B")?.[1] ?? {};
     expect(activeParameterCount(read(fields))).toBe(12_879_925_248);
