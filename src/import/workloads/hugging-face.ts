@@ -74,6 +74,11 @@ class Keys {
 
 type Reader = (keys: Keys, name: string) => TransformerConfig;
 
+/** Files say how long sequences may be at most, which models learn at the end; before, they are trained with no more than this. */
+const LONGEST_TRAINED = 8192;
+
+const sequenceOf = (longest: number): number => Math.min(LONGEST_TRAINED, longest);
+
 /** Returns a decoder as Llama's with what its file says; `more` goes over it. */
 function llamaLike(keys: Keys, name: string, more: Partial<TransformerConfig> = {}): TransformerConfig {
   const hidden = keys.integer("hidden_size");
@@ -91,7 +96,7 @@ function llamaLike(keys: Keys, name: string, more: Partial<TransformerConfig> = 
     vocabulary: keys.integer("vocab_size"),
     tied: keys.flagOr(false, "tie_word_embeddings"),
     biases: { qkv: bias, output: bias, ffn: keys.flagOr(false, "mlp_bias") },
-    sequence: keys.integerOr(4096, "max_position_embeddings"),
+    sequence: sequenceOf(keys.integerOr(4096, "max_position_embeddings")),
     ...more,
   };
 }
@@ -298,7 +303,7 @@ function mpt(keys: Keys, name: string): TransformerConfig {
     gated: false,
     vocabulary: keys.integer("vocab_size"),
     tied: keys.flagOr(true, "tie_word_embeddings"),
-    sequence: keys.integerOr(2048, "max_seq_len"),
+    sequence: sequenceOf(keys.integerOr(2048, "max_seq_len")),
   };
 }
 

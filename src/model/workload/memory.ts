@@ -61,9 +61,9 @@ export function greatestMemory(step: TrainingStep): StageMemory {
   return stepMemory(step).reduce((most, stage) => (stage.total > most.total ? stage : most));
 }
 
-/** Something else that may be asked, in words, and its step. */
+/** Something else that may be asked: what is changed, in words, and its step. */
 export interface Alternative {
-  readonly what: string;
+  readonly changes: readonly string[];
   readonly step: TrainingStep;
 }
 
@@ -82,16 +82,17 @@ export function checkMemory(
 ): void {
   const most = greatestMemory(step);
   if (most.total <= capacity) return;
-  const tried = alternatives().map(({ what, step: other }) => ({ what, total: greatestMemory(other).total }));
-  const fits = tried.filter(({ total }) => total <= capacity).slice(0, MOST_NAMED);
-  const said = ({ what, total }: { what: string; total: number }): string => `${what} (${formatGigabytes(total)})`;
-  const least = tried.reduce<{ what: string; total: number } | null>(
-    (a, b) => (a === null || b.total < a.total ? b : a),
-    null,
-  );
+  const tried = alternatives().map(({ changes, step: other }) => ({ changes, total: greatestMemory(other).total }));
+  const fits = tried.filter(({ total }) => total <= capacity);
+  const isMoreThan = (changes: readonly string[], less: readonly string[]): boolean =>
+    changes.length > less.length && less.every((change) => changes.includes(change));
+  const named = fits.filter(({ changes }) => !fits.some((other) => isMoreThan(changes, other.changes)));
+  const said = ({ changes, total }: (typeof tried)[number]): string =>
+    `${changes.join(" and ")} (${formatGigabytes(total)})`;
+  const least = tried.reduce<(typeof tried)[number] | null>((a, b) => (a === null || b.total < a.total ? b : a), null);
   const hint =
-    fits.length > 0
-      ? `; it fits with ${fits.map(said).join(", or ")}`
+    named.length > 0
+      ? `; it fits with ${named.slice(0, MOST_NAMED).map(said).join(", or ")}`
       : least !== null && least.total < most.total
         ? `; nearest comes ${said(least)}`
         : "";

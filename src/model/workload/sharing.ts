@@ -68,8 +68,6 @@ const KIN: readonly Kin[] = [
   { group: "expertCopies", what: " of experts", countOf: ({ experts }) => experts },
 ];
 
-const bytesUp = (bytes: number): number => Math.ceil(bytes);
-
 /** Returns a pass with parts before it, which wait for what the layer before was given; its own first parts wait for them too. */
 function fetchedAhead(pass: Pass, fetched: readonly Communication[]): Pass {
   const ahead = fetched.length;
@@ -139,7 +137,7 @@ export function sharedLayers(parts: readonly (readonly LocalLayer[])[], sharing:
   ) => {
     const verbs = { allreduce: "sum of gradients", reducescatter: "sum of gradients", allgather: "weights" } as const;
     const key = `${collective} ${group} ${size}`;
-    const known = once.get(key) ?? { name: `${verbs[collective]}${what}`, collective, group, bytes: bytesUp(size) };
+    const known = once.get(key) ?? { name: `${verbs[collective]}${what}`, collective, group, bytes: Math.ceil(size) };
     once.set(key, known);
     return known;
   };
@@ -175,11 +173,11 @@ export function sharedLayers(parts: readonly (readonly LocalLayer[])[], sharing:
         ? updateOf(part(1), bytes, zero === 1 || zero === 2 ? ofKin(layer, "allgather", bytes.weight) : [])
         : NOTHING,
       memory: {
-        parameters: bytesUp(part(3) * bytes.weight),
-        gradients: trains ? bytesUp(part(2) * bytes.gradient) : 0,
-        optimizer: trains ? bytesUp(part(1) * bytes.optimizer) : 0,
-        activations: bytesUp(layer.activations),
-        working: bytesUp(layer.working + (zero === 3 ? gathered(layer) * (2 * bytes.weight + bytes.gradient) : 0)),
+        parameters: Math.ceil(part(3) * bytes.weight),
+        gradients: trains ? Math.ceil(part(2) * bytes.gradient) : 0,
+        optimizer: trains ? Math.ceil(part(1) * bytes.optimizer) : 0,
+        activations: Math.ceil(layer.activations),
+        working: Math.ceil(layer.working + (zero === 3 ? gathered(layer) * (2 * bytes.weight + bytes.gradient) : 0)),
       },
     };
     made.set(key, work);

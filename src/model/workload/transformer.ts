@@ -28,8 +28,9 @@ import { embeddingParameters, forwardFlops, headParameters, layerParameters } fr
  * tensor-parallel group, nor those of a tied matrix between first and last stage: both are small. Throws InputError where
  * something does not divide. O(layers).
  */
-export function transformerStep(asked: TransformerConfig, options: TransformerOptions): TrainingStep {
+export function transformerStep(asked: TransformerConfig, wanted: TransformerOptions): TrainingStep {
   const config = checkedConfig(asked);
+  const options = wanted.pass === "decode" ? withWholeSequences(wanted) : wanted;
   checkOptions(config, options);
   const { parallelism, pass, batch, sequence, order, bucketBytes } = options;
   const shape = localShape(config, options);
@@ -48,6 +49,12 @@ export function transformerStep(asked: TransformerConfig, options: TransformerOp
     modelFlops: batch * modelFlops(config, options),
   };
 }
+
+/** One token of each sequence is not split along it, whatever is asked. */
+const withWholeSequences = (options: TransformerOptions): TransformerOptions => ({
+  ...options,
+  parallelism: { ...options.parallelism, sequence: false },
+});
 
 /** Returns the model's operations for one sequence. */
 function modelFlops(config: TransformerConfig, { pass, sequence, attentionCount }: TransformerOptions): number {

@@ -136,6 +136,13 @@ describe("a Hugging Face configuration", () => {
     expect(own).toEqual(sizes.config);
   });
 
+  it("is trained with sequences of 8,192 tokens at most, unless asked otherwise", () => {
+    const lengths = [2048, 131072, undefined].map(
+      (longest) => read({ ...usual("llama", [64, 128, 2, 4, 2, 100]), max_position_embeddings: longest }).sequence,
+    );
+    expect(lengths).toEqual([2048, 8192, 4096]);
+  });
+
   it("counts experts that one token takes", () => {
     const fields = PUBLISHED.find(([name]) => name === "Mixtral 8x7B")?.[1] ?? {};
     expect(activeParameterCount(read(fields))).toBe(12_879_925_248);
@@ -202,6 +209,19 @@ describe("a Hugging Face configuration", () => {
       { model_type: "mpt", d_model: 64, n_heads: 4, n_layers: 2, vocab_size: 10, no_bias: false },
     ],
     ["config.json is [1]; it must be an object", [1]],
+    [
+      "config.json: num_sparse_encoder_layers is 4; it must be all layers or every second one",
+      {
+        ...t5(64, 16, 128, 12, 4, { num_experts: 8, num_sparse_encoder_layers: 4, num_sparse_decoder_layers: 4 }),
+        architectures: ["SwitchTransformersForConditionalGeneration"],
+      },
+    ],
+    [
+      "config.json: mlp_only_layers is [5]; it must be the first layers, in order, or none",
+      usual("qwen3_moe", [64, 128, 8, 4, 2, 100], {
+        ...{ mlp_only_layers: [5], num_experts: 4, num_experts_per_tok: 2, moe_intermediate_size: 32, head_dim: 16 },
+      }),
+    ],
   ])("is refused: %s", (sentence, fields) => {
     expect(() => read(fields)).toThrow(InputError);
     expect(() => read(fields)).toThrow(sentence);

@@ -34,6 +34,24 @@ describe("what a layer keeps", () => {
     expect(kept(b, 1, false, "full") / (2 * sbh)).toBeCloseTo(1, 9);
   });
 
+  it("is 4 s b h (1 + v / h) / t bytes behind the last layer (Korthikanti et al. 2022, 4.3), and the mask before the first", () => {
+    const options = optionsOf(config, { parallelism: { tensor: 8, sequence: true }, batch: 4, microBatch: 4 });
+    const layers = layersOf(transformerStep(config, options));
+    const sbh = s * 4 * h;
+    expect(layers[layers.length - 1].memory.activations).toBe((4 * sbh * (1 + config.vocabulary / h)) / 8);
+    expect(layers[0].memory.activations).toBe(sbh / 8);
+  });
+
+  it("is of experts what they got, made and gave back", () => {
+    const mixtral = transformerNamed("mixtral-8x7b");
+    const options = optionsOf(mixtral, { parallelism: { data: 8, expert: 8 }, batch: 8, sequence: 1024 });
+    const { hidden, kvHeads, headSize } = mixtral;
+    const attention = 2 * hidden + 2 * hidden + 2 * kvHeads * headSize;
+    // of each token: inputs of norm and router; of each of its two experts: input, output, three widths
+    const experts = 2 * hidden + 2 * (2 * hidden + 3 * 14336);
+    expect(layersOf(transformerStep(mixtral, options))[1].memory.activations).toBe(1024 * 2 * (attention + experts));
+  });
+
   it("is no scores with attention in one kernel", () => {
     const options = optionsOf(config, { parallelism: { tensor: 8, sequence: true }, batch: 1 });
     expect(layersOf(transformerStep(config, options))[1].memory.activations).toBe(kept(1, 8, true, "selective"));
@@ -133,12 +151,48 @@ describe("what does not fit", () => {
     const said = check("llama3-70b", { parallelism: { tensor: 8, data: 8 }, batch: 8, sequence: 8192 });
     const { memoryBytes } = acceleratorNamed("a100");
     const fits = smallerSteps(config, options).filter(({ step }) => greatestMemory(step).total <= memoryBytes);
-    expect(fits.length).toBeGreaterThan(2);
-    for (const { what } of fits.slice(0, 3)) expect(said).toContain(`${what} (`);
+    const names = fits.map(({ changes }) => changes.join(" and "));
+    const fitting =
+      /it fits with (.*)$/
+        .exec(said)?.[1]
+        ?.split(", or ")
+        .map((one) => one.replace(/ \(.*/, "")) ?? [];
+    expect(fitting.length).toBe(3);
+    for (const one of fitting) expect(names).toContain(one);
+  });
+
+  it("tries what is not there already", () => {
+    const config = transformerNamed("gpt2-small");
+    const options = optionsOf(config, {
+      parallelism: { data: 8, zero: 1 },
+      batch: 16,
+      microBatch: 2,
+      recompute: "full",
+    });
+    const names = smallerSteps(config, options).map(({ changes }) => changes.join(" and "));
+    expect(names).toContain("micro batches of 1 and ZeRO 2");
+    for (const name of names) expect(name).not.toMatch(/ZeRO 1|recomputation/);
+    // 12 heads go to 2 and 4 NPUs, not to 8
+    expect(names.filter((name) => /^tp .* dp/.test(name))).toEqual(["tp 2 and dp 4", "tp 4 and dp 2"]);
+  });
+
+  it("is of inference helped by fewer bits, or more NPUs", () => {
+    const said = check("llama3-405b", {
+      pass: "decode",
+      parallelism: { tensor: 8 },
+      batch: 8,
+      microBatch: 8,
+      sequence: 1024,
+    });
+    expect(said).toMatch(
+      /it fits with weights of 8 bits \([\d.]+ GB\), or tp 16 on 16 NPUs \([\d.]+ GB\), or pp 2 on 16 NPUs/,
+    );
   });
 
   it("says what comes nearest where nothing fits, and nothing where it fits", () => {
-    expect(check("llama3-405b", { parallelism: { data: 8 }, batch: 8 })).toMatch(/; nearest comes /);
+    expect(check("llama3-405b", { parallelism: { data: 8 }, batch: 8 })).toMatch(
+      /; nearest comes pp 16 on 128 NPUs \(\d+ GB\)$/,
+    );
     expect(check("gpt2-small", { batch: 1 })).toBe("fits");
   });
 });

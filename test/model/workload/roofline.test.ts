@@ -36,6 +36,15 @@ describe("a computation", () => {
     expect(computationPs(a100, "fp8", { ...product(8, 8, 8), givenPs: 7 })).toBe(7);
   });
 
+  it("wants larger products of faster units: half of the share at the size that is said, of A100", () => {
+    const efficiencies = { ...IDEAL, matmulHalfSize: 1000, sizeGrowth: 0.5 };
+    const share = (peak: number, size: number) =>
+      matmulEfficiency(efficiencies, peak, { rows: size, inner: size, columns: size });
+    expect(share(312e12, 1000)).toBeCloseTo(0.5, 12);
+    expect(share(4 * 312e12, 2000)).toBeCloseTo(0.5, 12);
+    expect(share(4 * 312e12, 1000)).toBeCloseTo(1 / 3, 12);
+  });
+
   it("is behind its launch", () => {
     const { launchPs } = DEFAULT_EFFICIENCIES;
     expect(computationPs(a100, "bf16", { name: "barrier", kind: "memory", flops: 0, bytes: 0 })).toBe(launchPs);

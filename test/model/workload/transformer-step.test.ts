@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../../src/base/errors.ts";
+import { MODEL_NAMES, modelNamed } from "../../../src/model/workload/models.ts";
 import { groupSizeOf, npusOf } from "../../../src/model/workload/parallelism.ts";
 import { stepTasks } from "../../../src/model/workload/step-tasks.ts";
 import { GPT_LIKE, LLAMA_LIKE, type TransformerConfig } from "../../../src/model/workload/transformer/config.ts";
@@ -103,10 +104,71 @@ describe("tensor parallelism", () => {
     expect(passesOf(false, "full")[1]).toEqual(["allreduce", "allreduce", "allreduce", "allreduce"]);
   });
 
+  it("gathers inputs and sums their gradients beside products, and what follows waits for all", () => {
+    const options = optionsOf(PLAIN, { parallelism: { tensor: 4, sequence: true } });
+    const { parts, outputs } = layersOf(transformerStep(PLAIN, options))[1].backward;
+    const at = (name: string): number =>
+      parts.findIndex((part) => ("computation" in part ? part.computation.name : part.communication.name) === name);
+    const up = "feed-forward up";
+    const gather = at(`${up}: parts of sequences`);
+    const [input, weights] = [at(`${up}: gradients of the input`), at(`${up}: gradients of the weights`)];
+    const sum = at(`${up}: sum of gradients`);
+    expect([parts[input]?.after.includes(gather), parts[sum]?.after]).toEqual([false, [input]]);
+    expect(parts[weights]?.after).toEqual([input, gather]);
+    expect(parts[weights + 1]?.after).toEqual([sum, weights]);
+    expect(outputs).toEqual([parts.length - 1]);
+  });
+
+  it("sends a stage's part of sequences on", () => {
+    const whole = { tensor: 4, pipeline: 2 };
+    const bytesOf = (sequence: boolean) =>
+      transformerStep(PLAIN, optionsOf(PLAIN, { parallelism: { ...whole, sequence } })).boundaryBytes;
+    expect([bytesOf(false), bytesOf(true)]).toEqual([bytes, bytes / 4]);
+  });
+
   it("sends sequence x hidden size numbers of 16 bits", () => {
     const options = optionsOf(PLAIN, { parallelism: { tensor: 4 } });
     const all = layersOf(transformerStep(PLAIN, options)).filter(({ name }) => name === "layer");
     for (const { bytes: sent } of all.flatMap(({ forward }) => communicationsOf(forward))) expect(sent).toBe(bytes);
+  });
+});
+
+describe("parts of sequences", () => {
+  const stepOf = (context: number, pass: "train" | "prefill" = "train") =>
+    transformerStep(PLAIN, optionsOf(PLAIN, { pass, parallelism: { context } }));
+
+  it("bring keys and values together, once more backward, and sum their gradients", () => {
+    const { forward, backward } = layersOf(stepOf(2))[1];
+    const size = 2 * 2 * SIZES.sequence * SIZES.hidden;
+    const shown = [forward, backward].map((pass) =>
+      communicationsOf(pass).map(({ collective, group, bytes }) => [collective, group, bytes]),
+    );
+    expect(shown).toEqual([
+      [["allgather", "context", size]],
+      [
+        ["allgather", "context", size],
+        ["reducescatter", "context", size],
+      ],
+    ]);
+  });
+
+  it("have as many pairs each, and in one kernel two products forward and five backward", () => {
+    const attention = (context: number) =>
+      [layersOf(stepOf(context))[1]].flatMap(({ forward, backward }) =>
+        [forward, backward].map((pass) =>
+          computationsOf(pass)
+            .filter(({ kind }) => kind === "attention")
+            .reduce((sum, { flops }) => sum + flops, 0),
+        ),
+      );
+    const { sequence: s, hidden: h } = SIZES;
+    expect(attention(1)).toEqual([2 * s * s * h, 5 * s * s * h]);
+    expect(attention(4)).toEqual([(s * s * h) / 2, (5 * s * s * h) / 4]);
+  });
+
+  it("keep their own keys and values of a prompt", () => {
+    const kept = (context: number) => layersOf(stepOf(context, "prefill"))[1].memory.activations;
+    expect([kept(1), kept(4)]).toEqual([2 * 2 * SIZES.sequence * SIZES.hidden, SIZES.sequence * SIZES.hidden]);
   });
 });
 
@@ -132,6 +194,27 @@ describe("experts", () => {
 
   it("get more with a capacity above what balance needs", () => {
     expect(operationsOf(step(1.25))).toBeGreaterThan(operationsOf(step(1)));
+  });
+
+  it("that are split too gather the tokens of all parts before, and sum their outputs back", () => {
+    const parallelism = { tensor: 2, expertTensor: 2, data: 4, expert: 4, sequence: true };
+    const split = transformerStep(
+      MIXED,
+      optionsOf(MIXED, { parallelism, batch: 4, flash: false, attentionCount: "full" }),
+    );
+    expect(operationsOf(split) / split.modelFlops).toBeCloseTo(1, 9);
+    const layer = layersOf(split).find(({ name }) => name === "layer with experts");
+    const own = communicationsOf(layer?.forward ?? { parts: [], outputs: [] }).filter(({ group }) =>
+      group.startsWith("expert"),
+    );
+    // half of the tokens, each to two experts, at 256 numbers of 2 bytes; both parts together for the products
+    const sent = (64 / 2) * 2 * 256 * 2;
+    expect(own.map(({ collective, bytes }) => [collective, bytes])).toEqual([
+      ["alltoall", sent],
+      ["allgather", 2 * sent],
+      ["reducescatter", 2 * sent],
+      ["alltoall", sent],
+    ]);
   });
 
   it("stand in every second layer behind the dense ones", () => {
@@ -204,6 +287,7 @@ describe("a pipeline of layers", () => {
     expect(dealtLayers(8, 4)).toEqual([2, 2, 2, 2]);
     expect(dealtLayers(6, 4)).toEqual([1, 2, 2, 1]);
     expect(dealtLayers(7, 4)).toEqual([2, 2, 2, 1]);
+    expect(dealtLayers(8, 10)).toEqual([0, 1, 1, 1, 1, 1, 1, 1, 1, 0]);
     const parts = dealtLayers(126, 64);
     expect([parts[0], parts[1], parts[62], parts[63]]).toEqual([1, 2, 2, 1]);
     fc.assert(
@@ -224,6 +308,22 @@ describe("a pipeline of layers", () => {
     const { stages } = transformerStep(PLAIN, options);
     const shown = stages.map((runs) => runs.map(({ layer, count }) => `${count} ${layer.name}`).join(", "));
     expect(shown).toEqual(["1 embedding, 1 layer", "3 layer", "2 layer", "2 layer, 1 head"]);
+  });
+
+  it("has a tied matrix at both of its ends", () => {
+    const kept = (pipeline: number) =>
+      layersOf(transformerStep(PLAIN, optionsOf(PLAIN, { parallelism: { pipeline } }))).reduce(
+        (sum, { memory }) => sum + memory.parameters,
+        0,
+      );
+    expect(kept(1)).toBe(2 * parameterCount(PLAIN));
+    expect(kept(2) - kept(1)).toBe(2 * SIZES.vocabulary * SIZES.hidden);
+  });
+
+  it("has windows where the model has them: every second of Gemma 2's layers sees all", () => {
+    const gemma = transformerNamed("gemma2-2b");
+    const names = layersOf(transformerStep(gemma, optionsOf(gemma))).map(({ name }) => name);
+    expect(names.slice(1, 5)).toEqual([1, 2].flatMap(() => ["layer with a window of 4096", "layer"]));
   });
 
   it("becomes tasks that a simulation can run", () => {
@@ -260,11 +360,51 @@ describe("inference", () => {
     expect(step.modelFlops / each).toBeLessThan(1.3);
   });
 
+  it("does not split the one token of a sequence", () => {
+    const asked = { pass: "decode", batch: 3, microBatch: 3, parallelism: { tensor: 4, sequence: true } } as const;
+    const step = transformerStep(PLAIN, optionsOf(PLAIN, asked));
+    expect(step.parallelism.sequence).toBe(false);
+    const sums = communicationsOf(layersOf(step)[1].forward).map(({ collective, bytes }) => [collective, bytes]);
+    const one = ["allreduce", 3 * SIZES.hidden * 2];
+    expect(sums).toEqual([one, one]);
+  });
+
+  it("with latents reads these, and works on their side", () => {
+    const sizes = { pass: "decode", batch: 1, sequence: 1000 } as const;
+    const step = transformerStep(LATENT, optionsOf(LATENT, sizes));
+    const kernel = computationsOf(layersOf(step)[1].forward).find(({ kind }) => kind === "attention");
+    expect(kernel?.bytes).toBe(1000 * (32 + 16) * 2);
+    expect(kernel?.flops).toBe(2 * 1000 * 8 * (2 * 32 + 16));
+  });
+
   it("of a prompt takes a third of a training step", () => {
     const [prefill, train] = (["prefill", "train"] as const).map((pass) =>
       transformerStep(config, optionsOf(config, { pass })),
     );
     expect(3 * (prefill?.modelFlops ?? 0)).toBe(train?.modelFlops);
+  });
+});
+
+describe("every transformer of the catalogue", () => {
+  const names = MODEL_NAMES.filter((name) => modelNamed(name).sizes.kind === "transformer");
+
+  it.each(names)("%s makes a step of training and of inference", (name) => {
+    const config = transformerNamed(name);
+    const expert = config.experts === null ? 1 : 2;
+    for (const pass of ["train", "prefill", "decode"] as const) {
+      if (pass === "decode" && (config.encoderLayers > 0 || !config.causal)) continue;
+      const step = transformerStep(config, optionsOf(config, { pass, parallelism: { data: 2, expert }, batch: 4 }));
+      const layers = layersOf(step);
+      expect(layers.length).toBe(config.layers + config.encoderLayers + 2);
+      for (const { memory } of layers) {
+        for (const bytes of Object.values(memory)) expect(Number.isSafeInteger(bytes) && bytes >= 0).toBe(true);
+      }
+      // products do the model's operations; kernels of attention some more, for they make scores again, and with latents of the
+      // next token many more, for these are longer than heads
+      const times = operationsOf(step) / step.modelFlops;
+      expect(times).toBeGreaterThan(pass === "train" ? 0.999 : 0.5);
+      expect(times).toBeLessThan(pass === "decode" && config.latent !== null ? 2 : 1.2);
+    }
   });
 });
 
@@ -298,12 +438,12 @@ describe("what does not divide", () => {
       { parallelism: { context: 2 }, sequence: 63 },
     ],
     [
-      "pp is 16; it must be at most 8, for plain has 8 layers for 1 part of each stage",
+      "pp is 16; it must be at most 10, for plain has 8 layers between embedding and head",
       PLAIN,
       { parallelism: { pipeline: 16 } },
     ],
     [
-      "pp is 8; it must be at most 4, for plain has 8 layers for 2 parts of each stage",
+      "pp is 8; it must be at most 5, for plain has 8 layers between embedding and head in 2 parts of each stage",
       PLAIN,
       { parallelism: { pipeline: 8, interleaved: 2 } },
     ],
@@ -311,6 +451,11 @@ describe("what does not divide", () => {
       "vp is 2; it must be 1, for there is one stage: interleaving takes pp 2 or more",
       PLAIN,
       { parallelism: { interleaved: 2 } },
+    ],
+    [
+      "the batch is 6; it must be a multiple of 4, dp 1 x micro batch 1 x pp 4, for vp is 2, such as 4 or 8",
+      PLAIN,
+      { parallelism: { pipeline: 4, interleaved: 2 }, batch: 6 },
     ],
     ["dp is 0; it must be an integer of 1 or more", PLAIN, { parallelism: { data: 0 } }],
     [

@@ -105,16 +105,17 @@ export function checkOptions(config: TransformerConfig, options: TransformerOpti
     throw new InputError("decode", "asked of a decoder alone", inWords(`of ${config.name}`)).as("not-together");
   }
   checkPipeline(config, options);
-  if (batch % (data * microBatch) !== 0) {
-    const each = data * microBatch;
-    const near = [Math.floor(batch / each), Math.ceil(batch / each)].filter((n) => n > 0).map((n) => n * each);
-    throw new InputError(
-      "the batch",
-      `a multiple of ${each}, dp ${data} x micro batch ${microBatch}, such as ${list(near)}`,
-      batch,
-    );
+  // interleaved stages take micro batches in groups (Narayanan et al. 2021, 2.2)
+  const each = data * microBatch * (interleaved > 1 ? pipeline : 1);
+  if (batch % each !== 0) {
+    const factors = `dp ${data} x micro batch ${microBatch}${interleaved > 1 ? ` x pp ${pipeline}, for vp is ${interleaved}` : ""}`;
+    throw new InputError("the batch", `a multiple of ${each}, ${factors}, such as ${multiples(batch, each)}`, batch);
   }
 }
+
+/** Returns the multiples of a number next to another. */
+const multiples = (near: number, of: number): string =>
+  list([Math.floor(near / of), Math.ceil(near / of)].filter((n) => n > 0).map((n) => n * of));
 
 function checkTensor(config: TransformerConfig, tensor: number): void {
   const { heads, kvHeads, ffn, latent, name } = config;
@@ -175,19 +176,12 @@ function checkSequence({ parallelism, sequence, pass }: TransformerOptions): voi
   const { tensor, context } = parallelism;
   if (pass === "decode") {
     if (context > 1) throw new InputError("cp", "1, for one token is no sequence to split", context).as("not-together");
-    if (parallelism.sequence && tensor > 1) {
-      throw new InputError("sequence parallelism", "nothing beside decode", inWords("on")).as("not-together");
-    }
     return;
   }
   const parts = context * (parallelism.sequence ? tensor : 1);
   if (sequence % parts !== 0) {
-    const near = [Math.floor(sequence / parts), Math.ceil(sequence / parts)].filter((n) => n > 0).map((n) => n * parts);
-    throw new InputError(
-      "the sequence",
-      `a multiple of ${parts}, among which it is split, such as ${list(near)}`,
-      sequence,
-    );
+    const near = multiples(sequence, parts);
+    throw new InputError("the sequence", `a multiple of ${parts}, among which it is split, such as ${near}`, sequence);
   }
 }
 
@@ -202,12 +196,12 @@ function checkPipeline({ layers, encoderLayers, name }: TransformerConfig, optio
   if (encoderLayers > 0 && pipeline > 1) {
     throw new InputError("pp", `1, for decoder layers of ${name} attend to its encoder`, pipeline).as("not-together");
   }
-  if (places > layers + encoderLayers) {
-    throw new InputError(
-      "pp",
-      `at most ${Math.floor(layers / interleaved)}, for ${name} has ${layers} layers for ${interleaved} ${interleaved === 1 ? "part" : "parts"} of each stage`,
-      pipeline,
-    );
+  // the first part may have the embedding only, and the last the head
+  const most = Math.floor((layers + encoderLayers + 2) / interleaved);
+  if (pipeline > Math.max(1, most)) {
+    const parts = interleaved === 1 ? "" : ` in ${interleaved} parts of each stage`;
+    const expected = `at most ${most}, for ${name} has ${layers} layers between embedding and head${parts}`;
+    throw new InputError("pp", expected, pipeline);
   }
   const asked = options.layersPerPart;
   if (asked === null) return;
