@@ -54,10 +54,12 @@ export function exposureOf(tasks: StepTasks, times: StepTimes): ActorTime[] {
   });
 }
 
-/** Returns what a communication is counted as. */
+/** Returns what a wait for a task that computes nothing is counted as. */
 function kindOf({ works, work }: StepTasks, task: number): string {
   const one = works[work[task]];
-  return one.kind === "communication" ? one.communication.group : "compute";
+  if (one.kind === "computations") return "delays";
+  const { among, collective, group } = one.communication;
+  return among === undefined ? group : collective;
 }
 
 /** Counts the time from `from` to the start of a task by what it waited for. */
