@@ -44,14 +44,20 @@ export function* chakraTraces(placed: PlacedTasks, name: string, times: Computat
   const own = tasksOfNpus(placed);
   checkWaits(placed, after, own);
   const source: Source = { placed, times, after, groups, peers: peersOf(placed) };
+  let order: readonly number[] = [];
   for (let npu = 0; npu < placed.npuCount; npu++) {
-    const nodes = nodesOf(source, npu, inOrder(own[npu], after));
+    // neighbours mostly do the same
+    if (npu === 0 || !isEqual(own[npu], own[npu - 1])) order = inOrder(own[npu], after);
+    const nodes = nodesOf(source, npu, order);
     yield { name: `${name}.${npu}.et`, bytes: traceBytes([SCHEMA], nodes) };
   }
   if (groups.lists.size === 0) return;
   const lists = Object.fromEntries([...groups.lists].map(([id, members]) => [id, [...members]]));
   yield { name: `${name}-groups.json`, bytes: new TextEncoder().encode(`${jsonText(lists)}\n`) };
 }
+
+const isEqual = (a: readonly number[], b: readonly number[]): boolean =>
+  a.length === b.length && a.every((task, i) => task === b[i]);
 
 /** What the nodes of every NPU are made of. */
 interface Source {

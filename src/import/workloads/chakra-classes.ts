@@ -1,5 +1,6 @@
 import { NODE_TYPE } from "../../model/files/chakra-format.ts";
 import type { Matches, Trace } from "./chakra-match.ts";
+import type { TraceNode } from "./chakra-trace.ts";
 
 /** NPUs that do the same at the same time, where links are alike. */
 export interface NpuClasses {
@@ -72,20 +73,24 @@ const OF_AN_NPU: ReadonlySet<string> = new Set(["pg_name", "comm_src", "comm_dst
 function contents(traces: readonly Trace[], { offset, matchOf, communicator }: Matches): Int32Array {
   const number = numbering();
   const known = numbering();
-  const read = new Map<Trace["nodes"], number[]>();
+  /** Nodes whose contents are numbered; equal ones of several traces are mostly one. */
+  const told = new Map<TraceNode, number>();
+  const contentOf = (node: TraceNode): number => {
+    let content = told.get(node);
+    if (content !== undefined) return content;
+    const { type, name, durationMicros, attributes } = node;
+    const values = [...attributes].filter(([key]) => !OF_AN_NPU.has(key)).sort(([a], [b]) => (a < b ? -1 : 1));
+    // names of messages have numbers of NPUs in them
+    const isMessage = type === NODE_TYPE.send || type === NODE_TYPE.receive;
+    content = known(JSON.stringify([type, isMessage ? "" : name, durationMicros, values]));
+    told.set(node, content);
+    return content;
+  };
   return Int32Array.from(traces, ({ nodes, deps }, npu) => {
-    const own =
-      read.get(nodes) ??
-      nodes.map(({ type, name, durationMicros, attributes }, i) => {
-        const values = [...attributes].filter(([key]) => !OF_AN_NPU.has(key)).sort(([a], [b]) => (a < b ? -1 : 1));
-        // names of messages have numbers of NPUs in them
-        const told = type === NODE_TYPE.send || type === NODE_TYPE.receive ? "" : name;
-        return known(JSON.stringify([type, told, durationMicros, values, [...deps[i]]]));
-      });
-    read.set(nodes, own);
+    const words: number[] = [];
+    for (const [i, node] of nodes.entries()) words.push(contentOf(node), deps[i].length, ...deps[i]);
     // groups and peers by when they first occur, so that what goes through one of them does so for every NPU of the class
     const group = numbering();
-    const words = [...own];
     for (const [i, { type, attributes }] of nodes.entries()) {
       if (type === NODE_TYPE.collective) words.push(group(`among ${communicator[matchOf[offset[npu] + i]]}`));
       else if (type === NODE_TYPE.send) words.push(group(`to ${attributes.get("comm_dst")}`));

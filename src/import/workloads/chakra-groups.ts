@@ -15,7 +15,7 @@ export interface Communicators {
   /** Each once. */
   readonly all: readonly Communicator[];
   /** Returns the number of the communicator of an NPU's collective. Throws InputError where there is none, or not with the NPU. */
-  of(npu: number, node: TraceNode, place: string): number;
+  of(npu: number, node: TraceNode, place: () => string): number;
 }
 
 /** What traces leave to others to say. */
@@ -67,12 +67,16 @@ export function communicatorsOf(
   /** NPUs that are known to be members. */
   const seated = new Set<number>();
   const along = new Map<string, Int32Array>();
-  const dimensionsOf = (npu: number, flags: readonly boolean[], place: string): number => {
+  const dimensionsOf = (npu: number, flags: readonly boolean[], place: () => string): number => {
     if (dimensions === null) {
-      throw new InputError(`${place}: involved_dim`, "all dimensions, where those of the network are not given", flags);
+      throw new InputError(
+        `${place()}: involved_dim`,
+        "all dimensions, where those of the network are not given",
+        flags,
+      );
     }
     if (flags.length < dimensions.length) {
-      throw new InputError(`${place}: involved_dim`, `${dimensions.length} flags, one a dimension`, flags);
+      throw new InputError(`${place()}: involved_dim`, `${dimensions.length} flags, one a dimension`, flags);
     }
     const used = dimensions.map((_, d) => d).filter((d) => flags[d]);
     let [first, stride] = [npu, 1];
@@ -104,12 +108,12 @@ export function communicatorsOf(
       if (members === undefined) {
         const where =
           file === null ? "a group; without a file of groups it may be of all NPUs only" : `a group of ${file.name}`;
-        throw new InputError(`${place}: pg_name`, where, name);
+        throw new InputError(`${place()}: pg_name`, where, name);
       }
       const number = numberOf(`group ${name}`, members);
       const seat = number * npuCount + npu;
       if (!seated.has(seat) && !members.includes(npu)) {
-        throw new InputError(`${place}: pg_name`, `a group of NPU ${npu}`, name);
+        throw new InputError(`${place()}: pg_name`, `a group of NPU ${npu}`, name);
       }
       seated.add(seat);
       return number;

@@ -94,7 +94,7 @@ export function matchedNodes(traces: readonly Trace[], communicators: Communicat
     for (const i of trace.byId) {
       const node = trace.nodes[i];
       if (node.type === NODE_TYPE.collective) {
-        const c = communicators.of(npu, node, placeOf(trace, node));
+        const c = communicators.of(npu, node, () => placeOf(trace, node));
         seats[c] ??= new Map(Array.from(communicators.all[c].members, (member) => [member, []]));
         seats[c].get(npu)?.push(offset[npu] + i);
       } else if (node.type === NODE_TYPE.send || node.type === NODE_TYPE.receive) {

@@ -28,6 +28,9 @@ export interface TraceNode {
   readonly attributes: ReadonlyMap<string, AttributeValue>;
 }
 
+/** Nodes by hashes of their bytes: traces of many NPUs have mostly the same. */
+export type KnownNodes = Map<number, { readonly bytes: Uint8Array; readonly node: TraceNode }>;
+
 /** Attributes that are read; any others are passed over. */
 const READ: ReadonlySet<string> = new Set([
   ...["is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "pg_name"],
@@ -52,9 +55,9 @@ const at = ({ name }: Source, byte: number): string => `${name}: byte ${byte}`;
 
 /**
  * Returns the nodes of a Chakra execution trace in the order of the file (MLCommons Chakra 0.0.4 to 1.0.0, which are the same).
- * Throws InputError with the byte where the file is cut, is of an older format or is none. O(bytes).
+ * `known` has nodes of other traces, and gets those of this one. Throws InputError with the byte where the file is cut, is of an older format or is none. O(bytes).
  */
-export function readTrace(name: string, bytes: Uint8Array): TraceNode[] {
+export function readTrace(name: string, bytes: Uint8Array, known: KnownNodes = new Map()): TraceNode[] {
   const source: Source = { name, bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength) };
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) {
     throw new InputError(name, "a Chakra execution trace", inWords("compressed by gzip")).saying(
@@ -72,7 +75,7 @@ export function readTrace(name: string, bytes: Uint8Array): TraceNode[] {
       throw new InputError(at(source, from), `the ${length} bytes of a message`, inWords(words)).as("damaged");
     }
     if (isFirst) checkMetadata(source, start, start + length);
-    else nodes.push(nodeOf(source, start, start + length));
+    else nodes.push(knownNode(source, start, start + length, known));
     isFirst = false;
     from = start + length;
   }
@@ -93,9 +96,34 @@ function checkMetadata(source: Source, from: number, to: number): void {
   });
 }
 
+/** Returns the node of a message, the same one for the same bytes. Of two kinds of bytes of one hash the later are not kept. */
+function knownNode(source: Source, from: number, to: number, known: KnownNodes): TraceNode {
+  const bytes = source.bytes.subarray(from, to);
+  const key = hashOf(bytes);
+  const like = known.get(key);
+  if (like !== undefined && isEqual(like.bytes, bytes)) return like.node;
+  const node = nodeOf(source, from, to);
+  if (like === undefined) known.set(key, { bytes, node });
+  return node;
+}
+
+/** Returns a hash of bytes, FNV-1a. */
+export function hashOf(bytes: Uint8Array): number {
+  let value = 0x811c9dc5;
+  for (let i = 0; i < bytes.length; i++) value = Math.imul(value ^ bytes[i], 0x01000193);
+  return value;
+}
+
+/** Returns whether bytes are the same. */
+export function isEqual(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
 function nodeOf(source: Source, from: number, to: number): TraceNode {
   const node = { id: 0, name: "", type: NODE_TYPE.invalid as number, durationMicros: 0, inputs: "" };
-  const deps = new Set<number>();
+  const deps: number[] = [];
   const attributes = new Map<string, AttributeValue>();
   fieldsOf(source, from, to, (field, wire, start, end) => {
     if (field === NODE_FIELD.id) node.id = unsigned(source, demand(source, wire, WIRE.varint, start));
@@ -104,7 +132,7 @@ function nodeOf(source: Source, from: number, to: number): TraceNode {
     else if (field === NODE_FIELD.durationMicros)
       node.durationMicros = unsigned(source, demand(source, wire, WIRE.varint, start));
     else if (field === NODE_FIELD.controlDeps || field === NODE_FIELD.dataDeps) {
-      for (const id of numbers(source, wire, start, end)) deps.add(id);
+      for (const id of numbers(source, wire, start, end)) deps.push(id);
     } else if (field === NODE_FIELD.attributes) {
       readAttribute(source, demand(source, wire, WIRE.bytes, start), end, attributes);
     } else if (field === NODE_FIELD.inputs) {
@@ -124,7 +152,12 @@ function nodeOf(source: Source, from: number, to: number): TraceNode {
       inWords(`of type ${node.type}`),
     );
   }
-  return { ...node, inputs: node.type === NODE_TYPE.metadata ? node.inputs : "", deps: [...deps], attributes };
+  return {
+    ...node,
+    inputs: node.type === NODE_TYPE.metadata ? node.inputs : "",
+    deps: deps.length > 1 ? [...new Set(deps)] : deps,
+    attributes,
+  };
 }
 
 function readAttribute(source: Source, from: number, to: number, attributes: Map<string, AttributeValue>): void {

@@ -17,7 +17,7 @@ import { type Lane, PHASE_NAMES, type Work } from "../../model/workload/step-tas
 import { classesOf, type NpuClasses, signatures } from "./chakra-classes.ts";
 import { type Communicators, communicatorsOf } from "./chakra-groups.ts";
 import { type Matches, matchedNodes, numberOf, placeOf, type Trace, textOf, traceOf } from "./chakra-match.ts";
-import { readTrace, type TraceNode } from "./chakra-trace.ts";
+import { hashOf, isEqual, type KnownNodes, readTrace, type TraceNode } from "./chakra-trace.ts";
 
 /** The file of one NPU. */
 export interface TraceFile {
@@ -63,6 +63,7 @@ export function readChakra(files: readonly TraceFile[], options: ChakraOptions =
 /** Returns the traces by the numbers of their NPUs, equal ones read once. Throws InputError where numbers are missing. */
 function tracesOf(files: readonly TraceFile[]): Trace[] {
   const traces: Trace[] = [];
+  const known: KnownNodes = new Map();
   const read = new Map<number, { file: TraceFile; trace: Trace }[]>();
   for (const file of files) {
     const npu = Number(/\.(\d{1,9})\.et$/.exec(file.name)?.[1] ?? "NaN");
@@ -70,27 +71,18 @@ function tracesOf(files: readonly TraceFile[]): Trace[] {
       throw new InputError(file.name, `a name that ends in .0.et to .${files.length - 1}.et, the NPU's number`);
     }
     if (traces[npu] !== undefined) throw new InputError(file.name, `the only trace of NPU ${npu}`, inWords("another"));
-    const key = hash(file.bytes);
+    const key = hashOf(file.bytes);
     const like = read.get(key) ?? [];
     read.set(key, like);
-    const known = like.find(({ file: { bytes } }) => isEqual(bytes, file.bytes));
-    if (known === undefined) {
-      traces[npu] = traceOf(file.name, readTrace(file.name, file.bytes));
+    const same = like.find(({ file: { bytes } }) => isEqual(bytes, file.bytes));
+    if (same === undefined) {
+      traces[npu] = traceOf(file.name, readTrace(file.name, file.bytes, known));
       like.push({ file, trace: traces[npu] });
-    } else traces[npu] = { ...known.trace, name: file.name };
+    } else traces[npu] = { ...same.trace, name: file.name };
   }
   if (traces.length === 0) throw new InputError("the traces", "at least one", "none");
   return traces;
 }
-
-/** FNV-1a. */
-function hash(bytes: Uint8Array): number {
-  let value = 0x811c9dc5;
-  for (const byte of bytes) value = Math.imul(value ^ byte, 0x01000193);
-  return value;
-}
-
-const isEqual = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && a.every((byte, i) => byte === b[i]);
 
 const COLLECTIVES: ReadonlyMap<number, NamedCollective> = new Map([
   ...Object.entries(COLLECTIVE_TYPE).map(([kind, type]) => [type, kind as NamedCollective] as const),
