@@ -28,6 +28,8 @@ const OF_A_PART: ReadonlySet<string> = new Set(["allgather", "gather"]);
  * `name-groups.json` with the NPUs of each group where there are groups that are not of all. A computation is a COMP node with
  * its operations, bytes and time, those of a task behind each other; a communication is a COLL node of each member, or a SEND and a
  * RECV. Tasks in order wait for those before them. What only waits is a COMP of one operation (simulators count about 1 ns).
+ * ASTRA-sim wants an `endpoint-delay` of 1 or more where a step begins with a collective, has one communication of an NPU under way at a
+ * time, and takes delays for computations.
  * Throws InputError for collectives that Chakra has not, and tasks that wait for what none of their NPUs takes part in. O(nodes log).
  */
 export function* chakraTraces(placed: PlacedTasks, name: string, times: ComputationTimes = {}): Generator<OutputFile> {

@@ -1,4 +1,4 @@
-import { InputError, inWords } from "../../base/errors.ts";
+import { InputError, inWords, shown } from "../../base/errors.ts";
 import type { NamedCollective } from "../../model/collective/collective.ts";
 import { PS_PER_NS, PS_PER_US } from "../../model/numbers/units.ts";
 import {
@@ -120,13 +120,16 @@ export function readAstraText(text: string, fileName: string, options: AstraText
       second.place,
       `the number of layers, one a line behind it, ${rest.length} here`,
       second.words.join(" "),
-    );
+    ).saying(`${second.place} says ${shown(second.words.join(" "))} layers, and behind it are ${rest.length} lines`);
   }
   const unit = options.unit === "us" ? PS_PER_US : PS_PER_NS;
   const parallelism = parallelismOf(header, options, first.place);
   const rows = rest.map((line) => rowOf(line, header, unit));
   for (const index of [header.lastBottom, ...header.checkpoints, ...header.initiates]) {
-    if (index >= count) throw new InputError(first.place, `layers below ${count}`, index);
+    if (index < count) continue;
+    throw new InputError(first.place, `layers below ${count}`, index).saying(
+      `${first.place} names layer ${index}, and the layers are 0 to ${count - 1}`,
+    );
   }
   const again = computedAgainFrom(header, first.place);
   const maker: Maker = { header, rows, parallelism, place: first.place, again };
@@ -207,12 +210,18 @@ function parallelismOf({ policy, modelNpus: told }: Header, options: AstraTextOp
     return weights === null ? { ...ALONE, tensor: npus } : { ...ALONE, data: npus };
   }
   if (told !== null && wanted !== null && told !== wanted) {
-    throw new InputError(place, `groups of ${wanted} NPUs that share layers, as was asked,`, told);
+    throw new InputError(place, `groups of ${wanted}`, told)
+      .as("not-together")
+      .saying(`${place} has groups of ${told} NPUs that share layers, and groups of ${wanted} were asked for`);
   }
   const tensor = told ?? wanted;
   if (tensor === null) throw new InputError(`${place}: ${policy}`, "the number of NPUs that share a layer beside it");
   if (!Number.isSafeInteger(tensor) || tensor < 1 || npus % tensor !== 0) {
-    throw new InputError(`${place}: groups that share a layer`, `of a number of NPUs that divides ${npus}`, tensor);
+    throw new InputError(
+      `${place}: groups that share a layer`,
+      `of a number of NPUs that divides ${npus}`,
+      tensor,
+    ).saying(`${place}: ${npus} NPUs make no groups of ${tensor} that share layers`);
   }
   const mesh = { ...ALONE, tensor, data: npus / tensor };
   return policy === "HYBRID_MODEL_DATA" ? { ...mesh, order: ["data", "tensor", "context", "pipeline"] } : mesh;
@@ -226,7 +235,7 @@ function rowOf({ place, words }: Line, { policy }: Header, unit: number): Row {
       place,
       `a layer of ${COLUMNS} words, or ${COLUMNS + 1} with its parallelism`,
       inWords(`${words.length} words`),
-    );
+    ).saying(`${place} has ${words.length} words; a layer has ${COLUMNS}, or ${COLUMNS + 1} with its parallelism`);
   }
   const time = (word: string, what: string): number => {
     const ps = wholeNumber(word, `${place}: ${what}`) * unit;

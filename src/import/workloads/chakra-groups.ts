@@ -1,4 +1,4 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, shown } from "../../base/errors.ts";
 import { NODE_TYPE } from "../../model/files/chakra-format.ts";
 import { asInteger, asList, asObject, type JsonFields, parseJson } from "../text/json.ts";
 import type { TraceNode } from "./chakra-trace.ts";
@@ -106,14 +106,17 @@ export function communicatorsOf(
       }
       const members = ofTrace.get(traces[npu])?.get(`${name}`) ?? inFile.get(`${name}`);
       if (members === undefined) {
-        const where =
-          file === null ? "a group; without a file of groups it may be of all NPUs only" : `a group of ${file.name}`;
-        throw new InputError(`${place()}: pg_name`, where, name);
+        const where = file === null ? "and no file of groups was given" : `which ${file.name} has not`;
+        throw new InputError(`${place()}: pg_name`, "a group that is known", name).saying(
+          `${place()} is of group ${shown(name)}, ${where}`,
+        );
       }
       const number = numberOf(`group ${name}`, members);
       const seat = number * npuCount + npu;
       if (!seated.has(seat) && !members.includes(npu)) {
-        throw new InputError(`${place()}: pg_name`, `a group of NPU ${npu}`, name);
+        throw new InputError(`${place()}: pg_name`, `a group of NPU ${npu}`, name).saying(
+          `${place()} is of group ${shown(name)}, in which NPU ${npu} is not`,
+        );
       }
       seated.add(seat);
       return number;

@@ -34,7 +34,11 @@ export const placeOf = ({ name }: Trace, { id }: TraceNode): string => `${name}:
 export function traceOf(name: string, nodes: readonly TraceNode[]): Trace {
   const indexOf = new Map<number, number>();
   for (const [i, { id }] of nodes.entries()) {
-    if (indexOf.has(id)) throw new InputError(`${name}: nodes`, "of one id each", inWords(`two of id ${id}`));
+    if (indexOf.has(id)) {
+      throw new InputError(`${name}: node ${id}`, "the only one of its id", inWords("another")).saying(
+        `${name} has two nodes of id ${id}`,
+      );
+    }
     indexOf.set(id, i);
   }
   const deps = nodes.map((node) =>
@@ -45,7 +49,7 @@ export function traceOf(name: string, nodes: readonly TraceNode[]): Trace {
         `${name}: node ${node.id}`,
         "one that waits for nodes of its file",
         inWords(`waiting for node ${id}`),
-      );
+      ).saying(`${name}: node ${node.id} waits for node ${id}, which is not in the file`);
     }),
   );
   const byId = Int32Array.from(nodes.keys()).sort((a, b) => nodes[a].id - nodes[b].id);

@@ -1,4 +1,4 @@
-import { InputError, inWords } from "../../base/errors.ts";
+import { DamagedFileError, InputError, inWords } from "../../base/errors.ts";
 import {
   ATTRIBUTE_NAME_FIELD,
   INPUT_VALUES_FIELD,
@@ -51,6 +51,10 @@ interface Source {
   readonly view: DataView;
 }
 
+/** Returns the error for bytes that no writer writes. */
+const damaged = ({ name }: Source, byte: number, why: string): InputError =>
+  new DamagedFileError(name, `${why} (byte ${byte})`);
+
 const at = ({ name }: Source, byte: number): string => `${name}: byte ${byte}`;
 
 /**
@@ -71,8 +75,11 @@ export function readTrace(name: string, bytes: Uint8Array, known: KnownNodes = n
     const start = afterVarint(source, from, bytes.length);
     const length = unsigned(source, from);
     if (length > bytes.length - start) {
-      const words = `${bytes.length - start} bytes before the end of the file`;
-      throw new InputError(at(source, from), `the ${length} bytes of a message`, inWords(words)).as("damaged");
+      throw damaged(
+        source,
+        from,
+        `a message of ${length} bytes begins ${bytes.length - start} before the end of the file`,
+      );
     }
     if (isFirst) checkMetadata(source, start, start + length);
     else nodes.push(knownNode(source, start, start + length, known));
@@ -230,12 +237,9 @@ function fieldsOf(
       const length = unsigned(source, start);
       start = afterVarint(source, start, to);
       next = start + length;
-    } else throw new InputError(at(source, place), "a field of a message", inWords("none")).as("damaged");
-    if (field === 0) throw new InputError(at(source, place), "a field of a message", inWords("none")).as("damaged");
-    if (next > to) {
-      const words = `${Math.max(0, to - start)} before the end of its message`;
-      throw new InputError(at(source, place), `a value of ${next - start} bytes`, inWords(words)).as("damaged");
-    }
+    } else throw damaged(source, place, `no field is written as kind ${wire}`);
+    if (field === 0) throw damaged(source, place, "no field has number 0");
+    if (next > to) throw damaged(source, place, "a value goes on behind the end of its message");
     visit(field, wire, start, next);
   }
 }
@@ -243,9 +247,7 @@ function fieldsOf(
 /** Returns `start`. Throws InputError where the value there is written in another way than its field. */
 function demand(source: Source, wire: number, expected: number, start: number): number {
   if (wire === expected) return start;
-  throw new InputError(at(source, start), `a value of wire type ${expected}`, inWords(`wire type ${wire}`)).as(
-    "damaged",
-  );
+  throw damaged(source, start, `a value is written as kind ${wire} instead of ${expected}`);
 }
 
 /** Returns numbers of a list, packed or one by one. */
@@ -262,7 +264,7 @@ const MOST_VARINT = 10;
 /** Returns where a varint ends. Throws InputError where it does not end before `to`, or is longer than any. */
 function afterVarint(source: Source, from: number, to: number): number {
   for (let next = from; next < to && next < from + MOST_VARINT; next++) if (source.bytes[next] < 128) return next + 1;
-  throw new InputError(at(source, from), "a number that ends", inWords("one that goes on")).as("damaged");
+  throw damaged(source, from, "a number does not end");
 }
 
 /** Returns the two halves of a varint of 64 bits. */
@@ -300,6 +302,6 @@ function text(source: Source, from: number, to: number): string {
   try {
     return UTF8.decode(source.bytes.subarray(from, to));
   } catch {
-    throw new InputError(at(source, from), "a text in UTF-8", inWords("other bytes")).as("damaged");
+    throw damaged(source, from, "a text is not UTF-8");
   }
 }

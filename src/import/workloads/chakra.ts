@@ -68,9 +68,15 @@ function tracesOf(files: readonly TraceFile[]): Trace[] {
   for (const file of files) {
     const npu = Number(/\.(\d{1,9})\.et$/.exec(file.name)?.[1] ?? "NaN");
     if (!(npu < files.length)) {
-      throw new InputError(file.name, `a name that ends in .0.et to .${files.length - 1}.et, the NPU's number`);
+      const last = files.length - 1;
+      throw new InputError(file.name, `a name that ends in .0.et to .${last}.et`).saying(
+        `the name of ${file.name} does not end in an NPU's number and .et, here .0.et to .${last}.et`,
+      );
     }
-    if (traces[npu] !== undefined) throw new InputError(file.name, `the only trace of NPU ${npu}`, inWords("another"));
+    if (traces[npu] !== undefined) {
+      const words = `${file.name} is a second trace of NPU ${npu}, besides ${traces[npu].name}`;
+      throw new InputError(file.name, `the only trace of NPU ${npu}`, inWords("another")).saying(words);
+    }
     const key = hashOf(file.bytes);
     const like = read.get(key) ?? [];
     read.set(key, like);
@@ -80,7 +86,8 @@ function tracesOf(files: readonly TraceFile[]): Trace[] {
       like.push({ file, trace: traces[npu] });
     } else traces[npu] = { ...same.trace, name: file.name };
   }
-  if (traces.length === 0) throw new InputError("the traces", "at least one", "none");
+  if (traces.length === 0)
+    throw new InputError("the traces", "at least one").saying("the traces are missing: a file for each NPU");
   return traces;
 }
 

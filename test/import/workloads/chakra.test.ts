@@ -297,7 +297,7 @@ describe("the bytes of Chakra execution traces", () => {
     ["no files", [], "the traces"],
     ["a name without a number", [{ name: "t.et", bytes: tracesOf(one)[0].bytes }], "t.et"],
     ["two of a number", [...tracesOf(one), ...tracesOf(one)], "t.0.et"],
-    ["two nodes of an id", tracesOf([comp(3, 1), comp(3, 1)]), "two of id 3"],
+    ["two nodes of an id", tracesOf([comp(3, 1), comp(3, 1)]), "two nodes of id 3"],
     ["an id that is not there", tracesOf([comp(3, 1, [9])]), "t.0.et: node 3"],
     ["a circle", tracesOf([comp(3, 1, [4]), comp(4, 1, [3]), comp(5, 1)]), "t.0.et: node 3 can never begin"],
     [
@@ -314,7 +314,7 @@ describe("the bytes of Chakra execution traces", () => {
     ["other sizes", tracesOf([coll(0, 0, 8)], [coll(4, 0, 9)]), "t.1.et: node 4 has comm_size 9"],
     ["other kinds", tracesOf([coll(0, 0, 8)], [coll(4, 2, 8)]), "t.1.et: node 4 has comm_type 2"],
     ["a kind that is none", tracesOf([coll(0, 77, 8)], [coll(0, 77, 8)]), "t.0.et: node 0: comm_type"],
-    ["a group that is none", tracesOf([coll(0, 0, 8, [], "5")], one), "t.0.et: node 0: pg_name"],
+    ["a group that is none", tracesOf([coll(0, 0, 8, [], "5")], one), "t.0.et: node 0 is of group"],
     ["a message without a receive", tracesOf([send(6, 1, 8)], one), "t.0.et: node 6 has no partner"],
     ["a message of another size", tracesOf([send(6, 1, 8)], [receive(2, 0, 9)]), "t.1.et: node 2 receives 9 bytes"],
     ["a message to nobody", tracesOf([send(6, 2, 8)], one), "t.0.et: node 6: comm_dst"],
@@ -341,7 +341,7 @@ describe("the bytes of Chakra execution traces", () => {
     ['{"1": []}', "groups.json: 1"],
     ['{"1": [0, 0]}', "groups.json: 1[1]"],
     ['{"1": [2]}', "groups.json: 1[0]"],
-    ['{"1": [1]}', "t.0.et: node 0: pg_name"],
+    ['{"1": [1]}', "t.0.et: node 0 is of group"],
     ["{", "groups.json"],
   ])("are refused where groups are %s", (text, words) => {
     expect(refusal(tracesOf([coll(0, 0, 8, [], "1")], one), { groups: { name: "groups.json", text } })).toContain(
