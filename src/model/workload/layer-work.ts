@@ -50,10 +50,17 @@ export const INPUT: After = -1;
 export const EARLIER: After = -2;
 
 /** One part of a pass: a computation or a communication, and what it waits for besides its stream. */
-export type Part = { readonly after: readonly After[] } & (
-  | { readonly computation: Computation }
-  | { readonly communication: Communication }
-);
+export type Part = ComputationPart | CommunicationPart;
+
+export interface ComputationPart {
+  readonly after: readonly After[];
+  readonly computation: Computation;
+}
+
+export interface CommunicationPart {
+  readonly after: readonly After[];
+  readonly communication: Communication;
+}
 
 /** What one NPU does for one layer in one direction, in the order in which it is issued. */
 export interface Pass {

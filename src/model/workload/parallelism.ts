@@ -83,7 +83,11 @@ function taken(axes: readonly GroupAxis[], count: number, what: string): { taken
   for (const { size, stride } of axes) {
     const part = wanted % size === 0 ? size : wanted;
     if (size % part !== 0) {
-      throw new InputError(`parallelism ${what}`, `a product of the ways it is taken from, here ${axes.map((a) => a.size).join(" x ")}`, count);
+      throw new InputError(
+        `parallelism ${what}`,
+        `a product of the ways it is taken from, here ${axes.map((a) => a.size).join(" x ")}`,
+        count,
+      );
     }
     if (part > 1) ours.push({ size: part, stride });
     if (size > part) left.push({ size: size / part, stride: stride * part });

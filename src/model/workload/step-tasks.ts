@@ -1,6 +1,7 @@
 import {
   type Communication,
   type Computation,
+  type ComputationPart,
   EARLIER,
   INPUT,
   type LayerRun,
@@ -104,11 +105,10 @@ interface Template {
   readonly outputs: readonly number[];
 }
 
-const isComputation = (part: Part | undefined): part is Part & { computation: Computation } =>
-  part !== undefined && "computation" in part;
+const isComputation = (part: Part | undefined): part is ComputationPart => part !== undefined && "computation" in part;
 
 /** Whether a part takes its turn among the computations of its NPU. */
-const takesTurn = (part: Part | undefined): part is Part & { computation: Computation } =>
+const takesTurn = (part: Part | undefined): part is ComputationPart =>
   isComputation(part) && part.computation.aside !== true;
 
 /** Returns a pass with computations put together that nothing between waits for. */
@@ -141,7 +141,7 @@ function templateOf({ parts, outputs }: Pass): Template {
 /** The lane of a communication: communicators of one name share a stream, as do those of a direction of the pipeline. */
 const laneName = ({ group, name }: Communication): string => (group === "pipeline" ? name : group);
 
-export const SEND_ON = "activations to the next stage";
+const SEND_ON = "activations to the next stage";
 export const SEND_BACK = "gradients to the stage before";
 
 /** Returns the layers of a part one by one. */
@@ -242,8 +242,8 @@ export function stepTasks(step: TrainingStep): StepTasks {
   for (let stage = 0; stage < pipeline; stage++) {
     const parts = Array.from({ length: interleaved }, (_, v) => unrolled(step.stages[stage * interleaved + v]));
     const open: number[] = [];
-    /** [micro batches] what the forward passes end with where they turn: the backward passes begin behind it */
-    const turns: (readonly number[])[] = [];
+    /** What the last part's forward pass of a micro batch ends with: its backward pass begins with it. */
+    const ends = new Map<number, readonly number[]>();
     /** [parts] what the layers' last backward passes end with */
     const lastOf: (readonly number[])[][] = parts.map((layers) => layers.map(() => []));
     for (const { microBatch, part, backward } of passesOf(
@@ -257,8 +257,8 @@ export function stepTasks(step: TrainingStep): StepTasks {
       const place = part * pipeline + stage;
       const isFirst = backward ? place === partCount - 1 : place === 0;
       const from = backward ? place + 1 : place - 1;
-      const given = isFirst ? (turns[microBatch] ?? []) : [-1 - sendPlace(backward, from, microBatch)];
-      let input: readonly number[] = given;
+      const ahead = backward ? (ends.get(microBatch) ?? []) : [];
+      let input: readonly number[] = isFirst ? ahead : [-1 - sendPlace(backward, from, microBatch)];
       let earlier = input;
       for (let k = 0; k < layers.length; k++) {
         const at = backward ? layers.length - 1 - k : k;
@@ -270,9 +270,9 @@ export function stepTasks(step: TrainingStep): StepTasks {
         input = output;
         if (backward) lastOf[part][at] = output;
       }
-      if (!backward && place === partCount - 1) turns[microBatch] = input;
       const isLast = backward ? place === 0 : place === partCount - 1;
       if (!isLast) addSend(stage, backward, place, microBatch, [...input]);
+      else if (!backward) ends.set(microBatch, input);
     }
     if (!trains) continue;
     for (const [part, layers] of parts.entries()) {

@@ -1,5 +1,5 @@
 import { InputError, inWords } from "../../base/errors.ts";
-import { heap } from "../../model/graph/graph.ts";
+import { type Grouped, groupedBy, heap } from "../../model/graph/graph.ts";
 import type { StepTasks } from "../../model/workload/step-tasks.ts";
 
 /** What works take. */
@@ -48,18 +48,18 @@ interface Flow {
  * O(tasks log tasks + changes x communications under way x resources of each).
  */
 export function simulateStep(tasks: StepTasks, costs: WorkCosts): StepTimes {
-  const { lanes, work, lane, offset, awaited } = tasks;
+  const { lanes, work, lane, offset } = tasks;
   const count = work.length;
   const startPs = new Float64Array(count);
   const endPs = new Float64Array(count);
   const waitsFor = new Int32Array(count);
-  const { offset: waiterOffset, rows: waiters } = waitersOf(tasks);
+  const { offset: waiterOffset, items: waiters } = waitersOf(tasks);
   for (let t = 0; t < count; t++) waitsFor[t] = offset[t + 1] - offset[t];
 
   const ready = lanes.map(() => heap());
   const busy = lanes.map(() => false);
   /** In lanes in order: which of their tasks comes next. */
-  const inLane = grouped(lane, lanes.length, (task) => task);
+  const inLane = groupedBy(lane, lanes.length);
   const next = new Int32Array(lanes.length);
   const events = heap();
   const flows: Flow[] = [];
@@ -85,7 +85,7 @@ export function simulateStep(tasks: StepTasks, costs: WorkCosts): StepTimes {
   const touch = (own: number, now: number): void => {
     if (busy[own] || ready[own].size() === 0) return;
     if (lanes[own].inOrder) {
-      const head = inLane.rows[inLane.offset[own] + next[own]];
+      const head = inLane.items[inLane.offset[own] + next[own]];
       if (ready[own].key() !== head) return;
       next[own]++;
     }
@@ -104,11 +104,17 @@ export function simulateStep(tasks: StepTasks, costs: WorkCosts): StepTimes {
   };
 
   for (let t = 0; t < count; t++) if (waitsFor[t] === 0) enqueue(t, 0);
-  while (done < count) {
-    let now = events.key();
+  for (let now = 0; done < count; ) {
+    if (changed) rates(flows, now);
+    changed = false;
+    now = events.key();
     for (const flow of flows) if (flow.endPs < now) now = flow.endPs;
     if (now === Number.POSITIVE_INFINITY) {
-      throw new InputError("the tasks of the step", "none that wait for each other in a circle", inWords(`${count - done} that cannot begin`));
+      throw new InputError(
+        "the tasks of the step",
+        "none that wait for each other in a circle",
+        inWords(`${count - done} that cannot begin`),
+      );
     }
     for (let i = flows.length - 1; i >= 0; i--) {
       if (flows[i].endPs > now) continue;
@@ -117,41 +123,29 @@ export function simulateStep(tasks: StepTasks, costs: WorkCosts): StepTimes {
       changed = true;
     }
     while (events.key() === now) finish(events.take(), now);
-    if (changed) rates(flows, now);
-    changed = false;
   }
   return { ps: last, startPs, endPs };
-}
-
-/** Rows as lists, one a key. */
-interface Grouped {
-  readonly offset: Int32Array;
-  readonly rows: Int32Array;
-}
-
-/** Returns the numbers of rows by key, ascending. */
-function grouped(keyOf: Int32Array, keys: number, valueOf: (row: number) => number): Grouped {
-  const offset = new Int32Array(keys + 1);
-  for (const key of keyOf) offset[key + 1]++;
-  for (let key = 0; key < keys; key++) offset[key + 1] += offset[key];
-  const at = offset.slice();
-  const rows = new Int32Array(keyOf.length);
-  for (let row = 0; row < keyOf.length; row++) rows[at[keyOf[row]]++] = valueOf(row);
-  return { offset, rows };
 }
 
 /** Returns who waits for each task. */
 function waitersOf({ offset, awaited }: StepTasks): Grouped {
   const waiter = new Int32Array(awaited.length);
   for (let t = 0; t + 1 < offset.length; t++) waiter.fill(t, offset[t], offset[t + 1]);
-  return grouped(awaited, offset.length - 1, (row) => waiter[row]);
+  const places = groupedBy(awaited, offset.length - 1);
+  return { offset: places.offset, items: places.items.map((row) => waiter[row]) };
 }
 
 /**
  * Returns a function that gives flows their rates from `now` on. Progressive filling, priority by priority: the level at which
  * the first resource is full is the rate of its flows, the others go on without what it gave them. Levels above 1 are 1.
  */
-function ratesOf({ priority, offset, resource, share, resourceCount }: WorkCosts): (flows: Flow[], now: number) => void {
+function ratesOf({
+  priority,
+  offset,
+  resource,
+  share,
+  resourceCount,
+}: WorkCosts): (flows: Flow[], now: number) => void {
   const left = new Float64Array(resourceCount);
   const wanted = new Float64Array(resourceCount);
   const level = (r: number): number => (wanted[r] > 0 ? Math.max(0, left[r]) / wanted[r] : Number.POSITIVE_INFINITY);
@@ -166,9 +160,11 @@ function ratesOf({ priority, offset, resource, share, resourceCount }: WorkCosts
       from = to;
       while (rising.length > 0) {
         for (const { work } of rising) for (let k = offset[work]; k < offset[work + 1]; k++) wanted[resource[k]] = 0;
-        for (const { work } of rising) for (let k = offset[work]; k < offset[work + 1]; k++) wanted[resource[k]] += share[k];
+        for (const { work } of rising)
+          for (let k = offset[work]; k < offset[work + 1]; k++) wanted[resource[k]] += share[k];
         let least = 1;
-        for (const { work } of rising) for (let k = offset[work]; k < offset[work + 1]; k++) least = Math.min(least, level(resource[k]));
+        for (const { work } of rising)
+          for (let k = offset[work]; k < offset[work + 1]; k++) least = Math.min(least, level(resource[k]));
         const isFull = ({ work }: Flow): boolean => {
           if (least === 1) return true;
           for (let k = offset[work]; k < offset[work + 1]; k++) if (level(resource[k]) <= least) return true;
