@@ -170,12 +170,12 @@ function headerOf({ place, words }: Line): Header {
   let at = 0;
   const next = (what: string): number => wholeNumber(rest[at++], `${place}: ${what}`);
   const labelled = (label: string): void => {
-    if (rest[at] !== label)
-      throw new InputError(
-        place,
-        `${label} behind ${words.slice(0, at + 1).join(" ")}`,
-        rest[at] ?? inWords("the end of the line"),
+    if (rest[at] !== label) {
+      const before = words.slice(0, at + 1).join(" ");
+      throw new InputError(place, `${label} behind ${before}`, rest[at] ?? inWords("nothing")).saying(
+        `${place} has ${rest[at] === undefined ? "nothing" : shown(rest[at])} behind ${before}, where ${label} must be`,
       );
+    }
     at++;
   };
   const layers = (label: string): Set<number> => {
@@ -235,7 +235,9 @@ function rowOf({ place, words }: Line, { policy }: Header, unit: number): Row {
       place,
       `a layer of ${COLUMNS} words, or ${COLUMNS + 1} with its parallelism`,
       inWords(`${words.length} words`),
-    ).saying(`${place} has ${words.length} words; a layer has ${COLUMNS}, or ${COLUMNS + 1} with its parallelism`);
+    ).saying(
+      `${place} is no layer: a layer has ${COLUMNS} words, or ${COLUMNS + 1} with its parallelism, and here is ${words.length === 1 ? "one" : words.length}`,
+    );
   }
   const time = (word: string, what: string): number => {
     const ps = wholeNumber(word, `${place}: ${what}`) * unit;
