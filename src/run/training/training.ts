@@ -1,4 +1,4 @@
-import { InputError, unlessRefused } from "../../base/errors.ts";
+import { InputError, inWords, unlessRefused } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { Engine } from "../../engine/types.ts";
 import { boxesOf } from "../../model/routes/rings.ts";
@@ -7,7 +7,8 @@ import { type Accelerator, type Precision, peakOf } from "../../model/workload/a
 import type { Computation } from "../../model/workload/layer-work.ts";
 import { checkMemory, greatestMemory, type StageMemory } from "../../model/workload/memory.ts";
 import { type Model, tableStep } from "../../model/workload/models.ts";
-import { npusOf, type Parallelism } from "../../model/workload/parallelism.ts";
+import type { Parallelism } from "../../model/workload/parallelism.ts";
+import { type PlacedTasks, placedStep } from "../../model/workload/placed-tasks.ts";
 import { computationPs } from "../../model/workload/roofline.ts";
 import type { Optimizer } from "../../model/workload/sharing.ts";
 import type { TrainingStep } from "../../model/workload/training-step.ts";
@@ -60,6 +61,7 @@ export interface Trained {
   readonly activeParameters: number;
   readonly memory: StageMemory;
   readonly rows: readonly TrainingRow[];
+  readonly placed: PlacedTasks;
   /** The step with the collectives of the last row that are schedules; for timelines. */
   readonly shown: TrainedStep;
   /** With "auto": what was tried. */
@@ -154,20 +156,14 @@ export async function train(engine: Engine, topology: Topology, request: TrainRe
   };
   const step = stepOf(request, way);
   refuseTooLarge(request, way, step);
-  const rows: TrainingRow[] = [];
-  let shown: TrainedStep | null = null;
-  for (const [done, algorithm] of collectives.entries()) {
-    onProgress?.(`the collectives of ${algorithm}`, done, collectives.length);
-    const trained = await simulateTraining(topology, step, { costOf: table.by({ algorithm }), computationPs: ownPs });
-    const figures = {
-      collectives: algorithm,
-      ps: trained.times.ps,
-      actors: trained.actors,
-      communications: communicationsOf(trained),
-    };
-    rows.push(trainingRow(step, figures, { npus: npusOf(step.parallelism), peakFlops }));
-    if (shown === null || algorithm !== "ideal") shown = trained;
-  }
+  const placed = placedStep(step);
+  const { rows, shown } = await rowsOf(topology, placed, step, {
+    collectives,
+    computationPs: ownPs,
+    peakFlops,
+    table,
+    onProgress,
+  });
   const { sizes } = model;
   const counts =
     sizes.kind === "transformer" ? [parameterCount(sizes.config), activeParameterCount(sizes.config)] : [0, 0];
@@ -179,9 +175,90 @@ export async function train(engine: Engine, topology: Topology, request: TrainRe
     activeParameters,
     memory: greatestMemory(step),
     rows,
-    shown: shown as TrainedStep,
+    shown,
+    placed,
     search,
   };
+}
+
+/** Returns a row for each maker of collectives, and the last that is made of schedules. */
+async function rowsOf(
+  topology: Topology,
+  placed: PlacedTasks,
+  figures: Pick<TrainingStep, "samples" | "tokens" | "modelFlops">,
+  {
+    collectives,
+    computationPs,
+    peakFlops,
+    table,
+    onProgress,
+  }: {
+    readonly collectives: readonly string[];
+    readonly computationPs: (computation: Computation) => number;
+    readonly peakFlops: number | null;
+    readonly table: CostTable;
+    readonly onProgress: TrainRequest["onProgress"];
+  },
+): Promise<{ readonly rows: readonly TrainingRow[]; readonly shown: TrainedStep }> {
+  const rows: TrainingRow[] = [];
+  let shown: TrainedStep | null = null;
+  for (const [done, algorithm] of collectives.entries()) {
+    onProgress?.(`the collectives of ${algorithm}`, done, collectives.length);
+    const trained = await simulateTraining(topology, placed, { costOf: table.by({ algorithm }), computationPs });
+    const { times, actors } = trained;
+    const row = { collectives: algorithm, ps: times.ps, actors, communications: communicationsOf(trained) };
+    rows.push(trainingRow(figures, row, { npus: placed.npuCount, peakFlops }));
+    if (shown === null || algorithm !== "ideal") shown = trained;
+  }
+  return { rows, shown: shown as TrainedStep };
+}
+
+/** Tasks of somebody else's: a trace, or a text with the times of its layers. */
+export interface GivenWorkload {
+  readonly placed: PlacedTasks;
+  /** For computations that have no time; null where every one has. */
+  readonly accelerator: Accelerator | null;
+  readonly precision?: Precision;
+  readonly collectives?: readonly string[];
+  readonly signal?: AbortSignal;
+  readonly onProgress?: TrainRequest["onProgress"];
+}
+
+/**
+ * Returns what a workload that was read takes on a network. Throws InputError where it has more NPUs than the network, or
+ * computations without a time and without an accelerator to tell it; else as `synthesize` does.
+ */
+export async function trainGiven(
+  engine: Engine,
+  topology: Topology,
+  { placed, accelerator, precision = "bf16", collectives = USUAL_COLLECTIVES, signal, onProgress }: GivenWorkload,
+): Promise<Pick<Trained, "rows" | "shown" | "placed">> {
+  if (placed.npuCount > topology.npuCount) {
+    throw new InputError(
+      "the topology",
+      `one of ${placed.npuCount} NPUs, as the workload has`,
+      inWords(`${topology.npuCount} NPUs`),
+    );
+  }
+  const timeOf = (computation: Computation): number => {
+    if (computation.givenPs !== undefined) return computation.givenPs;
+    if (accelerator === null)
+      throw new InputError(
+        optionName("accelerator"),
+        `a name such as h100, for "${computation.name}" has no time of its own`,
+      );
+    return computationPs(accelerator, precision, computation);
+  };
+  const table = communicationCosts(engine, topology, signal);
+  const figures = { samples: 0, tokens: 0, modelFlops: 0 };
+  const found = await rowsOf(topology, placed, figures, {
+    collectives,
+    computationPs: timeOf,
+    peakFlops: null,
+    table,
+    onProgress,
+  });
+  return { ...found, placed };
 }
 
 /** Returns the fastest meshes, by the costs of libraries' collectives at powers of four of bytes. */
@@ -216,7 +293,7 @@ async function fastest(
       fits: (step) => greatestMemory(step).total <= accelerator.memoryBytes,
       computationPs: ownPs,
       simulate: async ({ step }) => {
-        const { times } = await simulateTraining(topology, step, { costOf, computationPs: ownPs });
+        const { times } = await simulateTraining(topology, placedStep(step), { costOf, computationPs: ownPs });
         return { ps: times.ps, result: null };
       },
     },
