@@ -189,7 +189,10 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
   },
   train: {
     args: [
-      ["<MODEL>", "model (`banyan list models`) or Hugging Face config.json"],
+      [
+        "<MODEL>",
+        "model (`banyan list models`), Hugging Face config.json, ASTRA-sim workload text, or folder of Chakra traces (.et)",
+      ],
       ["<TOPO>", TOPO],
     ],
     summary: "what a training step takes, and what better collectives gain",

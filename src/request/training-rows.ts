@@ -53,6 +53,11 @@ export const TRAINING_ROWS = {
     value: "<name>",
     help: "NPUs: a100, h100, b200, ..., with figures of one's own (h100,memory=94GB); default: the network's GPUs",
   },
+  chakra: {
+    part: "training",
+    value: "<folder>",
+    help: "write the step as Chakra traces, one file an NPU and their groups, as ASTRA-sim reads them",
+  },
   pass: {
     part: "training",
     value: "<name>",

@@ -86,6 +86,25 @@ describe("banyan train", () => {
     expect(slices.some(({ cat }: { cat: string }) => cat === "tensor")).toBe(true);
   });
 
+  it("reads the Chakra traces that it writes, and takes as long", async () => {
+    const file = here.put("config.json", config);
+    const network = "ring:4@100GB/s,0.5us";
+    const line = `train ${file} ${network} --accelerator a100 -p tp=2,pp=2 --batch 8 --algorithms ring --chakra traces`;
+    const [own] = await rowsOf(line);
+    const [read] = await rowsOf(`train traces ${network} --algorithms ring`);
+    // times of traces are whole microseconds
+    expect(Math.abs((read as Row).us / (own as Row).us - 1)).toBeLessThan(0.01);
+  });
+
+  it("takes the layers of an ASTRA-sim text", async () => {
+    const rows = [1, 2].map((n) => `layer${n} -1 1000 NONE 0 1000 NONE 0 1000 ALLREDUCE 1048576 10`);
+    const file = here.put("layers.txt", `DATA\n2\n${rows.join("\n")}\n`);
+    const [row] = await rowsOf(`train ${file} ring:4@100GB/s,0.5us --algorithms ring`);
+    // the first layer's input has no gradient
+    expect((row as Row).computeUs).toBeCloseTo(5, 6);
+    expect((row as Row).us).toBeGreaterThan(5);
+  });
+
   it.each([
     ["train llama3-8b dgx-h100:1 -p tp=8", /--batch/],
     ["train llama3-8b dgx-h100:1 -p tp=3 --batch 8", /divisors of 8/],

@@ -409,7 +409,7 @@ function upperNpu(offset: Int32Array, node: number): number {
 function nameOf(npus: Int32Array, count: number): string {
   if (npus.length === 1) return `NPU ${npus[0]}`;
   if (npus.length === count) return "every NPU";
-  return `NPU ${npus[0]} and ${npus.length - 1} that do the same`;
+  return `NPU ${npus[0]} and ${npus.length - 1} like it`;
 }
 
 /** Returns what a node computes: the time that it took, or operations and bytes; of fewer operations than bytes it streams. */
