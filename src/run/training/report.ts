@@ -47,7 +47,7 @@ export function givenReport(
   rows: Trained["rows"],
 ) {
   return {
-    schema: "banyan/training@1" as const,
+    schema: "banyan/workload@1" as const,
     topology: topologySummary(topology),
     workload: {
       name,
