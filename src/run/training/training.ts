@@ -43,6 +43,9 @@ export interface TrainRequest {
   readonly onProgress?: (what: string, done: number, total: number) => void;
 }
 
+/** Part of the memory that a mesh found by search may take: runtimes and buffers of communications want the rest. */
+const ROOM = 0.94;
+
 /** The collectives that are compared where nobody says which. */
 export const USUAL_COLLECTIVES: readonly string[] = ["library", "best", "ideal"];
 
@@ -290,7 +293,7 @@ async function fastest(
         if (recompute !== undefined && way.recompute !== recompute) return null;
         return unlessRefused(() => stepOf(request, way));
       },
-      fits: (step) => greatestMemory(step).total <= accelerator.memoryBytes,
+      fits: (step) => greatestMemory(step).total <= ROOM * accelerator.memoryBytes,
       computationPs: ownPs,
       simulate: async ({ step }) => {
         const { times } = await simulateTraining(topology, placedStep(step), { costOf, computationPs: ownPs });
