@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { InputError, unlessRefused } from "../../base/errors.ts";
 import type { Engine } from "../../engine/types.ts";
+import { stepSvg } from "../../export/pictures/svg-step.ts";
 import { chakraTraces } from "../../export/workloads/chakra.ts";
 import { stepTrace } from "../../export/workloads/step-trace.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -88,6 +89,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const trace = tracePath === undefined ? undefined : outputFile(context, tracePath, placeOf("trace"));
   const outputPath = textOf(options, "output");
   const output = outputPath === undefined ? undefined : outputFile(context, outputPath, placeOf("output"));
+  const svgPath = textOf(options, "svg");
+  const svg = svgPath === undefined ? undefined : outputFile(context, svgPath, placeOf("svg"));
   const chakraPath = textOf(options, "chakra");
   const chakra = chakraPath === undefined ? undefined : outputFolder(context, chakraPath, placeOf("chakra"));
   const { topology, whole } = await networksOf(args[1] as string, options);
@@ -106,11 +109,22 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     const files = chakraTraces(found.placed, "workload", { psOf: timeOf });
     chakra.write(named(files));
   }
+  svg?.write(plotOf(report, found.shown));
   if (trace !== undefined) trace.write(stepTrace(found.shown.tasks, found.shown.times));
   output?.write([answerText({ ...context, json: false }, report)]);
   if (json) outJson(context, report);
   else if (output === undefined || !context.quiet) outLines(context, trainingLines(report, context));
   return 0;
+}
+
+/** Returns the plot of a step. */
+function plotOf(report: TrainingReport | GivenReport, { tasks, times }: Trained["shown"]): Iterable<string> {
+  const bars = report.rows.map(({ collectives, us, computeUs, bubbleUs, exposedUs }) => {
+    const waits = Object.entries(exposedUs).map(([name, waitUs]) => ({ name, us: waitUs }));
+    return { name: collectives, us, computeUs, bubbleUs, waits };
+  });
+  const name = "workload" in report ? report.workload.name : report.model.name;
+  return stepSvg(`A step of ${name} on ${report.topology.name}`, bars, { tasks, ...times });
 }
 
 /** Returns files as a folder takes them. */
@@ -204,6 +218,7 @@ function requestOf({ options, signal, progress }: Context, model: Model, topolog
     ...(optimizer !== undefined && { optimizer }),
     ...(bucketBytes !== undefined && { bucketBytes }),
     ...(pass !== undefined && { pass }),
+    blockingFirst: optionValue(options, "priority") === "blocking",
     signal,
     onProgress: (what, done, total) => progress({ what, done, total }),
   };

@@ -1,8 +1,9 @@
 import { shiftedLinks } from "../../model/symmetry/shift.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Computation } from "../../model/workload/layer-work.ts";
+import type { GroupName } from "../../model/workload/parallelism.ts";
 import type { PlacedTasks } from "../../model/workload/placed-tasks.ts";
-import type { StepTasks } from "../../model/workload/step-tasks.ts";
+import type { StepTasks, Work } from "../../model/workload/step-tasks.ts";
 import { type ActorTime, exposureOf } from "../../simulate/workload/exposure.ts";
 import { type StepTimes, simulateStep, type WorkCosts } from "../../simulate/workload/step.ts";
 import type { CommunicationCost, CostOf } from "./costs.ts";
@@ -13,6 +14,8 @@ export interface TrainOptions {
   readonly costOf: CostOf;
   /** Returns how long a computation takes on one NPU; picoseconds, a whole number. */
   readonly computationPs: (computation: Computation) => number;
+  /** Sums of gradients get of shared links what other communications leave. */
+  readonly blockingFirst?: boolean | undefined;
 }
 
 /** A step that was simulated. */
@@ -31,7 +34,7 @@ export interface TrainedStep {
 export async function simulateTraining(
   topology: Topology,
   placed: PlacedTasks,
-  { costOf, computationPs }: TrainOptions,
+  { costOf, computationPs, blockingFirst = false }: TrainOptions,
 ): Promise<TrainedStep> {
   const { tasks } = placed;
   const shifts = new Map<number, Int32Array | null>();
@@ -46,10 +49,16 @@ export async function simulateTraining(
     ...sharedLinks(tasks, costs),
     ps,
     latencyPs: new Float64Array(ps.length),
-    priority: new Int32Array(ps.length),
+    priority: Int32Array.from(tasks.works, (work) => (blockingFirst && sumsGradients(work) ? 1 : 0)),
   });
   return { tasks, times, actors: exposureOf(tasks, times), costs };
 }
+
+/** Who sums gradients, which nothing but the update waits for. */
+const COPIES: readonly GroupName[] = ["data", "copies", "expertCopies"];
+
+const sumsGradients = (work: Work): boolean =>
+  work.kind === "communication" && COPIES.includes(work.communication.group);
 
 /**
  * Returns what a communication takes, null of computations: where the network looks the same from the first actor, what it takes

@@ -37,6 +37,8 @@ export interface TrainRequest {
   readonly optimizer?: Optimizer;
   readonly bucketBytes?: number;
   readonly pass?: PassKind;
+  /** Sums of gradients get of shared links what other communications leave. */
+  readonly blockingFirst?: boolean;
   /** Who makes the collectives, a row each: "library", "best", "ideal", or names of algorithms. */
   readonly collectives?: readonly string[];
   readonly signal?: AbortSignal;
@@ -147,7 +149,8 @@ function communicationsOf({ tasks, costs }: TrainedStep): TrainingCommunication[
  * fit, with what would do; else as `synthesize` does.
  */
 export async function train(engine: Engine, topology: Topology, request: TrainRequest): Promise<Trained> {
-  const { model, accelerator, precision = "bf16", signal, collectives = USUAL_COLLECTIVES, onProgress } = request;
+  const { model, accelerator, precision = "bf16", signal, collectives = USUAL_COLLECTIVES } = request;
+  const { onProgress, blockingFirst } = request;
   const ownPs = clockOf(request);
   const table = communicationCosts(engine, topology, signal);
   const peakFlops = peakOf(accelerator, precision);
@@ -166,6 +169,7 @@ export async function train(engine: Engine, topology: Topology, request: TrainRe
     peakFlops,
     table,
     onProgress,
+    blockingFirst,
   });
   const { sizes } = model;
   const counts =
@@ -195,19 +199,25 @@ async function rowsOf(
     peakFlops,
     table,
     onProgress,
+    blockingFirst,
   }: {
     readonly collectives: readonly string[];
     readonly computationPs: (computation: Computation) => number;
     readonly peakFlops: number | null;
     readonly table: CostTable;
     readonly onProgress: TrainRequest["onProgress"];
+    readonly blockingFirst?: boolean | undefined;
   },
 ): Promise<{ readonly rows: readonly TrainingRow[]; readonly shown: TrainedStep }> {
   const rows: TrainingRow[] = [];
   let shown: TrainedStep | null = null;
   for (const [done, algorithm] of collectives.entries()) {
     onProgress?.(`the collectives of ${algorithm}`, done, collectives.length);
-    const trained = await simulateTraining(topology, placed, { costOf: table.by({ algorithm }), computationPs });
+    const trained = await simulateTraining(topology, placed, {
+      costOf: table.by({ algorithm }),
+      computationPs,
+      blockingFirst,
+    });
     const { times, actors } = trained;
     const row = { collectives: algorithm, ps: times.ps, actors, communications: communicationsOf(trained) };
     rows.push(trainingRow(figures, row, { npus: placed.npuCount, peakFlops }));
@@ -296,7 +306,11 @@ async function fastest(
       fits: (step) => greatestMemory(step).total <= ROOM * accelerator.memoryBytes,
       computationPs: ownPs,
       simulate: async ({ step }) => {
-        const { times } = await simulateTraining(topology, placedStep(step), { costOf, computationPs: ownPs });
+        const { times } = await simulateTraining(topology, placedStep(step), {
+          costOf,
+          computationPs: ownPs,
+          blockingFirst: request.blockingFirst ?? false,
+        });
         return { ps: times.ps, result: null };
       },
     },
