@@ -82,3 +82,18 @@ export function trainingRow(
     communications,
   };
 }
+
+/** Groups as people call them. */
+const GROUP_NAMES: Readonly<Record<string, string>> = {
+  tensor: "tp",
+  context: "cp",
+  data: "dp",
+  pipeline: "pp sends",
+  copies: "dp",
+  experts: "ep",
+  expertTensor: "etp",
+  expertCopies: "edp",
+};
+
+/** Returns what people call who communicates: "tp". */
+export const groupName = (group: string): string => GROUP_NAMES[group] ?? group;

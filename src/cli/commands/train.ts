@@ -9,6 +9,7 @@ import type { Computation } from "../../model/workload/layer-work.ts";
 import { type Model, modelNamed } from "../../model/workload/models.ts";
 import { type PlacedTasks, placedStep } from "../../model/workload/placed-tasks.ts";
 import { computationPs } from "../../model/workload/roofline.ts";
+import { groupName } from "../../report/training.ts";
 import { acceleratorOf } from "../../request/accelerator.ts";
 import { optionValue, placeOf, refuseOptions, textOf } from "../../request/option-table.ts";
 import { parallelismOf } from "../../request/parallel.ts";
@@ -120,7 +121,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
 /** Returns the plot of a step. */
 function plotOf(report: TrainingReport | GivenReport, { tasks, times }: Trained["shown"]): Iterable<string> {
   const bars = report.rows.map(({ collectives, us, computeUs, bubbleUs, exposedUs }) => {
-    const waits = Object.entries(exposedUs).map(([name, waitUs]) => ({ name, us: waitUs }));
+    const waits = Object.entries(exposedUs).map(([group, waitUs]) => ({ group, name: groupName(group), us: waitUs }));
     return { name: collectives, us, computeUs, bubbleUs, waits };
   });
   const name = "workload" in report ? report.workload.name : report.model.name;

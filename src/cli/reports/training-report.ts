@@ -2,26 +2,13 @@ import { formatGigabytes, TERA } from "../../model/numbers/units.ts";
 import { count, grouped, percent, roundedSize, significant, timeText } from "../../report/amounts.ts";
 import { gainText } from "../../report/gains.ts";
 import { networkText } from "../../report/subject-text.ts";
-import type { TrainingRow } from "../../report/training.ts";
+import { groupName, type TrainingRow } from "../../report/training.ts";
 import { parallelText } from "../../request/parallel.ts";
 import type { GivenReport, TrainingReport } from "../../run/training/report.ts";
 import type { Context } from "../context.ts";
 import { table } from "./table.ts";
 import { labelled } from "./text.ts";
 
-/** Who waits for whom, in words for a head. */
-const GROUP_NAMES: Readonly<Record<string, string>> = {
-  tensor: "tp",
-  context: "cp",
-  data: "dp",
-  pipeline: "pp sends",
-  copies: "dp",
-  experts: "ep",
-  expertTensor: "etp",
-  expertCopies: "edp",
-};
-
-const groupName = (group: string): string => GROUP_NAMES[group] ?? group;
 const billions = (parameters: number): string => `${significant(parameters / 1e9, 4)} B`;
 const flopsText = (flops: number): string => `${significant(flops / TERA, 4)} TFLOP/s`;
 

@@ -8,7 +8,7 @@ export interface StepBar {
   readonly us: number;
   readonly computeUs: number;
   /** Waiting, by who communicates. */
-  readonly waits: readonly { readonly name: string; readonly us: number }[];
+  readonly waits: readonly { readonly group: string; readonly name: string; readonly us: number }[];
   readonly bubbleUs: number;
 }
 
@@ -32,6 +32,8 @@ const MOST_STAGES = 24;
 /** Colours of what is waited for, in order; computations have the first of the series. */
 const COLOURS = ["k1", "k2", "k3", "k4", "k5", "d3", "d4"];
 
+const lookOf = (place: number): string => `f${COLOURS[place % COLOURS.length]}`;
+
 const rectangle = (x: number, y: number, width: number, height: number, look: string, title: string): string =>
   `<rect x="${at(x)}" y="${at(y)}" width="${at(Math.max(0.3, width))}" height="${at(height)}" class="${look}"><title>${escaped(title)}</title></rect>`;
 
@@ -45,14 +47,15 @@ export const stepSvg = (title: string, bars: readonly StepBar[], lanes: StepLane
   framed(stepPicture(title, bars, lanes));
 
 function stepPicture(title: string, bars: readonly StepBar[], lanes: StepLanes | null): Picture {
-  const names = [...new Set(bars.flatMap(({ waits }) => waits.map(({ name }) => name)))];
+  const nameOf = new Map(bars.flatMap(({ waits }) => waits.map(({ group, name }) => [group, name] as const)));
+  const groups = [...nameOf.keys()];
   const hasBubble = bars.some(({ bubbleUs }) => bubbleUs > 0);
   const longest = bars.reduce((most, { us }) => Math.max(most, us), 0);
   const scale = (WIDTH - LEFT - 110) / longest;
   const parts: string[] = [];
   const legend = [
     ["fk0", "computes"],
-    ...names.map((name, i) => [`f${COLOURS[i % COLOURS.length]}`, `waits: ${name}`]),
+    ...groups.map((group, i) => [lookOf(i), `waits: ${nameOf.get(group)}`]),
     ...(hasBubble ? [["panel", "bubble"]] : []),
   ] as [string, string][];
   let x = LEFT;
@@ -79,14 +82,13 @@ function stepPicture(title: string, bars: readonly StepBar[], lanes: StepLanes |
       from += us * scale;
     };
     add(bar.computeUs, "fk0", "computes");
-    for (const { name, us } of bar.waits)
-      add(us, `f${COLOURS[names.indexOf(name) % COLOURS.length]}`, `waits for ${name}`);
+    for (const { group, name, us } of bar.waits) add(us, lookOf(groups.indexOf(group)), `waits for ${name}`);
     add(bar.bubbleUs, "panel", "bubble");
     parts.push(label(from + 8, top + 14, timeText(bar.us), "label", "start"));
   });
   const barsEnd = LEGEND + bars.length * (BAR + GAP);
   const stages = lanes === null ? 0 : Math.min(MOST_STAGES, lanes.tasks.actors.length);
-  if (lanes !== null) parts.push(...lanesOf(lanes, names, barsEnd + 16, stages));
+  if (lanes !== null) parts.push(...lanesOf(lanes, groups, barsEnd + 16, stages));
   const more = lanes !== null && lanes.tasks.actors.length > stages ? `, of the first ${stages} stages` : "";
   return {
     title,
@@ -100,7 +102,7 @@ function stepPicture(title: string, bars: readonly StepBar[], lanes: StepLanes |
 /** Returns the lanes of stages, what lies closer than a tenth of a point put together. */
 function lanesOf(
   { tasks, startPs, endPs }: StepLanes,
-  names: readonly string[],
+  groups: readonly string[],
   top: number,
   stages: number,
 ): string[] {
@@ -123,9 +125,8 @@ function lanesOf(
     const { actor, computes } = lanes[lane[task]];
     if (actor >= stages || endPs[task] === startPs[task]) continue;
     const one = works[work[task]];
-    const name = one.kind === "communication" ? one.communication.group : "computes";
-    const place = Math.max(0, names.indexOf(name));
-    const look = computes ? "fk0" : `f${COLOURS[place % COLOURS.length]}`;
+    const name = one.kind === "communication" ? one.communication.name : "computes";
+    const look = one.kind === "communication" ? lookOf(Math.max(0, groups.indexOf(one.communication.group))) : "fk0";
     const key = `${actor} ${look}`;
     const before = open.get(key);
     if (before !== undefined && (startPs[task] - before.to) * scale < 0.1) {
