@@ -68,7 +68,7 @@ export function trainingRow(
     collectives,
     us,
     samplesPerSecond: step.samples / seconds,
-    tokensPerSecond: step.tokens > step.samples ? step.tokens / seconds : null,
+    tokensPerSecond: step.tokens === 0 ? null : step.tokens / seconds,
     modelUtilisation: peakFlops === null ? null : step.modelFlops / (seconds * npus * peakFlops),
     computeUs: mean(actors.map(({ computePs }) => toUs(computePs))),
     exposedUs: exposed(actors),

@@ -19,7 +19,7 @@ function subjectLines({ model, topology, accelerator, step }: TrainingReport): s
     parameters === 0
       ? ""
       : `, ${billions(parameters)} parameters${activeParameters === parameters ? "" : `, ${billions(activeParameters)} active`}`;
-  const tokens = step.tokens > step.batch ? `, ${grouped(step.tokens)} tokens` : "";
+  const tokens = step.tokens > 0 ? `, ${grouped(step.tokens)} tokens` : "";
   const micro = `${count(step.microBatches, "micro batch", "micro batches")} of ${step.microBatch}`;
   return [
     labelled("model", `${model.name}${size}`),

@@ -73,6 +73,13 @@ export interface Trained {
   readonly search: (Omit<Found<null>, "best"> & { readonly best: readonly TriedWay[] }) | null;
 }
 
+/** Returns the samples that a copy takes at a time where nobody says it: one, and of decoding as many as keep all stages busy. */
+function usualMicroBatch({ pass, parallelism, batch }: TrainRequest): number {
+  if (pass !== "decode" || parallelism === "auto") return 1;
+  const each = batch / parallelism.data;
+  return Number.isInteger(each / parallelism.pipeline) ? each / parallelism.pipeline : 1;
+}
+
 /** Returns the step of a model in one way. Throws InputError where it does not divide. */
 function stepOf(request: TrainRequest, { parallelism, microBatch, recompute }: Way): TrainingStep {
   const { model, batch, precision = "bf16", optimizer = "adam" } = request;
@@ -157,7 +164,7 @@ export async function train(engine: Engine, topology: Topology, request: TrainRe
   const search = request.parallelism === "auto" ? await fastest(topology, request, ownPs, table) : null;
   const way: Way = search?.best[0]?.way ?? {
     parallelism: request.parallelism as Parallelism,
-    microBatch: request.microBatch ?? 1,
+    microBatch: request.microBatch ?? usualMicroBatch(request),
     recompute: request.recompute ?? "none",
   };
   const step = stepOf(request, way);
