@@ -1,7 +1,12 @@
 import { chakraTraces } from "../../../src/export/workloads/chakra.ts";
 import { readAstraText } from "../../../src/import/workloads/astra-text.ts";
 import { readChakra, type TraceFile } from "../../../src/import/workloads/chakra.ts";
+import { readHuggingFace } from "../../../src/import/workloads/hugging-face.ts";
+import { greatestMemory } from "../../../src/model/workload/memory.ts";
 import { type PlacedTasks, placedStep } from "../../../src/model/workload/placed-tasks.ts";
+import { defaultOptions } from "../../../src/model/workload/transformer/options.ts";
+import { activeParameterCount, parameterCount } from "../../../src/model/workload/transformer/parameters.ts";
+import { transformerStep } from "../../../src/model/workload/transformer.ts";
 import { coll, comp, receive, send, tracesOf } from "../chakra-bytes.ts";
 import { timesOf } from "../placed-costs.ts";
 import { bytesOf, type FuzzTarget, LawBroken, letters } from "./target.ts";
@@ -82,6 +87,52 @@ function readAgain(placed: PlacedTasks): PlacedTasks {
   );
 }
 
+const LLAMA = {
+  architectures: ["LlamaForCausalLM"],
+  model_type: "llama",
+  hidden_size: 64,
+  num_hidden_layers: 4,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  intermediate_size: 128,
+  vocab_size: 1000,
+  max_position_embeddings: 256,
+  tie_word_embeddings: false,
+};
+const CONFIGS: readonly object[] = [
+  LLAMA,
+  {
+    ...LLAMA,
+    architectures: ["MixtralForCausalLM"],
+    model_type: "mixtral",
+    num_local_experts: 8,
+    num_experts_per_tok: 2,
+  },
+  {
+    architectures: ["GPT2LMHeadModel"],
+    model_type: "gpt2",
+    n_embd: 64,
+    n_layer: 2,
+    n_head: 4,
+    vocab_size: 1000,
+    n_positions: 128,
+  },
+];
+/** A step of more layers is not made here. */
+const MOST_LAYERS = 1000;
+
+/** Reads a configuration; what it holds has parameters, memory and a step, or is refused. */
+function checkConfig(text: string): number {
+  const config = readHuggingFace(text, "file");
+  const all = parameterCount(config);
+  const active = activeParameterCount(config);
+  if (!(all > 0 && active > 0 && active <= all)) throw new LawBroken(`${active} of ${all} parameters are active`);
+  if (config.layers + config.encoderLayers > MOST_LAYERS) return all;
+  const step = transformerStep(config, { ...defaultOptions(config), batch: 2 });
+  if (!(greatestMemory(step).total >= all)) throw new LawBroken("a model takes less memory than its parameters");
+  return all;
+}
+
 export const workloadTargets = (): FuzzTarget[] => [
   {
     name: "workload-astra-text",
@@ -91,5 +142,6 @@ export const workloadTargets = (): FuzzTarget[] => [
     ],
     check: checkText,
   },
+  { name: "workload-hugging-face", seeds: () => CONFIGS.map((config) => JSON.stringify(config)), check: checkConfig },
   { name: "workload-chakra", seeds: () => TRACES.map(joined), check: checkTraces },
 ];
