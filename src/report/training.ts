@@ -82,3 +82,18 @@ export function trainingRow(
     communications,
   };
 }
+
+/** Who communicates, as people write the way of splitting. */
+const GROUP_TEXTS: Readonly<Record<string, string>> = {
+  tensor: "tp",
+  context: "cp",
+  data: "dp",
+  pipeline: "pp sends",
+  copies: "dp",
+  experts: "ep",
+  expertTensor: "etp",
+  expertCopies: "edp",
+};
+
+/** Returns who communicates in a word or two, for a head: "tp", "pp sends". */
+export const groupText = (group: string): string => GROUP_TEXTS[group] ?? group;

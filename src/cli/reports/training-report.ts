@@ -2,26 +2,13 @@ import { formatGigabytes, TERA } from "../../model/numbers/units.ts";
 import { count, grouped, percent, roundedSize, significant, timeText } from "../../report/amounts.ts";
 import { gainText } from "../../report/gains.ts";
 import { networkText } from "../../report/subject-text.ts";
-import type { TrainingRow } from "../../report/training.ts";
+import { groupText, type TrainingRow } from "../../report/training.ts";
 import { parallelText } from "../../request/parallel.ts";
 import type { TrainingReport } from "../../run/training/report.ts";
 import type { Context } from "../context.ts";
 import { table } from "./table.ts";
 import { labelled } from "./text.ts";
 
-/** Who waits for whom, in words for a head. */
-const GROUP_NAMES: Readonly<Record<string, string>> = {
-  tensor: "tp",
-  context: "cp",
-  data: "dp",
-  pipeline: "pp sends",
-  copies: "dp",
-  experts: "ep",
-  expertTensor: "etp",
-  expertCopies: "edp",
-};
-
-const groupName = (group: string): string => GROUP_NAMES[group] ?? group;
 const billions = (parameters: number): string => `${significant(parameters / 1e9, 4)} B`;
 const flopsText = (flops: number): string => `${significant(flops / TERA, 4)} TFLOP/s`;
 
@@ -73,7 +60,7 @@ function rowLines(rows: readonly TrainingRow[], { style }: Pick<Context, "style"
     hasTokens ? "tokens/s" : "samples/s",
     "MFU",
     "compute",
-    ...groups.map((group) => `exposed ${groupName(group)}`),
+    ...groups.map((group) => `exposed ${groupText(group)}`),
     ...(hasBubble ? ["bubble"] : []),
     "gain",
   ];
@@ -97,7 +84,7 @@ function rowLines(rows: readonly TrainingRow[], { style }: Pick<Context, "style"
 function communicationLines({ communications, us }: TrainingRow, { style }: Pick<Context, "style">): string[] {
   const head = ["group", "collective", "size", "algorithm", "time", "times", "of step"];
   const cells = communications.map((one) => [
-    groupName(one.group),
+    groupText(one.group),
     one.collective,
     roundedSize(one.bytes),
     one.algorithm,
@@ -110,7 +97,7 @@ function communicationLines({ communications, us }: TrainingRow, { style }: Pick
 
 function stageLines({ stages }: TrainingRow, { style }: Pick<Context, "style">): string[] {
   const groups = Object.keys(stages[0]?.exposedUs ?? {});
-  const head = ["stage", "compute", ...groups.map((group) => `exposed ${groupName(group)}`), "bubble"];
+  const head = ["stage", "compute", ...groups.map((group) => `exposed ${groupText(group)}`), "bubble"];
   const cells = stages.map(({ stage, computeUs, exposedUs, bubbleUs }) => [
     stage,
     timeText(computeUs),

@@ -42,8 +42,18 @@ export interface TrainRequest {
   readonly onProgress?: (what: string, done: number, total: number) => void;
 }
 
+/** Who makes the collectives: a name of no algorithm whose times are limits, not those of schedules. */
+export const IDEAL = "ideal";
+
 /** The collectives that are compared where nobody says which. */
-export const USUAL_COLLECTIVES: readonly string[] = ["library", "best", "ideal"];
+export const USUAL_COLLECTIVES: readonly string[] = ["library", "best", IDEAL];
+
+/** Returns which row a timeline shows where nobody says which: the last whose collectives are schedules. */
+export const shownRow = ({ rows }: Pick<Trained, "rows">): number =>
+  Math.max(
+    0,
+    rows.findLastIndex(({ collectives }) => collectives !== IDEAL),
+  );
 
 /** A mesh that was tried, beside the best one. */
 export interface TriedWay {
@@ -60,8 +70,8 @@ export interface Trained {
   readonly activeParameters: number;
   readonly memory: StageMemory;
   readonly rows: readonly TrainingRow[];
-  /** The step with the collectives of the last row that are schedules; for timelines. */
-  readonly shown: TrainedStep;
+  /** [rows] the step as it was simulated; for timelines. */
+  readonly steps: readonly TrainedStep[];
   /** With "auto": what was tried. */
   readonly search: (Omit<Found<null>, "best"> & { readonly best: readonly TriedWay[] }) | null;
 }
@@ -155,7 +165,7 @@ export async function train(engine: Engine, topology: Topology, request: TrainRe
   const step = stepOf(request, way);
   refuseTooLarge(request, way, step);
   const rows: TrainingRow[] = [];
-  let shown: TrainedStep | null = null;
+  const steps: TrainedStep[] = [];
   for (const [done, algorithm] of collectives.entries()) {
     onProgress?.(`the collectives of ${algorithm}`, done, collectives.length);
     const trained = await simulateTraining(topology, step, { costOf: table.by({ algorithm }), computationPs: ownPs });
@@ -166,7 +176,7 @@ export async function train(engine: Engine, topology: Topology, request: TrainRe
       communications: communicationsOf(trained),
     };
     rows.push(trainingRow(step, figures, { npus: npusOf(step.parallelism), peakFlops }));
-    if (shown === null || algorithm !== "ideal") shown = trained;
+    steps.push(trained);
   }
   const { sizes } = model;
   const counts =
@@ -179,7 +189,7 @@ export async function train(engine: Engine, topology: Topology, request: TrainRe
     activeParameters,
     memory: greatestMemory(step),
     rows,
-    shown: shown as TrainedStep,
+    steps,
     search,
   };
 }
