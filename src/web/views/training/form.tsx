@@ -35,7 +35,13 @@ const sentence = (text: string): string => {
 /** Returns what is wrong with a field; null where nothing is. */
 function errorAt(field: FieldName | null): string | null {
   const wrong = failure.value;
-  return wrong !== null && fieldOf(wrong, modelFileOf(modelWord.value)) === field ? sentence(wrong.message) : null;
+  if (wrong === null || fieldOf(wrong, modelFileOf(modelWord.value)) !== field) return null;
+  // the models are listed below the field
+  const message =
+    field === "model"
+      ? wrong.message.replace(/it must be one of [^;]{200,}/, "it must be one of the list")
+      : wrong.message;
+  return sentence(message);
 }
 
 const change = (name: FieldName, value: string): void => {
@@ -120,7 +126,8 @@ function progressText(
 ): string {
   if (progress === null) return "reading the network";
   const { what, done, total } = progress;
-  return total === undefined || done === undefined ? what : `${what}, ${done} of ${total}`;
+  const doing = what === "meshes" ? "trying meshes" : `simulating with ${what}`;
+  return total === undefined || done === undefined ? doing : `${doing}, ${done} of ${total}`;
 }
 
 /** Escape stops the work that is looked at, where nothing else is under way that it would cancel. */
@@ -270,7 +277,7 @@ function AcceleratorField() {
         <Combobox
           control={control}
           value={value}
-          placeholder={own === null ? "h100, ..." : `${own}, by the network's name`}
+          placeholder={own === null ? "h100, ..." : `${own}, the network's`}
           groups={groups}
           openLabel="Accelerators to choose from"
           onType={(text) => change("accelerator", text)}
@@ -296,7 +303,7 @@ const PRECISIONS = choicesOf(TRAINING_ROWS.precision.parse.words);
 const OPTIMIZERS = choicesOf(TRAINING_ROWS.optimizer.parse.words);
 /** With "auto" nothing said leaves it to the search. */
 const RECOMPUTATIONS: Choices = [
-  ["", "none; with auto as is best"],
+  ["", "none; auto: any"],
   ...TRAINING_ROWS.recompute.parse.words.map((word) => [word, word] as const),
 ];
 

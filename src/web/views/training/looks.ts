@@ -7,9 +7,9 @@ const COLOURS: Readonly<Record<string, string>> = {
   copies: "--chart-3",
   pipeline: "--chart-4",
   experts: "--chart-5",
-  context: "--chart-6",
-  expertTensor: "--cut",
-  expertCopies: "--chosen",
+  context: "--chart-1",
+  expertTensor: "--chart-6",
+  expertCopies: "--warn",
 };
 
 export const colourOf = (kind: string): string => COLOURS[kind] ?? "--soft";

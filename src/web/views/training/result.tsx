@@ -24,7 +24,7 @@ export function Result({ of }: { readonly of: Step }) {
   const chosen = useSignal(shownRow);
   const at = Math.min(chosen.value, report.rows.length - 1);
   const row = report.rows[at] as TrainingRow;
-  const cost = costText(report.rows, report.wholeNetwork);
+  const cost = costText(report.rows, report.wholeNetwork, of.wish.network.options["without"] !== undefined);
   return (
     <div class="training-result">
       <p class="training-sentence">
@@ -195,7 +195,15 @@ function Rows({ report: { rows, wholeNetwork } }: { readonly report: TrainingRep
       <div class="sideways">
         <table class="training-table training-rows">
           <caption class="unseen">Time, speed and gain by who makes the collectives</caption>
-          <ColumnHeads names={heads} />
+          <thead>
+            <tr>
+              {heads.map((name, i) => (
+                <th key={name} scope="col" class={`${i === 0 ? "" : "n"}${name === "MFU" ? " training-wide" : ""}`}>
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
           {rows.map((row, i) => (
             <tbody key={row.collectives}>
               <tr>
@@ -205,7 +213,7 @@ function Rows({ report: { rows, wholeNetwork } }: { readonly report: TrainingRep
                 <td class="n">{timeText(row.us)}</td>
                 {wholeNetwork !== null && <td class="n">{timeText((wholeNetwork[i] as TrainingRow).us)}</td>}
                 <td class="n">{number(row.tokensPerSecond ?? row.samplesPerSecond)}</td>
-                <td class="n">{row.modelUtilisation === null ? "-" : percent(row.modelUtilisation)}</td>
+                <td class="n training-wide">{row.modelUtilisation === null ? "-" : percent(row.modelUtilisation)}</td>
                 <td class="n">{gainOf(rows, i)}</td>
               </tr>
               <tr class="training-spent">

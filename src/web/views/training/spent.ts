@@ -35,8 +35,12 @@ export const spentText = (row: TrainingRow): string =>
 export const makerText = (collectives: string): string =>
   ({ library: "those of libraries", best: "the best of all", ideal: "at the limit" })[collectives] ?? collectives;
 
-/** Returns what a failure costs a step, in a sentence; null where the whole network is not known. */
-export function costText(rows: readonly TrainingRow[], whole: readonly TrainingRow[] | null): string | null {
+/** Returns what a failure, or what was slowed down, costs a step, in a sentence; null where the whole network is not known. */
+export function costText(
+  rows: readonly TrainingRow[],
+  whole: readonly TrainingRow[] | null,
+  failed: boolean,
+): string | null {
   if (whole === null) return null;
   const parts = rows.map((row, i) => {
     const before = (whole[i] as TrainingRow).us;
@@ -44,7 +48,7 @@ export function costText(rows: readonly TrainingRow[], whole: readonly TrainingR
     const change = Math.abs(how) < 5e-5 ? "as long" : how < 0 ? `${percent(-how)} less` : `${percent(how)} more`;
     return `with ${collectivesText(row.collectives)} ${change} (${timeText(before)} before, now ${timeText(row.us)})`;
   });
-  return `The failure costs a step ${parts.join(", ")}.`;
+  return `${failed ? "The failure costs" : "What was slowed down costs"} a step ${parts.join(", ")}.`;
 }
 
 const collectivesText = (collectives: string): string =>

@@ -64,7 +64,8 @@ export function StepInTime({ of, row }: { readonly of: Step; readonly row: numbe
 
 function Timeline({ timeline, name }: { readonly timeline: StepTimeline; readonly name: string }) {
   const time = useSignal(0);
-  const isPlaying = useSignal(false);
+  /** The chart follows the cursor. */
+  const follows = useSignal(false);
   const palette = colours.value;
   const bars = useMemo(() => barsOf(timeline), [timeline]);
   const colour = useMemo(() => coloursOf(timeline), [timeline]);
@@ -77,7 +78,11 @@ function Timeline({ timeline, name }: { readonly timeline: StepTimeline; readonl
   const seek = (ps: number): void => {
     time.value = Math.max(0, Math.min(timeline.totalPs, ps));
   };
-  const go = (direction: 1 | -1): void => seek(nextStart(bars, time.value, direction) ?? time.value);
+  const go = (direction: 1 | -1): void => {
+    follows.value = true;
+    seek(nextStart(bars, time.value, direction) ?? time.value);
+    follows.value = false;
+  };
   const label = `${timeline.rows.length} rows, ${grouped(timeline.row.length)} bars over ${formatTime(timeline.totalPs)}, with the collectives of ${name}.`;
   const groups = timeline.kinds.slice(2);
   return (
@@ -97,7 +102,7 @@ function Timeline({ timeline, name }: { readonly timeline: StepTimeline; readonl
           <i data-bubble style={{ backgroundColor: "var(--training-bubble)" }} />
           bubble
         </li>
-        <li class="soft">Pale: hidden behind computations. Half high: a stage waits, for what has that colour.</li>
+        <li class="soft">Pale: hidden behind computations. Half high: a stage waits for what has that colour.</li>
       </ul>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: keys of the chart within, which has the focus */}
       <div
@@ -108,7 +113,7 @@ function Timeline({ timeline, name }: { readonly timeline: StepTimeline; readonl
           chart={chart}
           lastsPs={Math.max(1, timeline.totalPs)}
           time={time}
-          isPlaying={isPlaying}
+          isPlaying={follows}
           label={label}
           tell={(slice) => told(timeline, slice)}
           onSeek={seek}
@@ -134,7 +139,7 @@ const AtTime = ({ timeline, slices, ps }: AtTimeProps) => (
       What runs at {formatTime(ps)} <span class="soft">(a click in the chart, comma and full stop go on)</span>
     </summary>
     <div class="sideways">
-      <table class="training-table">
+      <table class="training-table training-told">
         <caption class="unseen">What every row does at {formatTime(ps)}</caption>
         <tbody>
           {timeline.rows.map((name, row) => (

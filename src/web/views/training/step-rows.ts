@@ -11,6 +11,12 @@ const WAITS = SLICE_STATES.indexOf("waits");
 /** A computation that waits is drawn so high, in the colour of what it waits for. */
 const WAITING_SHARE = 0.4;
 
+/** Returns the name of a row in the chart, where rows stand below those of their stage's computations: "stage 0", then "tp". */
+export function shortRow(name: string): string {
+  const [stage = "", what] = name.split(", ");
+  return what === undefined || what === "compute" ? stage : what;
+}
+
 /** Returns the rows of a timeline; slices stay in their order. O(slices). */
 export function barsOf({ rows, row, startPs, lastsPs, state }: StepTimeline): BarRows {
   const offset = new Int32Array(rows.length + 1);
@@ -21,7 +27,7 @@ export function barsOf({ rows, row, startPs, lastsPs, state }: StepTimeline): Ba
     longestPs[at] = Math.max(longestPs[at], lastsPs[i]);
   });
   return {
-    names: rows,
+    names: rows.map(shortRow),
     offset,
     startPs,
     lastsPs,
