@@ -13,6 +13,7 @@ import { choose, offerFile, say } from "../../state/actions.ts";
 import { failureOf } from "../../state/client.ts";
 import { isOld, type step, traceOf } from "./ask.ts";
 import { colourOf } from "./looks.ts";
+import { Sideways } from "./sideways.tsx";
 import { costText, gainOf, makerText, partText, spentOf, spentText } from "./spent.ts";
 import { StepInTime } from "./step-in-time.tsx";
 
@@ -192,7 +193,7 @@ function Rows({ report: { rows, wholeNetwork } }: { readonly report: TrainingRep
   return (
     <section class="training-block" aria-label="Where the time goes">
       <h3>Where the time goes</h3>
-      <div class="sideways">
+      <Sideways label="Rows of the step">
         <table class="training-table training-rows">
           <caption class="unseen">Time, speed and gain by who makes the collectives</caption>
           <thead>
@@ -235,7 +236,7 @@ function Rows({ report: { rows, wholeNetwork } }: { readonly report: TrainingRep
             </tbody>
           ))}
         </table>
-      </div>
+      </Sideways>
       <Key entries={kinds.map((kind) => [colourOf(kind), partText(kind)])} />
     </section>
   );
@@ -282,7 +283,7 @@ const Folded = ({ title, isOpen = false, children }: FoldedProps) => (
     <summary>
       <h3>{title}</h3>
     </summary>
-    <div class="sideways">{children}</div>
+    <Sideways label={title}>{children}</Sideways>
   </details>
 );
 

@@ -11,6 +11,7 @@ import { Gantt } from "../time/gantt.tsx";
 import { type Chart, pixelOf } from "../time/gantt-stage.ts";
 import { type step, timelineOf } from "./ask.ts";
 import { colourOf } from "./looks.ts";
+import { Sideways } from "./sideways.tsx";
 import { barsOf, coloursOf, nextStart, slicesAt, told } from "./step-rows.ts";
 
 type Step = NonNullable<typeof step.value>;
@@ -138,7 +139,7 @@ const AtTime = ({ timeline, slices, ps }: AtTimeProps) => (
     <summary>
       What runs at {formatTime(ps)} <span class="soft">(a click in the chart, comma and full stop go on)</span>
     </summary>
-    <div class="sideways">
+    <Sideways label="What every row does">
       <table class="training-table training-told">
         <caption class="unseen">What every row does at {formatTime(ps)}</caption>
         <tbody>
@@ -150,6 +151,6 @@ const AtTime = ({ timeline, slices, ps }: AtTimeProps) => (
           ))}
         </tbody>
       </table>
-    </div>
+    </Sideways>
   </details>
 );
