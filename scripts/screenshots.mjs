@@ -38,6 +38,16 @@ const SCENES = [
     },
   },
   {
+    name: "training",
+    address: "topology=dgx-h100:2&collective=allreduce&size=64MiB&algorithm=ring&parallel=tp=4,pp=2,dp=2&batch=32",
+    act: async (page) => {
+      await press("Work out the step")(page);
+      await page.getByRole("img", { name: /bars over/ }).waitFor({ timeout: 120_000 });
+      await page.getByText(/^A step of/).scrollIntoViewIfNeeded();
+      await page.waitForTimeout(500);
+    },
+  },
+  {
     name: "dark",
     view: "time",
     colorScheme: "dark",

@@ -83,8 +83,8 @@ export function trainingRow(
   };
 }
 
-/** Groups as people call them. */
-const GROUP_NAMES: Readonly<Record<string, string>> = {
+/** Who communicates, as people write the way of splitting. */
+const GROUP_TEXTS: Readonly<Record<string, string>> = {
   tensor: "tp",
   context: "cp",
   data: "dp",
@@ -95,5 +95,5 @@ const GROUP_NAMES: Readonly<Record<string, string>> = {
   expertCopies: "edp",
 };
 
-/** Returns what people call who communicates: "tp". */
-export const groupName = (group: string): string => GROUP_NAMES[group] ?? group;
+/** Returns who communicates in a word or two, for a head: "tp", "pp sends". */
+export const groupText = (group: string): string => GROUP_TEXTS[group] ?? group;

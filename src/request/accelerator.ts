@@ -21,7 +21,7 @@ function flops(text: string, place: Place): number {
 }
 
 /** Returns the accelerator that a network's name tells; null where it tells none. */
-function accelerator(networkName: string): Accelerator | null {
+export function acceleratorTold(networkName: string): Accelerator | null {
   const words = networkName.toLowerCase().split(/[^a-z0-9]+/);
   const name = [...ACCELERATOR_NAMES].sort((a, b) => b.length - a.length).find((known) => words.includes(known));
   return name === undefined ? null : acceleratorNamed(name);
@@ -38,7 +38,7 @@ export function acceleratorOf(
   place: Place,
 ): Accelerator {
   if (text === undefined) {
-    const known = accelerator(networkName);
+    const known = acceleratorTold(networkName);
     if (known === null) throw new InputError(place, WORDS);
     return known;
   }

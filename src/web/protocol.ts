@@ -8,6 +8,7 @@ import type { Progress } from "../request/progress.ts";
 import type { Lack } from "../run/export/exporter.ts";
 import type { KernelCase } from "../run/kernel-problems.ts";
 import type { FileReport } from "../run/report-file.ts";
+import type { TrainingReport } from "../run/training/report.ts";
 
 /**
  * What the page and its worker say to each other. The page knows no kernels, readers or synthesizers: it asks, and gets plain
@@ -57,6 +58,14 @@ export type Subject =
   | { readonly kind: "schedule"; readonly schedule: ScheduleRef }
   | { readonly kind: "program"; readonly file: GivenFile };
 
+/** A training step: options are those of `banyan train` that say what is trained and how, as texts. */
+export interface TrainWish {
+  readonly network: NetworkWish;
+  /** A name of the catalogue, or a file: Hugging Face's config.json. */
+  readonly model: string | GivenFile;
+  readonly options: Options;
+}
+
 /** Requests by name: what is asked, and what comes back. */
 export interface Requests {
   /** What there is to choose from; the engine that runs. */
@@ -86,6 +95,13 @@ export interface Requests {
     answer: ProgramTime | Refusal;
   };
   export: { ask: { readonly subject: Subject; readonly to: string; readonly options: Options }; answer: Exported };
+  /** Models that can be trained, accelerators, and what the network has of them. */
+  workloads: { ask: { readonly network: NetworkWish }; answer: Workloads };
+  train: { ask: { readonly wish: TrainWish }; answer: TrainingView };
+  /** When the tasks of a step run, with the collectives of a row of the report. */
+  trainingTimeline: { ask: { readonly wish: TrainWish; readonly row: number }; answer: StepTimeline | Refusal };
+  /** The same as a trace for Perfetto. */
+  trainingTrace: { ask: { readonly wish: TrainWish; readonly row: number }; answer: GivenFile };
   /** How long kernels take in this tab; on the way those that are done have their times. */
   kernels: { ask: Record<string, never>; answer: readonly KernelTimes[] };
 }
@@ -418,4 +434,52 @@ export interface Exported {
   readonly file: GivenFile;
   readonly what: string;
   readonly notes: readonly string[];
+}
+
+/** What can be trained, and with which NPUs. */
+export interface Workloads {
+  /** `detail`: "8.03 B parameters". */
+  readonly models: readonly { readonly name: string; readonly detail: string; readonly isTransformer: boolean }[];
+  /** `detail`: "989.4 TFLOP/s in bf16, 85.5 GB". */
+  readonly accelerators: readonly { readonly name: string; readonly detail: string }[];
+  /** The accelerator that the network's name tells; null where it tells none. */
+  readonly own: string | null;
+  readonly npuCount: number;
+}
+
+/** What a training step takes. */
+export interface TrainingView {
+  readonly report: TrainingReport;
+  /** How it is split on the whole network, where something of it failed and the whole could be asked the same. */
+  readonly whole: { readonly npuCount: number; readonly parallel: string } | null;
+  /** Row of the report that a timeline shows where none is chosen. */
+  readonly shownRow: number;
+}
+
+/** What stands in a row of a step's timeline. */
+export const SLICE_STATES = ["runs", "exposed", "waits"] as const;
+
+/**
+ * A step in time: slice i stands in row row[i] from startPs[i] on, rows in the order of stages, computations first, and starts
+ * ascend within a row. Communications are cut where they begin or end to be waited for.
+ */
+export interface StepTimeline {
+  /** "stage 0, compute" */
+  readonly rows: readonly string[];
+  /** What slices are of: "compute", "bubble", or the group that communicates. */
+  readonly kinds: readonly string[];
+  readonly texts: readonly string[];
+  /** [slices] */
+  readonly row: Int32Array;
+  readonly startPs: Float64Array;
+  readonly lastsPs: Float64Array;
+  /** [slices] index of `kinds` */
+  readonly kind: Uint8Array;
+  /** [slices] index of SLICE_STATES: it runs, it runs and is waited for, or a computation waits for it. */
+  readonly state: Uint8Array;
+  /** [slices] index of `texts`: what it is, or what is waited for. */
+  readonly text: Int32Array;
+  /** [slices] micro batch, -1 where it is of none. */
+  readonly microBatch: Int32Array;
+  readonly totalPs: number;
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { InputError, unlessRefused } from "../../base/errors.ts";
+import { unlessRefused } from "../../base/errors.ts";
 import type { Engine } from "../../engine/types.ts";
 import { stepSvg } from "../../export/pictures/svg-step.ts";
 import { chakraTraces } from "../../export/workloads/chakra.ts";
@@ -9,14 +9,15 @@ import type { Computation } from "../../model/workload/layer-work.ts";
 import { type Model, modelNamed } from "../../model/workload/models.ts";
 import { type PlacedTasks, placedStep } from "../../model/workload/placed-tasks.ts";
 import { computationPs } from "../../model/workload/roofline.ts";
-import { groupName } from "../../report/training.ts";
+import { groupText } from "../../report/training.ts";
 import { acceleratorOf } from "../../request/accelerator.ts";
 import { optionValue, placeOf, refuseOptions, textOf } from "../../request/option-table.ts";
 import { parallelismOf } from "../../request/parallel.ts";
 import type { FolderFile } from "../../run/export/world.ts";
+import { collectivesOf, trainOnBoth } from "../../run/training/from-texts.ts";
 import { type GivenReport, givenReport, type TrainingReport, trainingReport } from "../../run/training/report.ts";
-import { type Trained, type TrainRequest, train, trainGiven, USUAL_COLLECTIVES } from "../../run/training/training.ts";
-import { algorithmNamed } from "../../synthesize/catalog.ts";
+import type { TrainedStep } from "../../run/training/train.ts";
+import { shownRow, type Trained, trainGiven } from "../../run/training/training.ts";
 import { answerText, type Context, noteTaken, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { outputFolder } from "../files/export-world.ts";
@@ -74,15 +75,6 @@ async function subjectOf({ options }: Context, text: string, topology: Topology)
   };
 }
 
-/** Returns who makes the collectives. Throws InputError for a name that nobody has. */
-function collectivesOf(names: readonly string[] | undefined): readonly string[] {
-  const own = ["library", "best", "ideal"];
-  return (
-    names?.map((name) => (own.includes(name) ? name : algorithmNamed(name, own, placeOf("algorithms")).name)) ??
-    USUAL_COLLECTIVES
-  );
-}
-
 /** `banyan train MODEL TOPO --parallel dp=8,tp=8 --batch 512`: what a step takes, and what better collectives gain. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json } = context;
@@ -110,8 +102,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     const files = chakraTraces(found.placed, "workload", { psOf: timeOf });
     chakra.write(named(files));
   }
-  svg?.write(plotOf(report, found.shown));
-  if (trace !== undefined) trace.write(stepTrace(found.shown.tasks, found.shown.times));
+  const shown = found.steps[shownRow(found)] as TrainedStep;
+  svg?.write(plotOf(report, shown));
+  trace?.write(stepTrace(shown.tasks, shown.times));
   output?.write([answerText({ ...context, json: false }, report)]);
   if (json) outJson(context, report);
   else if (output === undefined || !context.quiet) outLines(context, trainingLines(report, context));
@@ -119,9 +112,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
 }
 
 /** Returns the plot of a step. */
-function plotOf(report: TrainingReport | GivenReport, { tasks, times }: Trained["shown"]): Iterable<string> {
+function plotOf(report: TrainingReport | GivenReport, { tasks, times }: TrainedStep): Iterable<string> {
   const bars = report.rows.map(({ collectives, us, computeUs, bubbleUs, exposedUs }) => {
-    const waits = Object.entries(exposedUs).map(([group, waitUs]) => ({ group, name: groupName(group), us: waitUs }));
+    const waits = Object.entries(exposedUs).map(([group, waitUs]) => ({ group, name: groupText(group), us: waitUs }));
     return { name: collectives, us, computeUs, bubbleUs, waits };
   });
   const name = "workload" in report ? report.workload.name : report.model.name;
@@ -135,32 +128,27 @@ function* named(files: Iterable<{ readonly name: string; readonly bytes: Uint8Ar
 
 /** What a command writes of a step. */
 interface Answer {
-  readonly found: Pick<Trained, "shown" | "placed">;
+  readonly found: Pick<Trained, "rows" | "steps" | "placed">;
   readonly report: TrainingReport | GivenReport;
   /** Returns how long a computation takes here. */
   readonly computationPs: (computation: Computation) => number;
 }
 
-/** Returns a model's step, on the whole network too where links of it failed. */
+/** Returns a model's step, on the whole network too where something of it failed. */
 async function modelTrained(
-  context: Context,
+  { options, signal, progress }: Context,
   engine: Engine,
   model: Model,
   topology: Topology,
   whole: Topology,
 ): Promise<Answer> {
-  const request = requestOf(context, model, topology);
-  const { parallelism, accelerator, precision = "bf16" } = request;
-  const found = await train(engine, topology, request);
-  let before: Trained | null = null;
-  if (whole !== topology && whole.npuCount === topology.npuCount) {
-    // what the failure costs: the same step on the whole network
-    const same = { ...request, parallelism: parallelism === "auto" ? found.way.parallelism : parallelism };
-    before = await train(engine, whole, { ...same, microBatch: found.way.microBatch, recompute: found.way.recompute });
-  }
+  const onProgress = (what: string, done: number, total: number): void => progress({ what, done, total });
+  const asked = { options, model };
+  const { request, own, before } = await trainOnBoth(engine, { topology, whole }, asked, { signal, onProgress });
+  const { accelerator, precision = "bf16" } = request;
   return {
-    found,
-    report: trainingReport(request, topology, found, before),
+    found: own,
+    report: trainingReport(request, topology, own, before),
     computationPs: (computation: Computation) => computationPs(accelerator, precision, computation),
   };
 }
@@ -190,37 +178,5 @@ async function givenTrained(
     report: givenReport({ name, source, placed }, topology, found.rows),
     computationPs: (computation: Computation) =>
       computation.givenPs ?? (accelerator === null ? 0 : computationPs(accelerator, precision, computation)),
-  };
-}
-
-/** Returns what the options ask for. Throws InputError. */
-function requestOf({ options, signal, progress }: Context, model: Model, topology: Topology): TrainRequest {
-  const ways = optionValue(options, "parallel") ?? ["auto"];
-  const batch = optionValue(options, "batch");
-  if (batch === undefined) throw new InputError(placeOf("batch"), "the samples of a step, such as 512");
-  const precision = optionValue(options, "precision") ?? "bf16";
-  const microBatch = optionValue(options, "microBatch");
-  const sequence = optionValue(options, "seq");
-  const recompute = optionValue(options, "recompute");
-  const optimizer = optionValue(options, "optimizer");
-  const bucketBytes = optionValue(options, "bucket");
-  const pass = optionValue(options, "pass");
-  return {
-    model,
-    accelerator: acceleratorOf(textOf(options, "accelerator"), topology.name, precision, placeOf("accelerator")),
-    parallelism:
-      ways.length === 1 && ways[0] === "auto" ? "auto" : parallelismOf(ways, topology.npuCount, placeOf("parallel")),
-    batch,
-    precision,
-    collectives: collectivesOf(optionValue(options, "algorithms")),
-    ...(microBatch !== undefined && { microBatch }),
-    ...(sequence !== undefined && { sequence }),
-    ...(recompute !== undefined && { recompute }),
-    ...(optimizer !== undefined && { optimizer }),
-    ...(bucketBytes !== undefined && { bucketBytes }),
-    ...(pass !== undefined && { pass }),
-    blockingFirst: optionValue(options, "priority") === "blocking",
-    signal,
-    onProgress: (what, done, total) => progress({ what, done, total }),
   };
 }

@@ -2,7 +2,7 @@ import { formatGigabytes, TERA } from "../../model/numbers/units.ts";
 import { count, grouped, percent, roundedSize, significant, timeText } from "../../report/amounts.ts";
 import { gainText } from "../../report/gains.ts";
 import { networkText } from "../../report/subject-text.ts";
-import { groupName, type TrainingRow } from "../../report/training.ts";
+import { groupText, type TrainingRow } from "../../report/training.ts";
 import { parallelText } from "../../request/parallel.ts";
 import type { GivenReport, TrainingReport } from "../../run/training/report.ts";
 import type { Context } from "../context.ts";
@@ -60,7 +60,7 @@ function rowLines(rows: readonly TrainingRow[], { style }: Pick<Context, "style"
     "step",
     ...(hasSamples ? [hasTokens ? "tokens/s" : "samples/s", "MFU"] : []),
     "compute",
-    ...groups.map((group) => `wait ${groupName(group)}`),
+    ...groups.map((group) => `wait ${groupText(group)}`),
     ...(hasBubble ? ["bubble"] : []),
     "gain",
   ];
@@ -88,7 +88,7 @@ function rowLines(rows: readonly TrainingRow[], { style }: Pick<Context, "style"
 function communicationLines({ communications, us }: TrainingRow, { style }: Pick<Context, "style">): string[] {
   const head = ["group", "collective", "size", "algorithm", "time", "times", "of step"];
   const cells = communications.map((one) => [
-    groupName(one.group),
+    groupText(one.group),
     one.collective,
     roundedSize(one.bytes),
     one.algorithm,
@@ -101,7 +101,7 @@ function communicationLines({ communications, us }: TrainingRow, { style }: Pick
 
 function stageLines({ stages }: TrainingRow, { style }: Pick<Context, "style">): string[] {
   const groups = Object.keys(stages[0]?.exposedUs ?? {});
-  const head = ["stage", "compute", ...groups.map((group) => `wait ${groupName(group)}`), "bubble"];
+  const head = ["stage", "compute", ...groups.map((group) => `wait ${groupText(group)}`), "bubble"];
   const cells = stages.map(({ stage, computeUs, exposedUs, bubbleUs }) => [
     stage,
     timeText(computeUs),

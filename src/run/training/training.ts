@@ -48,8 +48,18 @@ export interface TrainRequest {
 /** Part of the memory that a mesh found by search may take: runtimes and buffers of communications want the rest. */
 const ROOM = 0.94;
 
+/** Who makes the collectives: a name of no algorithm whose times are limits, not those of schedules. */
+export const IDEAL = "ideal";
+
 /** The collectives that are compared where nobody says which. */
-export const USUAL_COLLECTIVES: readonly string[] = ["library", "best", "ideal"];
+export const USUAL_COLLECTIVES: readonly string[] = ["library", "best", IDEAL];
+
+/** Returns which row a timeline shows where nobody says which: the last whose collectives are schedules. */
+export const shownRow = ({ rows }: Pick<Trained, "rows">): number =>
+  Math.max(
+    0,
+    rows.findLastIndex(({ collectives }) => collectives !== IDEAL),
+  );
 
 /** A mesh that was tried, beside the best one. */
 export interface TriedWay {
@@ -67,8 +77,8 @@ export interface Trained {
   readonly memory: StageMemory;
   readonly rows: readonly TrainingRow[];
   readonly placed: PlacedTasks;
-  /** The step with the collectives of the last row that are schedules; for timelines. */
-  readonly shown: TrainedStep;
+  /** [rows] the step as it was simulated; for timelines. */
+  readonly steps: readonly TrainedStep[];
   /** With "auto": what was tried. */
   readonly search: (Omit<Found<null>, "best"> & { readonly best: readonly TriedWay[] }) | null;
 }
@@ -170,7 +180,7 @@ export async function train(engine: Engine, topology: Topology, request: TrainRe
   const step = stepOf(request, way);
   refuseTooLarge(request, way, step);
   const placed = placedStep(step);
-  const { rows, shown } = await rowsOf(topology, placed, step, {
+  const { rows, steps } = await rowsOf(topology, placed, step, {
     collectives,
     computationPs: ownPs,
     peakFlops,
@@ -189,13 +199,13 @@ export async function train(engine: Engine, topology: Topology, request: TrainRe
     activeParameters,
     memory: greatestMemory(step),
     rows,
-    shown,
     placed,
+    steps,
     search,
   };
 }
 
-/** Returns a row for each maker of collectives, and the last that is made of schedules. */
+/** Returns a row for each maker of collectives, and the step as it was simulated with them. */
 async function rowsOf(
   topology: Topology,
   placed: PlacedTasks,
@@ -215,9 +225,9 @@ async function rowsOf(
     readonly onProgress: TrainRequest["onProgress"];
     readonly blockingFirst?: boolean | undefined;
   },
-): Promise<{ readonly rows: readonly TrainingRow[]; readonly shown: TrainedStep }> {
+): Promise<{ readonly rows: readonly TrainingRow[]; readonly steps: readonly TrainedStep[] }> {
   const rows: TrainingRow[] = [];
-  let shown: TrainedStep | null = null;
+  const steps: TrainedStep[] = [];
   for (const [done, algorithm] of collectives.entries()) {
     onProgress?.(`the collectives of ${algorithm}`, done, collectives.length);
     const trained = await simulateTraining(topology, placed, {
@@ -228,9 +238,9 @@ async function rowsOf(
     const { times, actors } = trained;
     const row = { collectives: algorithm, ps: times.ps, actors, communications: communicationsOf(trained) };
     rows.push(trainingRow(figures, row, { npus: placed.npuCount, peakFlops }));
-    if (shown === null || algorithm !== "ideal") shown = trained;
+    steps.push(trained);
   }
-  return { rows, shown: shown as TrainedStep };
+  return { rows, steps };
 }
 
 /** Tasks of somebody else's: a trace, or a text with the times of its layers. */
@@ -252,7 +262,7 @@ export async function trainGiven(
   engine: Engine,
   topology: Topology,
   { placed, accelerator, precision = "bf16", collectives = USUAL_COLLECTIVES, signal, onProgress }: GivenWorkload,
-): Promise<Pick<Trained, "rows" | "shown" | "placed">> {
+): Promise<Pick<Trained, "rows" | "steps" | "placed">> {
   if (placed.npuCount > topology.npuCount) {
     throw new InputError(
       "the topology",

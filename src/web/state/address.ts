@@ -40,6 +40,9 @@ const NAMED: ReadonlyMap<string, OptionId> = new Map(
   [...NETWORK_OPTIONS, ...PAGE_OPTIONS].map((id) => [flagOf(id).slice(2), id]),
 );
 
+/** Returns a choice as an address calls it: options of the command line as there. */
+export const choiceName = (choice: (typeof CHOICES)[number]): string => flagOf(choice).slice(2);
+
 /** Returns what a value of an address stands for; null for a broken one. */
 function decoded(text: string): string | null {
   try {
@@ -91,7 +94,7 @@ export function readAddress(fragment: string): Address {
 function choicesOf(take: (name: string) => string | null, complaints: string[]): Choices {
   const choices: Record<string, string> = {};
   for (const name of CHOICES) {
-    const value = take(name);
+    const value = take(choiceName(name));
     const complaint = value === null ? null : optionComplaint(name, value);
     if (complaint !== null) complaints.push(complaint);
     else if (value !== null) choices[name] = value;
@@ -129,7 +132,8 @@ export function writeAddress({ topology, options, view, choices }: Words, file: 
   for (const [name, option] of NAMED)
     if (ROWS[option].value === undefined && said[option] === (ROWS[option].sets ?? true)) fields.push(name);
   if (view !== "network") fields.push(`view=${view}`);
-  for (const name of CHOICES) if (choices[name] !== undefined) fields.push(`${name}=${encoded(choices[name])}`);
+  for (const name of CHOICES)
+    if (choices[name] !== undefined) fields.push(`${choiceName(name)}=${encoded(choices[name])}`);
   if (run) fields.push("run=1");
   return `#${fields.join("&")}`;
 }
@@ -152,6 +156,8 @@ const CHOICE_CHECKS: Readonly<Record<string, (text: string) => unknown>> = {
   algorithms: (text) => listOf(text, optionName("algorithms"), "names"),
   measure: (text) => oneOf(text, MEASURES, "measure"),
   matrix: (text) => oneOf(text, MATRICES, "matrix"),
+  // the worker knows the models
+  model: (text) => text,
 };
 
 /** Returns what is wrong with such a text, a sentence; null where nothing is, or only the worker can tell. */

@@ -1,5 +1,22 @@
+import type { OptionId } from "../../request/option-table.ts";
+
+/** Options of training steps that the page asks for, beside the model. */
+export const TRAINING_OPTIONS = [
+  "parallel",
+  "batch",
+  "seq",
+  "precision",
+  "recompute",
+  "accelerator",
+  "pass",
+  "microBatch",
+  "optimizer",
+  "bucket",
+] as const satisfies readonly OptionId[];
+export type TrainingOption = (typeof TRAINING_OPTIONS)[number];
+
 /** What views let one choose, as an address writes it; what they show by themselves goes without saying. */
-export interface Choices {
+export interface Choices extends Readonly<Partial<Record<TrainingOption, string>>> {
   /** Of a comparison, as size-range.ts writes them. */
   readonly sizes?: string;
   /** Of a comparison, as on the command line. */
@@ -8,9 +25,18 @@ export interface Choices {
   readonly measure?: Measure;
   /** What the matrix of the links shows. */
   readonly matrix?: MatrixName;
+  /** What is trained: a name of the catalogue, or a file as address-file.ts packs it. */
+  readonly model?: string;
 }
 
-export const CHOICES = ["sizes", "algorithms", "measure", "matrix"] as const satisfies readonly (keyof Choices)[];
+export const CHOICES = [
+  "sizes",
+  "algorithms",
+  "measure",
+  "matrix",
+  "model",
+  ...TRAINING_OPTIONS,
+] as const satisfies readonly (keyof Choices)[];
 
 /** The first one is shown where none is chosen. */
 export const MEASURES = ["time", "busbw", "share"] as const;

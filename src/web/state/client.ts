@@ -138,7 +138,10 @@ function mayBlock(id: number): boolean {
 }
 
 /** Requests that may take minutes. */
-const IS_LONG: ReadonlySet<RequestName> = new Set(["make", "compare", "export", "open", "kernels"]);
+const IS_LONG: ReadonlySet<RequestName> = new Set([
+  ...["make", "compare", "export", "open", "kernels"],
+  ...["train", "trainingTimeline", "trainingTrace"],
+] as const);
 
 /** Asks the worker to stop, and ends it where it does not listen. */
 function giveUp(id: number): void {

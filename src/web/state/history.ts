@@ -1,5 +1,5 @@
 import { effect, signal } from "@preact/signals";
-import { type Address, readAddress, writeAddress } from "./address.ts";
+import { type Address, choiceName, readAddress, writeAddress } from "./address.ts";
 import { isOnlyMentioned, packFile } from "./address-file.ts";
 import { CHOICES } from "./choices.ts";
 import { keepAddress, keepFile } from "./keep.ts";
@@ -26,7 +26,7 @@ let written = "";
 let isNoted = false;
 const recalled = new Map<string, Made>();
 
-const OF_VIEWS = new RegExp(`&(view|${CHOICES.join("|")})=[^&]*`, "g");
+const OF_VIEWS = new RegExp(`&(view|${CHOICES.map(choiceName).join("|")})=[^&]*`, "g");
 
 /** Returns a fragment's words, whatever the view and what is chosen there, and whether there is a schedule. */
 const withoutView = (fragment: string): string => fragment.replace(OF_VIEWS, "").replace(/&run=1$/, "");

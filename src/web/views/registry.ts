@@ -56,4 +56,10 @@ export const VIEW_ENTRIES: Readonly<Record<ViewName, ViewEntry>> = {
     needsSchedule: false,
     load: () => import("./compare/view.tsx"),
   },
+  training: {
+    title: "Training",
+    question: "What does a training step take, and what do better collectives gain?",
+    needsSchedule: false,
+    load: () => import("./training/view.tsx"),
+  },
 };

@@ -352,6 +352,10 @@ export const HANDLERS: { readonly [Name in RequestName]: Handler<Name> } = {
   compare,
   programTime,
   export: exportSubject,
+  workloads: async (asked) => (await import("./training.ts")).workloads(asked),
+  train: async (asked, tools) => (await import("./training.ts")).train(asked, tools),
+  trainingTimeline: async (asked, tools) => (await import("./training.ts")).trainingTimeline(asked, tools),
+  trainingTrace: async (asked, tools) => (await import("./training.ts")).trainingTrace(asked, tools),
   kernels: async (_, tools) => (await import("./kernel-times.ts")).kernelTimes(tools),
 };
 

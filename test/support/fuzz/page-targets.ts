@@ -100,10 +100,15 @@ async function checkRequest(text: string): Promise<void> {
   const algorithm = QUICK.find((name) => name === options["algorithm"]) ?? "ring";
   const make = { network, options: { ...options, algorithm, trials: "1", timeLimit: "50ms" } };
   const schedule = { id: `fuzzed ${text}`, file, wish: file === null ? make : null, us: null };
+  const training = { network, model: file ?? "gpt2-small", options: { ...options, batch: "4", algorithms: "ring" } };
   const asks: { [Name in RequestName]: () => Promise<unknown> } = {
     // asks nothing that could be wrong, and measures for seconds
     kernels: async () => null,
     welcome: () => ask("welcome", {}),
+    workloads: () => ask("workloads", { network }),
+    train: () => ask("train", { wish: training }),
+    trainingTimeline: () => ask("trainingTimeline", { wish: training, row: numberOf(wish.tree) }),
+    trainingTrace: () => ask("trainingTrace", { wish: training, row: numberOf(wish.tree) }),
     network: () => ask("network", { wish: network }),
     open: () => ask("open", { file: given, options }),
     make: () => ask("make", { wish: make }),

@@ -47,6 +47,13 @@ describeApp("accessibility of the app", (tools) => {
         await app.page.waitForTimeout(500);
         await look(await tab.innerText());
       }
+      await app.page.getByLabel("Parallel").fill("zero=3");
+      await app.page.getByLabel("Batch").fill("16");
+      await app.page.getByRole("button", { name: "Work out the step" }).click();
+      await app.page.getByRole("table", { name: /^Distinct communications/ }).waitFor({ timeout: 120_000 });
+      await app.page.getByRole("img", { name: /bars over/ }).waitFor();
+      await app.page.getByText(/^What runs at/).click();
+      await look("a training step");
       expect(broken).toEqual([]);
       await app.close();
     },

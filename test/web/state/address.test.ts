@@ -60,6 +60,14 @@ describe("addresses", () => {
         "&sizes=1MiB..1GiB*4&algorithms=tacos,ring&measure=busbw&matrix=links&run=1",
     );
     expect(readAddress(written({})).choices).toEqual({});
+    const trained = { model: "llama3-70b", parallel: "tp=8,pp=2", batch: "64", microBatch: "2" } as const;
+    expect(written({ view: "training", choices: trained })).toBe(
+      "#topology=mesh:4x4&collective=allgather&view=training&model=llama3-70b&parallel=tp=8,pp=2&batch=64&micro-batch=2",
+    );
+    expect(readAddress("#view=training&batch=none&pass=fly&micro-batch=4")).toMatchObject({
+      choices: { microBatch: "4" },
+      complaints: [expect.stringContaining("batch"), expect.stringContaining("pass")],
+    });
   });
 
   it("read back what was written", () => {
@@ -77,6 +85,10 @@ describe("addresses", () => {
           algorithms: fc.constantFrom("tacos", "ring,direct"),
           measure: fc.constantFrom(...MEASURES),
           matrix: fc.constantFrom(...MATRICES),
+          model: text,
+          parallel: fc.constantFrom("auto", "tp=8,pp=2,order=tp-cp-dp-pp"),
+          microBatch: fc.constantFrom("1", "16"),
+          accelerator: text,
         },
         { requiredKeys: [] },
       ),

@@ -10,6 +10,7 @@ import {
   colourCount,
   ROW_KINDS,
   type RowKind,
+  type Rows,
   rowsOf,
   sliceColours,
 } from "./gantt-rows.ts";
@@ -100,7 +101,7 @@ export function ChartPanel(props: ChartPanelProps) {
 function useChart(
   { network, timeline, hops, chunkCount, boundPs, isDark, chunk, npu }: ChartPanelProps,
   choices: Choices,
-): Chart {
+): Chart & { readonly rows: Rows } {
   const { linkSource, linkTarget } = network;
   const [kind, colouring, rowHeight] = [choices.kind.value, choices.colouring.value, choices.rowHeight.value];
   const only = choices.onlyOfNpu.value ? npu : null;

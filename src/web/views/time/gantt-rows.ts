@@ -6,22 +6,26 @@ export const ROW_KINDS = ["links", "sent", "received", "wires", "boxes"] as cons
 /** What a row of the chart is: a link, all links out of a node, all into it, both ways of a wire, all links out of a box. */
 export type RowKind = (typeof ROW_KINDS)[number];
 
-/** The rows of the chart, and their slices in the order of their starts. Slice i of all rows is timeline slice slice[i]. */
-export interface Rows {
-  readonly kind: RowKind;
+/** Rows of bars in time, those of a row in the order of their starts. */
+export interface BarRows {
   /** [rows] */
   readonly names: readonly string[];
   /** [rows + 1] */
   readonly offset: Int32Array;
-  readonly slice: Int32Array;
   readonly startPs: Float64Array;
   readonly lastsPs: Float64Array;
-  /** [slices] the share of its row's bandwidth that a slice holds, and where it lies in the row's height (0 .. 1 - share). */
+  /** [slices] the share of its row's height that a slice has, and where it lies in it (0 .. 1 - share). */
   readonly share: Float32Array;
   readonly low: Float32Array;
   /** [rows] the longest slice, and whether too many overlap for each to have a place of its own. */
   readonly longestPs: Float64Array;
   readonly crowded: Uint8Array;
+}
+
+/** The rows of the chart: shares are of their bandwidth. Slice i of all rows is timeline slice slice[i]. */
+export interface Rows extends BarRows {
+  readonly kind: RowKind;
+  readonly slice: Int32Array;
   /** How many rows of this kind carry nothing, and are left out. */
   readonly idle: number;
 }
@@ -146,7 +150,7 @@ function place(rows: Rows, row: number, linkOf: (slice: number) => number, part:
 
 /** Returns the slices [first, end) of a row among which are all that overlap from .. to. O(log slices). */
 export function slicesWithin(
-  { offset, startPs, longestPs }: Rows,
+  { offset, startPs, longestPs }: BarRows,
   row: number,
   from: number,
   to: number,
@@ -156,7 +160,7 @@ export function slicesWithin(
 }
 
 /** Returns the slice of a row that is there at a time and height (0: bottom, 1: top); -1 where none is. */
-export function sliceAt(rows: Rows, row: number, time: number, height: number): number {
+export function sliceAt(rows: BarRows, row: number, time: number, height: number): number {
   const { startPs, lastsPs, low, share } = rows;
   const [first, end] = slicesWithin(rows, row, time, time);
   let found = -1;

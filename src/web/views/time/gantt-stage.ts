@@ -1,11 +1,11 @@
 import { visible } from "../../../base/visible.ts";
 import { PS_PER_SECOND, PS_PER_US } from "../../../model/numbers/units.ts";
 import { onScheme, type Palette, paletteOf } from "../../draw/palette.ts";
-import { type Rows, slicesWithin } from "./gantt-rows.ts";
+import { type BarRows, slicesWithin } from "./gantt-rows.ts";
 
 /** What the chart shows. */
 export interface Chart {
-  readonly rows: Rows;
+  readonly rows: BarRows;
   readonly rowHeight: number;
   /** [slices of rows] index of `pixel`. */
   readonly colour: Uint8Array;
@@ -36,7 +36,7 @@ const CHARACTER = 6.1;
 const TICK_APART = 90;
 
 /** Returns how wide the names of rows are drawn in a chart of a width. */
-export function namesWidth({ names }: Rows, width: number): number {
+export function namesWidth({ names }: BarRows, width: number): number {
   const longest = names.reduce((most, name) => Math.max(most, visible(name).length), 2);
   return Math.round(Math.min(MOST_NAMES, width * NAMES_SHARE, longest * CHARACTER + 12));
 }
@@ -184,7 +184,7 @@ export class GanttStage {
 let reader: CanvasRenderingContext2D | null = null;
 
 /** Returns a CSS colour as a pixel of an image in memory. */
-function pixelOf(colour: string): number {
+export function pixelOf(colour: string): number {
   reader ??= document
     .createElement("canvas")
     .getContext("2d", { willReadFrequently: true }) as CanvasRenderingContext2D;
@@ -246,7 +246,7 @@ const SEPARATED = 4;
  * Paints the rows in sight into `image` (width x height): a bar for each slice, as high as its share and in its place; where
  * there are more slices than pixels how busy the row is, in the colour of what prevails. O(pixels + slices in sight).
  */
-export function paintRows(rows: Rows, frame: Frame, image: Uint32Array): void {
+export function paintRows(rows: BarRows, frame: Frame, image: Uint32Array): void {
   const { width, height, top, rowHeight, gap, ground } = frame;
   image.fill(ground);
   const bins = emptyBins(width);
@@ -277,7 +277,7 @@ function fillRect(
 }
 
 function paintBars(
-  rows: Rows,
+  rows: BarRows,
   first: number,
   end: number,
   frame: Frame,
@@ -302,7 +302,7 @@ function paintBars(
 }
 
 function paintBins(
-  rows: Rows,
+  rows: BarRows,
   row: number,
   frame: Frame,
   image: Uint32Array,
@@ -339,7 +339,7 @@ export const emptyBins = (count: number): Bins => ({
 });
 
 /** Fills the bins with a row between two times; `colour` [slices of rows]. O(log slices + slices in between + bins that they cover). */
-export function binRow(rows: Rows, row: number, from: number, to: number, colour: Uint8Array, bins: Bins): void {
+export function binRow(rows: BarRows, row: number, from: number, to: number, colour: Uint8Array, bins: Bins): void {
   const { busy, most } = bins;
   const perPs = busy.length / (to - from);
   const last = busy.length - 1;

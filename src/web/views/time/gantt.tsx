@@ -171,7 +171,9 @@ function useTimeZoom(scroller: Box, { left, plot }: Plot, lastsPs: number, moved
   };
   const by = (factor: number, time: number): void => {
     const { from, to } = sight();
-    const at = time >= from && time <= to ? ((time - from) / (to - from)) * plot : plot / 2;
+    // an end that is in sight may lie a rounding outside of it
+    const slack = (to - from) * 1e-6;
+    const at = time >= from - slack && time <= to + slack ? ((time - from) / (to - from)) * plot : plot / 2;
     behaviour.current?.scaleBy(view(), factor, [left + at, 0]);
   };
   const pan = (pixels: number): void => behaviour.current?.translateBy(view(), pixels / transform.value.k, 0);

@@ -1,0 +1,401 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { jsonText } from "../../../base/visible.ts";
+import { formatGigabytes } from "../../../model/numbers/units.ts";
+import { count, grouped, percent, roundedSize, significant, timeText } from "../../../report/amounts.ts";
+import { plainName } from "../../../report/file-name.ts";
+import { groupText, type TrainingRow } from "../../../report/training.ts";
+import { parallelText } from "../../../request/parallel.ts";
+import type { TrainingReport } from "../../../run/training/report.ts";
+import { ColumnHeads } from "../../parts/column-heads.tsx";
+import { OneOf } from "../../parts/one-of.tsx";
+import { choose, offerFile, say } from "../../state/actions.ts";
+import { failureOf } from "../../state/client.ts";
+import { isOld, type step, traceOf } from "./ask.ts";
+import { colourOf } from "./looks.ts";
+import { Sideways } from "./sideways.tsx";
+import { costText, gainOf, makerText, partText, spentOf, spentText } from "./spent.ts";
+import { StepInTime } from "./step-in-time.tsx";
+
+type Step = NonNullable<typeof step.value>;
+
+/** What the step takes, and where its time goes. */
+export function Result({ of }: { readonly of: Step }) {
+  const { report, whole, shownRow } = of.view;
+  const chosen = useSignal(shownRow);
+  const at = Math.min(chosen.value, report.rows.length - 1);
+  const row = report.rows[at] as TrainingRow;
+  const cost = costText(report.rows, report.wholeNetwork, of.wish.network.options["without"] !== undefined);
+  return (
+    <div class="training-result">
+      <p class="training-sentence">
+        {answerText(report, report.rows[shownRow] as TrainingRow, of.wish.options["pass"])}
+        {isOld.value && <span class="training-old">made for another network or step</span>}
+      </p>
+      {cost !== null && (
+        <p class="training-cost">
+          {cost}
+          {whole !== null &&
+            whole.npuCount !== report.topology.npus &&
+            ` Before there were ${whole.npuCount} NPUs: ${whole.parallel}.`}
+        </p>
+      )}
+      <Figures report={report} row={report.rows[shownRow] as TrainingRow} />
+      <Memory report={report} />
+      <Rows report={report} />
+      <div class="training-bar">
+        {report.rows.length > 1 && (
+          <OneOf
+            title="Collectives"
+            choices={report.rows.map(({ collectives }, i) => [i, collectives] as const)}
+            value={at}
+            onChange={(next) => {
+              chosen.value = next;
+            }}
+          />
+        )}
+        <Files of={of} row={at} />
+      </div>
+      <StepInTime of={of} row={at} />
+      <Communications row={row} />
+      <Stages row={row} />
+      <Meshes report={report} />
+    </div>
+  );
+}
+
+/** Returns what the step takes, in a sentence or two. */
+function answerText({ model, topology, rows }: TrainingReport, row: TrainingRow, pass: unknown): string {
+  const what = typeof pass === "string" && pass !== "train" ? `A ${pass}` : "A step";
+  const { tokensPerSecond, samplesPerSecond, modelUtilisation } = row;
+  const speed = tokensPerSecond === null ? `${number(samplesPerSecond)} samples` : `${number(tokensPerSecond)} tokens`;
+  const mfu = modelUtilisation === null ? "" : `, ${percent(modelUtilisation)} of what the NPUs can compute`;
+  const gain = gainOf(rows, rows.indexOf(row));
+  const gained =
+    gain === "tie"
+      ? " Better collectives than those of libraries gain nothing here."
+      : gain === ""
+        ? ""
+        : ` That is ${gain} as fast as with the collectives of libraries.`;
+  return `${what} of ${model.name} on ${topology.name || "the network"} takes ${timeText(row.us)}: ${speed} a second${mfu}.${gained}`;
+}
+
+const number = (value: number): string => (value >= 1000 ? grouped(Math.round(value)) : significant(value, 3));
+
+function Figures({
+  report: { model, step: asked, accelerator },
+  row,
+}: {
+  readonly report: TrainingReport;
+  readonly row: TrainingRow;
+}) {
+  const active =
+    model.activeParameters === model.parameters ? "" : `${significant(model.activeParameters / 1e9, 3)} B active`;
+  const figures: readonly (readonly [string, string, string])[] = [
+    ["Step", timeText(row.us), `${grouped(asked.batch)} samples`],
+    row.tokensPerSecond === null
+      ? ["Samples/s", number(row.samplesPerSecond), ""]
+      : ["Tokens/s", number(row.tokensPerSecond), `${grouped(asked.tokens)} a step`],
+    [
+      "MFU",
+      row.modelUtilisation === null ? "-" : percent(row.modelUtilisation),
+      `${accelerator.name}, ${asked.precision}`,
+    ],
+    [
+      "Mesh",
+      parallelText(asked.parallelism),
+      `${count(asked.microBatches, "micro batch", "micro batches")} of ${asked.microBatch}`,
+    ],
+    ["Recomputation", asked.recompute, ""],
+    ...(model.parameters === 0 ? [] : [["Parameters", `${significant(model.parameters / 1e9, 4)} B`, active] as const]),
+  ];
+  return (
+    <dl class="training-figures">
+      {figures.map(([name, value, note]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <b>{value}</b>
+            {note !== "" && <span>{note}</span>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const MEMORY_PARTS = [
+  ["parameters", "parameters", "--chart-1"],
+  ["gradients", "gradients", "--chart-3"],
+  ["optimizer", "optimiser", "--chart-2"],
+  ["activations", "activations", "--chart-5"],
+  ["working", "worked on", "--chart-4"],
+] as const;
+
+/** The memory of the stage that takes most, against what an NPU has. */
+function Memory({ report: { memory, accelerator, step: asked } }: { readonly report: TrainingReport }) {
+  const capacity = accelerator.memoryBytes;
+  const parts = MEMORY_PARTS.filter(([part]) => memory[part] > 0);
+  const where = asked.parallelism.pipeline > 1 ? `, stage ${memory.stage}, which takes most` : "";
+  const text = `${formatGigabytes(memory.total)} of ${formatGigabytes(capacity)} (${percent(memory.total / capacity)})`;
+  return (
+    <section class="training-block" aria-label="Memory">
+      <h3>
+        Memory of an NPU{where}: <span class="training-plain">{text}</span>
+      </h3>
+      <Bar
+        label={`Memory: ${parts.map(([part, name]) => `${name} ${formatGigabytes(memory[part])}`).join(", ")}, of ${formatGigabytes(capacity)}`}
+        parts={parts.map(([part, , colour]) => [colour, memory[part] / capacity])}
+      />
+      <Key entries={parts.map(([part, name, colour]) => [colour, `${name} ${formatGigabytes(memory[part])}`])} />
+    </section>
+  );
+}
+
+interface BarProps {
+  readonly label: string;
+  /** Colours (CSS variables) and shares of the width. */
+  readonly parts: readonly (readonly [colour: string, share: number])[];
+}
+
+/** A bar of parts beside each other. */
+const Bar = ({ label, parts }: BarProps) => (
+  <div class="training-stack" role="img" aria-label={label}>
+    {parts.map(([colour, share]) => (
+      <span
+        key={colour}
+        data-bubble={colour === "--training-bubble"}
+        style={{ width: `${100 * share}%`, backgroundColor: `var(${colour})` }}
+      />
+    ))}
+  </div>
+);
+
+/** What the colours of bars are. */
+const Key = ({ entries }: { readonly entries: readonly (readonly [colour: string, text: string])[] }) => (
+  <ul class="training-key">
+    {entries.map(([colour, text]) => (
+      <li key={text}>
+        <i data-bubble={colour === "--training-bubble"} style={{ backgroundColor: `var(${colour})` }} />
+        {text}
+      </li>
+    ))}
+  </ul>
+);
+
+/** A row for each maker of collectives: what the step takes, and where its time goes. */
+function Rows({ report: { rows, wholeNetwork } }: { readonly report: TrainingReport }) {
+  const longest = [...rows, ...(wholeNetwork ?? [])].reduce((most, { us }) => Math.max(most, us), 0);
+  const hasTokens = rows.some(({ tokensPerSecond }) => tokensPerSecond !== null);
+  const before = wholeNetwork === null ? [] : ["Before"];
+  const heads = ["Collectives", "Step", ...before, hasTokens ? "Tokens/s" : "Samples/s", "MFU", "Gain"];
+  const kinds = [...new Set(rows.flatMap((row) => spentOf(row).map(({ kind }) => kind)))];
+  return (
+    <section class="training-block" aria-label="Where the time goes">
+      <h3>Where the time goes</h3>
+      <Sideways label="Rows of the step">
+        <table class="training-table training-rows">
+          <caption class="unseen">Time, speed and gain by who makes the collectives</caption>
+          <thead>
+            <tr>
+              {heads.map((name, i) => (
+                <th key={name} scope="col" class={`${i === 0 ? "" : "n"}${name === "MFU" ? " training-wide" : ""}`}>
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          {rows.map((row, i) => (
+            <tbody key={row.collectives}>
+              <tr>
+                <th scope="row">
+                  <b>{row.collectives}</b> <span class="soft">{makerText(row.collectives)}</span>
+                </th>
+                <td class="n">{timeText(row.us)}</td>
+                {wholeNetwork !== null && <td class="n">{timeText((wholeNetwork[i] as TrainingRow).us)}</td>}
+                <td class="n">{number(row.tokensPerSecond ?? row.samplesPerSecond)}</td>
+                <td class="n training-wide">{row.modelUtilisation === null ? "-" : percent(row.modelUtilisation)}</td>
+                <td class="n">{gainOf(rows, i)}</td>
+              </tr>
+              <tr class="training-spent">
+                <td colSpan={heads.length}>
+                  <Bar
+                    label={`${row.collectives}: ${spentText(row)}`}
+                    parts={spentOf(row).map(({ kind, us }) => [colourOf(kind), us / longest])}
+                  />
+                  <span>
+                    {spentOf(row).map(({ kind, us }) => (
+                      <span key={kind}>
+                        {kind === "compute" || kind === "bubble" ? kind : `exposed ${groupText(kind)}`}{" "}
+                        {percent(us / row.us)}
+                      </span>
+                    ))}
+                  </span>
+                </td>
+              </tr>
+            </tbody>
+          ))}
+        </table>
+      </Sideways>
+      <Key entries={kinds.map((kind) => [colourOf(kind), partText(kind)])} />
+    </section>
+  );
+}
+
+/** The report and the timeline as files. */
+function Files({ of, row }: { readonly of: Step; readonly row: number }) {
+  const isBusy = useSignal(false);
+  const { report } = of.view;
+  const saveReport = (): void => {
+    const name = `${plainName(report.model.name)}.${plainName(report.topology.name) || "network"}.training.json`;
+    void offerFile({ name, content: new Blob([`${jsonText(report, 2)}\n`], { type: "application/json" }) });
+  };
+  const saveTrace = async (): Promise<void> => {
+    isBusy.value = true;
+    try {
+      await offerFile(await traceOf(of, row));
+    } catch (error) {
+      say(failureOf(error).message);
+    } finally {
+      isBusy.value = false;
+    }
+  };
+  return (
+    <div class="training-files">
+      <button type="button" onClick={saveReport}>
+        Save as JSON
+      </button>
+      <button type="button" disabled={isBusy.value} onClick={() => void saveTrace()}>
+        {isBusy.value ? "Writing the trace..." : "Save a Perfetto trace"}
+      </button>
+    </div>
+  );
+}
+
+interface FoldedProps {
+  readonly title: string;
+  readonly isOpen?: boolean;
+  readonly children: ComponentChildren;
+}
+
+const Folded = ({ title, isOpen = false, children }: FoldedProps) => (
+  <details class="training-block" open={isOpen}>
+    <summary>
+      <h3>{title}</h3>
+    </summary>
+    <Sideways label={title}>{children}</Sideways>
+  </details>
+);
+
+/** What is communicated, each distinct communication once. */
+function Communications({ row: { communications, collectives, us } }: { readonly row: TrainingRow }) {
+  return (
+    <Folded title={`${count(communications.length, "distinct communication")} (${collectives})`} isOpen>
+      <table class="training-table">
+        <caption class="unseen">Distinct communications of the step, the one that takes most first</caption>
+        <thead>
+          <tr>
+            <th scope="col">Group</th>
+            <th scope="col">Collective</th>
+            <th scope="col" class="n">
+              Size
+            </th>
+            <th scope="col">Algorithm</th>
+            <th scope="col" class="n">
+              Alone
+            </th>
+            <th scope="col" class="n">
+              Times
+            </th>
+            <th scope="col" class="n">
+              Of the step
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {communications.map((one) => (
+            <tr key={`${one.group} ${one.collective} ${one.bytes} ${one.us}`}>
+              <th scope="row">
+                <i class="training-dot" style={{ backgroundColor: `var(${colourOf(one.group)})` }} />
+                {groupText(one.group)}
+              </th>
+              <td>{one.collective}</td>
+              <td class="n">{roundedSize(one.bytes)}</td>
+              <td>{one.algorithm}</td>
+              <td class="n">{timeText(one.us)}</td>
+              <td class="n">{grouped(one.times)}</td>
+              <td class="n">{percent((one.times * one.us) / us)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Folded>
+  );
+}
+
+/** Where the time of each stage of the pipeline goes; nothing where there is one. */
+function Stages({ row: { stages, collectives } }: { readonly row: TrainingRow }) {
+  if (stages.length < 2) return null;
+  const groups = Object.keys(stages[0]?.exposedUs ?? {});
+  return (
+    <Folded title={`${stages.length} stages (${collectives})`}>
+      <table class="training-table">
+        <caption class="unseen">Where the time of each stage goes</caption>
+        <ColumnHeads names={["Stage", "Compute", ...groups.map((group) => `Exposed ${groupText(group)}`), "Bubble"]} />
+        <tbody>
+          {stages.map(({ stage, computeUs, exposedUs, bubbleUs }) => (
+            <tr key={stage}>
+              <th scope="row">{stage}</th>
+              <td class="n">{timeText(computeUs)}</td>
+              {groups.map((group) => (
+                <td key={group} class="n">
+                  {timeText(exposedUs[group] ?? 0)}
+                </td>
+              ))}
+              <td class="n">{timeText(bubbleUs)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Folded>
+  );
+}
+
+/** With "auto" the meshes that come next; nothing without. */
+function Meshes({ report: { search, accelerator } }: { readonly report: TrainingReport }) {
+  if (search === null) return null;
+  const { best, tried, tooLarge, simulated, pruned } = search;
+  return (
+    <Folded title={`The ${best.length} fastest of ${grouped(tried)} meshes`} isOpen>
+      <table class="training-table">
+        <caption>
+          {`${grouped(tooLarge)} are too large for ${accelerator.name}, ${grouped(simulated)} were simulated with the collectives of libraries, ${grouped(pruned)} are slower by their computations and the pipeline's filling alone.`}
+        </caption>
+        <ColumnHeads names={["Mesh", "Micro batch", "Recomputation", "Memory", "Step"]} />
+        <tbody>
+          {best.map(({ way: { parallelism, microBatch, recompute }, us, memoryBytes }) => {
+            const mesh = parallelText(parallelism);
+            return (
+              <tr key={`${mesh} ${microBatch} ${recompute}`}>
+                <th scope="row">
+                  <button
+                    type="button"
+                    class="training-link"
+                    title={`Ask for ${mesh}, micro batch ${microBatch}, recomputation ${recompute}`}
+                    onClick={() => choose({ parallel: mesh, microBatch: String(microBatch), recompute })}
+                  >
+                    {mesh}
+                  </button>
+                </th>
+                <td class="n">{microBatch}</td>
+                <td class="n">{recompute}</td>
+                <td class="n">{formatGigabytes(memoryBytes)}</td>
+                <td class="n">{timeText(us)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </Folded>
+  );
+}

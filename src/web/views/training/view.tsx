@@ -1,0 +1,33 @@
+import { useEffect } from "preact/hooks";
+import "../../parts/chart.css";
+import "./training.css";
+import { words } from "../../state/store.ts";
+import { networkWish } from "../../state/words.ts";
+import { findWorkloads, running, step } from "./ask.ts";
+import { Form } from "./form.tsx";
+import { Result } from "./result.tsx";
+
+/** What a step of a model takes on the network, and what better collectives gain. */
+export function View() {
+  const network = JSON.stringify(networkWish(words.value));
+  useEffect(() => {
+    const controller = new AbortController();
+    void findWorkloads(controller.signal);
+    return () => controller.abort();
+  }, [network]);
+  const made = step.value;
+  return (
+    <div class="training">
+      <Form />
+      {made === null ? (
+        <p class="soft">
+          {running.value === null
+            ? "Every collective of the step becomes a verified schedule on this network; computations and collectives are then simulated together. Nothing was worked out yet."
+            : "The step is on its way."}
+        </p>
+      ) : (
+        <Result key={made.view} of={made} />
+      )}
+    </div>
+  );
+}
