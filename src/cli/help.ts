@@ -146,7 +146,8 @@ is a limit, what it proves for trees a class limit. --k of an all-reduce fixes t
 
 Phases (themis, blueconnect): reduce-scatters and all-gathers within the dimensions of a product network. Up to 2e6 transfers they
 become steps as above; larger ones stay phases, simulated dimension by dimension (model: dimensions). used: bytes sent / (time x
-bandwidth); --chunks cuts the data, default what is fastest; --offload lets switches sum and duplicate.
+bandwidth); --chunks cuts the data, default what is fastest; --offload lets switches sum and duplicate. Groups (--group) along some
+of the dimensions, or of parts of them, have the phases of these; around links that failed they are steps with detours.
 
 --algorithm auto tries all that apply, cheap and promising ones first, until --time-limit, and keeps the verified schedule of
 least simulated time; the report says what was tried and what was left out. --trials, --switch-degree and --chunks go to those

@@ -27,12 +27,16 @@ interface Load {
  */
 export function explainPhases(schedule: PhaseSchedule): string[] {
   const { topology, collective, dimensions, algorithms, endPs } = schedule;
-  const { chunksPerNpu, chunkBytes, groupSize, kind } = collective;
+  const { chunksPerNpu, chunkBytes, groupCount, groupSize, kind } = collective;
+  const isAll = groupCount === 1 && groupSize === topology.npuCount;
+  const where = isAll
+    ? ""
+    : ` in ${groupCount === 1 ? "a group" : `each of ${groupCount} groups`} of ${groupSize} NPUs`;
   const total = endPs.reduce((last, end) => Math.max(last, end), 0);
   const loads = loadsOf(schedule);
   const bytes = Math.ceil(toNumber(multiply(chunkBytes, rational(kind === "allgather" ? 1 : groupSize))));
   const lines = [
-    `${kind} in ${counted(endPs.length, "phase")} of ${counted(chunksPerNpu, "chunk")} within ${counted(dimensions.length, "dimension")} of ${topology.name}, planned for ${formatTime(total)}`,
+    `${kind} in ${counted(endPs.length, "phase")} of ${counted(chunksPerNpu, "chunk")} within ${counted(dimensions.length, "dimension")} of ${topology.name}${where}, planned for ${formatTime(total)}`,
     `an NPU begins with ${formatSize(bytes)} of each chunk (rounded up)`,
     "",
   ];

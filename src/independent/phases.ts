@@ -23,8 +23,14 @@ export interface Dimension {
   readonly size: number;
   readonly rate: number;
   readonly stepPs: number;
-  /** NPUs between neighbours. */
+  /** Ranks between neighbours. */
   readonly stride: number;
+}
+
+/** The members of all groups, group by group in rank order: their places. Ranks and places have the same coordinates. */
+interface Places {
+  readonly npus: readonly number[];
+  readonly of: ReadonlyMap<number, number>;
 }
 
 export interface Phases {
@@ -63,7 +69,7 @@ export function readPhases(file: Json, net: Network): Phases {
     return own;
   });
   if (dimensions.length === 0 || dimensions.length > 255) bad("dimensions", "1 to 255 dimensions", file["dimensions"]);
-  if (stride !== net.npus) bad("dimensions", `dimensions of ${net.npus} NPUs`, stride);
+  if (stride !== task.size) bad("dimensions", `dimensions of ${task.size} NPUs`, stride);
   const given = objectAt(file["phases"], "phases");
   const chunk = wholesAt(given["chunk"], "phases.chunk", task.chunksPerNpu - 1);
   const { length } = chunk;
@@ -97,16 +103,17 @@ function serialOf({ task: { bytes }, dimensions }: Phases) {
 
 /** Throws Wrong for the first rule of phases that is broken. O(phases + links x dimensions). */
 export function checkPhases(phases: Phases): void {
-  const { net, task, dimensions, chunk, dimension, op, start, end } = phases;
+  const { task, dimensions, chunk, dimension, op, start, end } = phases;
   const { kind, groups, chunksPerNpu, chunks } = task;
   const [scatters, gathers] = [kind !== "allgather", kind !== "reducescatter"];
   if (scatters && gathers && kind !== "allreduce") wrong(`phases do not make ${kind}`);
-  if (groups.length !== 1 || task.size !== net.npus || groups[0]?.members.some((npu, i) => npu !== i))
-    wrong("phases are for all NPUs in their order");
-  if (chunks !== net.npus * chunksPerNpu) wrong("an NPU's part does not have that many chunks");
-  checkDimensions(phases);
+  const npus = groups.flatMap(({ members }) => members);
+  const places = { npus, of: new Map(npus.map((npu, place) => [npu, place])) };
+  if (places.of.size !== npus.length) wrong("an NPU is in two groups, whose phases run at once");
+  if (chunks !== npus.length * chunksPerNpu) wrong("an NPU's part does not have that many chunks");
+  checkDimensions(phases, places);
   const serial = serialOf(phases);
-  const held = new Array<number>(chunksPerNpu).fill(scatters ? net.npus : 1);
+  const held = new Array<number>(chunksPerNpu).fill(scatters ? task.size : 1);
   const ended = new Array<number>(chunksPerNpu).fill(0);
   const left = new Array<number>(chunksPerNpu).fill(scatters ? dimensions.length : 0);
   const done = new Set<number>();
@@ -135,9 +142,9 @@ export function checkPhases(phases: Phases): void {
 
 /** Returns the replay dimension by dimension. */
 export function phasesPs(phases: Phases): number {
-  const { net, task, dimensions, chunk, dimension, op } = phases;
+  const { task, dimensions, chunk, dimension, op } = phases;
   const serial = serialOf(phases);
-  const held = new Array<number>(task.chunksPerNpu).fill(task.kind === "allgather" ? 1 : net.npus);
+  const held = new Array<number>(task.chunksPerNpu).fill(task.kind === "allgather" ? 1 : task.size);
   const ready = new Array<number>(task.chunksPerNpu).fill(0);
   const free = new Array<number>(2 * dimensions.length).fill(0);
   let latest = 0;
@@ -157,17 +164,19 @@ export function phasesPs(phases: Phases): number {
   return latest;
 }
 
-/** Throws Wrong where the network does not have the dimensions. O(links x dimensions). */
-function checkDimensions({ net, dimensions }: Phases): void {
-  const at = (npu: number, { stride, size }: Dimension): number => Math.floor(npu / stride) % size;
+/** Throws Wrong where the groups do not have the dimensions in the network. O(links x dimensions). */
+function checkDimensions({ net, dimensions }: Phases, places: Places): void {
+  const many = places.npus.length;
+  const at = (place: number, { stride, size }: Dimension): number => Math.floor(place / stride) % size;
   const direct = dimensions.map(() => new Map<number, number>());
   for (let link = 0; link < net.from.length; link++) {
-    const [from, to] = [net.from[link], net.to[link]] as [number, number];
-    if (from >= net.npus || to >= net.npus) continue;
+    const from = places.of.get(net.from[link] as number);
+    const to = places.of.get(net.to[link] as number);
+    if (from === undefined || to === undefined) continue;
     const differs = dimensions.flatMap((own, d) => (at(from, own) === at(to, own) ? [] : [d]));
     const [d] = differs as [number];
     if (differs.length !== 1 || net.latency[link] > (dimensions[d]?.stepPs as number)) continue;
-    const key = from * net.npus + to;
+    const key = from * many + to;
     direct[d]?.set(key, (direct[d]?.get(key) ?? 0) + net.rate[link]);
   }
   for (const [d, own] of dimensions.entries()) {
@@ -176,46 +185,53 @@ function checkDimensions({ net, dimensions }: Phases): void {
       wrong("halving-doubling needs a power of two");
     if (kind === "switch") continue;
     const offsets = kind === "fc" ? size - 1 : size === 2 ? 1 : 2;
-    if (net.npus * offsets > net.from.length + 2 * net.npus) wrong(`dimension ${d} has not the links that it needs`);
-    for (let npu = 0; npu < net.npus; npu++)
+    if (many * offsets > net.from.length + 2 * many) wrong(`dimension ${d} has not the links that it needs`);
+    for (let place = 0; place < many; place++)
       for (let i = 1; i <= offsets; i++) {
         const step = kind === "fc" || i === 1 ? i : size - 1;
-        const x = at(npu, own);
+        const x = at(place, own);
         if (kind === "line" && size > 2 && x === (i === 1 ? size - 1 : 0)) continue;
-        const has = direct[d]?.get(npu * net.npus + npu + (((x + step) % size) - x) * stride) ?? 0;
+        const has = direct[d]?.get(place * many + place + (((x + step) % size) - x) * stride) ?? 0;
         if (has * (kind === "line" ? 1 : offsets) < rate)
-          wrong(`dimension ${d} has too little bandwidth at ${net.names[npu]}`);
+          wrong(`dimension ${d} has too little bandwidth at ${net.names[places.npus[place] as number]}`);
       }
   }
-  checkHubs(net, dimensions, at);
+  checkHubs(net, dimensions, places, at);
 }
 
-/** Holds dimensions with switches against the switches whose NPUs are whole lines of them. */
-function checkHubs(net: Network, dimensions: readonly Dimension[], at: (npu: number, own: Dimension) => number): void {
+/** Holds dimensions with switches against the switches whose members are whole lines of them. */
+function checkHubs(
+  net: Network,
+  dimensions: readonly Dimension[],
+  places: Places,
+  at: (place: number, own: Dimension) => number,
+): void {
   const ports = new Map<number, Map<number, [up: number, down: number, upPs: number, downPs: number]>>();
   for (let link = 0; link < net.from.length; link++) {
     const [from, to] = [net.from[link], net.to[link]] as [number, number];
     if (from < net.npus === to < net.npus) continue;
     const [npu, hub, way] = from < net.npus ? [from, to, 0] : [to, from, 1];
+    const place = places.of.get(npu);
+    if (place === undefined) continue;
     const own = ports.get(hub) ?? new Map<number, [number, number, number, number]>();
-    const row = own.get(npu) ?? [0, 0, 0, 0];
+    const row = own.get(place) ?? [0, 0, 0, 0];
     row[way as 0] += net.rate[link];
     row[(2 + way) as 2] = Math.max(row[(2 + way) as 2], net.latency[link]);
-    ports.set(hub, own.set(npu, row));
+    ports.set(hub, own.set(place, row));
   }
-  const lineOf = (npu: number, own: Dimension): number => npu - at(npu, own) * own.stride;
+  const lineOf = (place: number, own: Dimension): number => place - at(place, own) * own.stride;
   const hubs = [...ports]
     .sort(([a], [b]) => a - b)
     .map(([hub, rows]) => {
-      const npus = [...rows].filter(([, [up, down]]) => up > 0 && down > 0);
+      const attached = [...rows].filter(([, [up, down]]) => up > 0 && down > 0);
       const serves = dimensions.flatMap((own, d) => {
-        if (own.kind !== "switch" || npus.length === 0) return [];
+        if (own.kind !== "switch" || attached.length === 0) return [];
         if (own.algorithm === "offload" && !(net.copies[hub] && net.sums[hub])) return [];
         const members = new Map<number, number>();
-        for (const [npu] of npus) members.set(lineOf(npu, own), (members.get(lineOf(npu, own)) ?? 0) + 1);
+        for (const [place] of attached) members.set(lineOf(place, own), (members.get(lineOf(place, own)) ?? 0) + 1);
         return [...members.values()].every((many) => many === own.size) ? [d] : [];
       });
-      return { npus, serves, taken: false };
+      return { attached, serves, taken: false };
     });
   for (const [d, own] of dimensions.entries()) {
     if (own.kind !== "switch") continue;
@@ -223,15 +239,16 @@ function checkHubs(net: Network, dimensions: readonly Dimension[], at: (npu: num
     const serve = (hub: (typeof hubs)[0]): void => {
       hub.taken = true;
       const lines = new Map<number, [rate: number, up: number, down: number]>();
-      for (const [npu, [up, down, upPs, downPs]] of hub.npus) {
-        const [rate, first, second] = lines.get(lineOf(npu, own)) ?? [LARGEST, 0, 0];
-        lines.set(lineOf(npu, own), [Math.min(rate, up, down), Math.max(first, upPs), Math.max(second, downPs)]);
+      for (const [place, [up, down, upPs, downPs]] of hub.attached) {
+        const [rate, first, second] = lines.get(lineOf(place, own)) ?? [LARGEST, 0, 0];
+        lines.set(lineOf(place, own), [Math.min(rate, up, down), Math.max(first, upPs), Math.max(second, downPs)]);
       }
       for (const [line, [rate, up, down]] of lines)
         if (up + down <= own.stepPs) rates.set(line, (rates.get(line) ?? 0) + rate);
     };
     const isShort = (): boolean => {
-      for (let npu = 0; npu < net.npus; npu++) if (at(npu, own) === 0 && (rates.get(npu) ?? 0) < own.rate) return true;
+      for (let place = 0; place < places.npus.length; place++)
+        if (at(place, own) === 0 && (rates.get(place) ?? 0) < own.rate) return true;
       return false;
     };
     for (const hub of hubs) if (!hub.taken && hub.serves.length === 1 && hub.serves[0] === d) serve(hub);

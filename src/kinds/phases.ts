@@ -3,7 +3,8 @@ import { phasesJsonParts } from "../export/schedules/phases-json.ts";
 import { farthestLatencyPs, limitOf, referencePs } from "../model/bounds/bounds.ts";
 import { greatestOf, limitOfForwarding } from "../model/bounds/class-limit.ts";
 import { phasesBound } from "../model/bounds/limit.ts";
-import { dimensionsOf } from "../model/dimensions/dimensions.ts";
+import { wiringOf } from "../model/dimensions/dimensions.ts";
+import { groupDimensions } from "../model/dimensions/group-dimensions.ts";
 import { formatTime } from "../model/numbers/units.ts";
 import type { PhaseSchedule } from "../model/phases/phase-schedule.ts";
 import { collectiveFacts } from "../report/collective-facts.ts";
@@ -44,7 +45,14 @@ export function phasesKind(schedule: PhaseSchedule): Kind {
     plannedBound: () => null,
     boundsLate: false,
     endPs,
-    on: (other) => phasesKind({ ...schedule, topology: other, dimensions: dimensionsOf(other) ?? schedule.dimensions }),
+    on(other) {
+      const dimensions = groupDimensions(wiringOf(other) ?? [], collective);
+      return phasesKind({
+        ...schedule,
+        topology: other,
+        dimensions: typeof dimensions === "string" ? schedule.dimensions : dimensions,
+      });
+    },
     forms: {
       json: {
         bytes:

@@ -1,4 +1,5 @@
 import { wiringOf } from "../model/dimensions/dimensions.ts";
+import { groupDimensions } from "../model/dimensions/group-dimensions.ts";
 import { toNumber } from "../model/numbers/rational.ts";
 import { isPeriodSchedule } from "../model/periods/period-schedule.ts";
 import { isPhaseSchedule, type PhaseSchedule } from "../model/phases/phase-schedule.ts";
@@ -18,28 +19,41 @@ export interface LinkUse {
   readonly totalPs: number;
 }
 
-/** Returns the dimension in which two NPUs differ. */
-function dimensionOf(
-  wiring: readonly { readonly size: number; readonly stride: number }[],
-  a: number,
-  b: number,
-): number {
-  return wiring.findIndex(({ size, stride }) => Math.floor(a / stride) % size !== Math.floor(b / stride) % size);
+/** Returns the first dimension in which two ranks differ. */
+function dimensionOf(dimensions: readonly { readonly size: number }[], a: number, b: number): number {
+  let place = 1;
+  return dimensions.findIndex(({ size }) => {
+    const differs = Math.floor(a / place) % size !== Math.floor(b / place) % size;
+    place *= size;
+    return differs;
+  });
 }
 
-/** Returns how long each link of phases is held: all of a dimension as long as its use on average says. O(links). */
+/** Returns how long each link of phases is held: all of groups' lines in a dimension as long as its use on average says. O(links). */
 function useOfPhases(schedule: PhaseSchedule): LinkUse {
-  const { topology } = schedule;
+  const { topology, collective } = schedule;
   const { linkSource, linkTarget } = topology;
-  const { ps, dimensions } = simulatePhases(schedule);
-  const heldPs = dimensions.map(({ utilisation }) => toNumber(utilisation) * ps);
-  const wiring = wiringOf(topology) ?? [];
+  const { groupSize, groupMembers } = collective;
+  const { ps, dimensions: uses } = simulatePhases(schedule);
+  const { dimensions } = schedule;
+  const heldPs = uses.map(({ utilisation }) => toNumber(utilisation) * ps);
+  const wiring = groupDimensions(wiringOf(topology) ?? [], collective);
+  // place of each NPU among the members of all groups; -1 of others
+  const placeOf = new Int32Array(topology.npuCount).fill(-1);
+  groupMembers.forEach((npu, place) => {
+    placeOf[npu] = place;
+  });
   const busyPs = Float64Array.from(linkSource, (from, link) => {
     const to = linkTarget[link];
-    return isNpu(topology, from) && isNpu(topology, to) ? (heldPs[dimensionOf(wiring, from, to)] ?? 0) : 0;
+    if (!isNpu(topology, from) || !isNpu(topology, to)) return 0;
+    const [a, b] = [placeOf[from], placeOf[to]];
+    const isOfGroup = a >= 0 && b >= 0 && Math.floor(a / groupSize) === Math.floor(b / groupSize);
+    return isOfGroup ? (heldPs[dimensionOf(dimensions, a, b)] ?? 0) : 0;
   });
-  wiring.forEach(({ upLink, downLink }, d) => {
-    for (const link of [...upLink, ...downLink]) busyPs[link] = heldPs[d];
+  if (typeof wiring === "string") return { busyPs, totalPs: ps };
+  wiring.forEach(({ kind, of: { upLink, downLink } }, d) => {
+    if (kind !== "switch") return;
+    for (const npu of groupMembers) for (const link of [upLink[npu], downLink[npu]]) busyPs[link] = heldPs[d];
   });
   return { busyPs, totalPs: ps };
 }

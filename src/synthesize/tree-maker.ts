@@ -16,7 +16,7 @@ export interface TreeKernels {
 
 export interface TreeRequest {
   readonly topology: Topology;
-  /** One group. */
+  /** One group, but for `makeGroups`. */
   readonly collective: Collective;
   /** [links] bytes per second that trees may use of each link: exact integers, at most its bandwidth, 0 for none of it. */
   readonly usable: Float64Array;
@@ -51,6 +51,12 @@ export interface TreeSynthesis {
   readonly notes: readonly string[];
 }
 
+/** Trees of several groups that run at once. */
+export interface GroupsSynthesis extends Omit<TreeSynthesis, "flow" | "repaired"> {
+  /** [groups] of one group each; their shares of each link fit together. */
+  readonly flows: readonly TreeFlow[];
+}
+
 /** Options that makers of trees take. */
 export const TREE_OPTIONS: readonly MakerOption[] = ["k", "eulerian", "repair", "keepShare", "nvls"];
 
@@ -61,4 +67,6 @@ export interface TreeMaker extends Maker {
   readonly inNetwork?: true;
   /** Throws InfeasibleError when there is no schedule, InputError when the request asks for what it cannot do. */
   make(request: TreeRequest, context: TreeContext): Promise<TreeSynthesis>;
+  /** The same for a collective of several groups, where it can; its request has them all. */
+  makeGroups?(request: TreeRequest, context: TreeContext): Promise<GroupsSynthesis>;
 }

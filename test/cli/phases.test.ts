@@ -64,6 +64,33 @@ describe("synth with phases", () => {
     expect({ ...second, about: first.about, claims: first.claims }).toEqual(first);
   });
 
+  it("plans groups along dimensions, which stay phases where they are many", async () => {
+    const columns = Array.from({ length: 8 }, (_, x) => Array.from({ length: 16 }, (_, y) => 2 * x + 16 * y).join());
+    const report = await here.json(reduce("torus:16x16", ` --chunks 300 --group ${columns.join(";")} -o groups.json`));
+    expect(report).toMatchObject({
+      collective: { groups: 8, groupSize: 16, chunksPerNpu: 300 },
+      schedule: { kind: "phases", phases: 600, file: "groups.json" },
+      classLimit: { of: "phases" },
+    });
+    expect(await here.json("verify groups.json")).toMatchObject({ correct: true, phases: 600 });
+    expect(await here.run("verify groups.json --independent")).toMatch(/checked: rules/);
+    expect(await here.json("simulate groups.json")).toMatchObject({ time: report.time, verified: true });
+    expect(await here.run("explain groups.json")).toMatch(/in each of 8 groups of 16 NPUs/);
+    expect(await here.run("export groups.json --to json -o again.json")).toContain("again.json");
+  });
+
+  it("goes around links that failed", async () => {
+    const report = await here.json(reduce("torus:4x4", " --without 0-1 --chunks 4 -o around.json"));
+    expect(report).toMatchObject({ schedule: { kind: "steps" }, verified: true });
+    expect(report.notes).toContain(
+      "planned for the network before 2 of its links failed: what they would carry takes detours",
+    );
+    expect(await here.json("verify around.json")).toMatchObject({ correct: true });
+    const whole = await here.json(reduce("torus:4x4", " --chunks 4"));
+    expect(report.time.us).toBeGreaterThan(whole.time.us);
+    await here.refuses(reduce("torus:16x16", " --without 0-1 --chunks 512"), refused("out-of-range", "chunks", 512));
+  });
+
   it("offloads where switches can", async () => {
     const report = await here.json(reduce("dgx-h100:2", " --offload"));
     expect(report.perDimension.dimensions[0]).toMatchObject({ kind: "switch", size: 8, algorithm: "offload" });
@@ -71,6 +98,17 @@ describe("synth with phases", () => {
     const text = await here.run(reduce("dgx-h100:2", " --offload"));
     expect(text).toMatch(/\(sums in switches, not transfers between NPUs\), verified/);
     await here.refuses(reduce("dgx-a100:2", " --offload"), unexpected("offload", "dgx-a100:2"));
+    for (const network of ["switch:16,sum*switch:8,sum@1200,800Gbps,0.35,0.85us", "themis:2d-sw-sw,sum"]) {
+      const { perDimension } = await here.json(reduce(network, " --offload --chunks 8"));
+      expect(perDimension.dimensions.map(({ algorithm }: { algorithm: string }) => algorithm)).toEqual([
+        "offload",
+        "offload",
+      ]);
+    }
+    await here.refuses(
+      reduce("switch:4,sum*switch:4", " --offload --without 0-d0s0"),
+      unexpected("offload", "switch:4,sum*switch:4 without 0-d0s0"),
+    );
   });
 
   it("refuses what phases have no room for", async () => {
@@ -78,9 +116,13 @@ describe("synth with phases", () => {
       reduce("torus:16x16", " --chunks 32 -o big.bys"),
       refused("not-applicable", "output", "big.bys", "--to"),
     );
-    await here.refuses(reduce("mesh:4x4", " --without 0>1"), refused("not-applicable", "algorithm", "themis"));
+    await here.refuses(
+      reduce("torus:4x4", " --without 5"),
+      refused("not-applicable", "algorithm", "themis", "4 x 4", 16),
+    );
     await here.refuses(reduce("torus:4x4", " --root 3"), refused("not-together", "root", "3"));
-    await here.refuses(reduce("torus:4x4", " --group 0,1"), refused("not-applicable", "algorithm", "themis"));
+    await here.refuses(reduce("torus:4x4", " --group 0,5"), refused("not-applicable", "algorithm", "themis"));
+    await here.refuses(reduce("torus:4x4", " --group 0,1;4,8"), refused("not-applicable", "algorithm", "themis"));
   });
 });
 

@@ -11,6 +11,7 @@ import { readAnySchedule } from "../../src/import/schedules/schedule-json.ts";
 import { type JointSchedule, tenantSchedule } from "../../src/model/joint/joint-schedule.ts";
 import type { PhaseSchedule } from "../../src/model/phases/phase-schedule.ts";
 import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { simulatePeriods } from "../../src/simulate/periods/periods.ts";
 import { simulatePhases } from "../../src/simulate/phases/phases.ts";
 import { simulateJoint, simulateSchedule } from "../../src/simulate/steps/replay.ts";
@@ -46,7 +47,7 @@ function judged(text: string, time: object): { readonly right: boolean; readonly
   return { right: opinion["rules"] === "checked", time: opinion["time"] };
 }
 
-/** Returns the text of phases with a number or two changed, of a phase or of a dimension. */
+/** Returns the text of phases with a number or two changed, of a phase, a dimension or a group. */
 function changedPhases(text: string, draws: Random): string {
   const file: Json = JSON.parse(text);
   for (let left = 1 + draws.below(2); left > 0; left--) {
@@ -55,10 +56,13 @@ function changedPhases(text: string, draws: Random): string {
     const at = draws.below(rows.chunk.length);
     const key = pick(columns, draws);
     const dimension = pick(file.dimensions as Json[], draws);
-    const change = draws.below(5);
+    const members = pick(file.collective.groups as number[][], draws);
+    const change = draws.below(7);
     if (change === 0) rows[key][at] = rows[key][draws.below(rows[key].length)];
     else if (change === 1) rows[key][at] += pick([1, -1], draws);
     else if (change === 2) for (const one of columns) rows[one].splice(at, 1);
+    else if (change === 5) [members[0], members[at % members.length]] = [members[at % members.length], members[0]];
+    else if (change === 6) members[at % members.length] = draws.below(file.topology.nodes.length);
     else if (change === 3) dimension[pick(["bytesPerSecond", "stepPs"], draws)] += pick([1, -1, 0], draws);
     else dimension.algorithm = pick(["ring", "direct", "halving-doubling", "line", "offload"], draws);
     rows.count = rows.chunk.length;
@@ -147,6 +151,50 @@ describe("the independent judge and the project's", () => {
     expect(correct).toBeGreaterThan(20);
     expect(wrong).toBeGreaterThan(40);
   }, 600_000);
+
+  it("agree on groups that share NPUs, and on groups in a network that is no product", () => {
+    [correct, wrong] = [0, 0];
+    const builder = topologyBuilder("a clique and a line");
+    for (let npu = 0; npu < 16; npu++) builder.addNpu(`${npu}`);
+    for (let a = 0; a < 4; a++) for (let b = 0; b < a; b++) builder.addDuplex(a, b, 50e9, 500_000);
+    for (let npu = 4; npu < 16; npu++) builder.addDuplex(npu - 1, npu, 50e9, 500_000);
+    const topology = builder.build();
+    const dimension = { kind: "fc", size: 4, bytesPerSecond: 150e9, stepPs: 500_000, inNetwork: false } as const;
+    const plan = {
+      topology,
+      dimensions: [dimension],
+      algorithms: ["direct"] as const,
+      kind: "allreduce",
+      sizeBytes: 4096,
+      orders: [[0]],
+    } as const;
+    for (const [groups, isRight] of [
+      [[[0, 1, 2, 3]], true],
+      [[[3, 1, 0, 2]], true],
+      [[[1, 2, 3, 4]], false],
+      [
+        [
+          [0, 1, 2, 3],
+          [3, 2, 1, 0],
+        ],
+        false,
+      ],
+    ] as const) {
+      const schedule = builtPhases(
+        plannedPhases({ ...plan, groups: groups.map((members) => Int32Array.from(members)) }),
+      );
+      expect(verifyPhases(schedule).violationCount === 0).toBe(isRight);
+      const { ps, model } = isRight ? simulatePhases(schedule) : NO_TIME;
+      agree("clique", phasesToJson(schedule), isRight, { ps, model });
+    }
+    expect([correct, wrong]).toEqual([2, 2]);
+    const shared = [
+      [0, 1, 2, 3],
+      [3, 2, 1, 0],
+    ].map((members) => Int32Array.from(members));
+    const rules = opinionOf(phasesToJson(builtPhases(plannedPhases({ ...plan, groups: shared }))));
+    expect(rules).toMatchObject({ rules: "wrong: an NPU is in two groups, whose phases run at once" });
+  });
 
   it("agree on phases, their mutants and their times", () => {
     [correct, wrong] = [0, 0];

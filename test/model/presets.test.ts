@@ -142,6 +142,27 @@ describe("products", () => {
     }
   });
 
+  it("have switches that duplicate and sum where `,sum` stands behind their size, and are else the same", () => {
+    for (const [text, plain, summing] of [
+      ["switch:4,sum", "switch:4", ["sw0"]],
+      ["SWITCH:4, SUM", "switch:4", ["sw0"]],
+      ["switch:2,sum*switch:3@200,50GB/s", "switch:2*switch:3@200,50GB/s", ["d0s0", "d0s1", "d0s2"]],
+      ["ring:3*switch:2,sum@200,50GB/s,1us", "ring:3*switch:2@200,50GB/s,1us", ["sw0", "sw1", "sw2"]],
+      ["themis:2d-sw-sw,sum", "themis:2d-sw-sw", null],
+      ["themis:3d-fc-ring-sw,sum", "themis:3d-fc-ring-sw", null],
+    ] as const) {
+      const topology = presetTopology(text);
+      expect(lines(topology)).toEqual(lines(presetTopology(plain)));
+      expect(presetTopology(topology.name)).toEqual(topology);
+      const able = topology.nodeNames.filter((_, node) => {
+        const { multicast, aggregation } = topology.nodeTraits[node];
+        return multicast === true && aggregation === true;
+      });
+      expect(able).toEqual(summing ?? topology.nodeNames.slice(topology.npuCount));
+      expect(looksLikePreset(text)).toBe(true);
+    }
+  });
+
   it("follow the definition: NPUs that differ in one coordinate only, joined as its kind says (law)", () => {
     const dimension = fc.record({
       kind: fc.constantFrom("ring", "line", "fc", "switch"),
@@ -356,6 +377,14 @@ describe("bad expressions are refused in one sentence", () => {
     ["tpu-v4:64x64x64", unexpected("tpu-v4:64x64x64", "64x64x64", 3)],
     ["trn2:2x2", unexpected("trn2:2x2", "2x2", 16)],
     ["themis:2d-sw-ws", unexpected("themis:2d-sw-ws", "2d-sw-ws", "2d-sw-sw")],
+    ["themis:2d-sw-sw,ib", unexpected("themis:2d-sw-sw,ib", "ib", "themis:2d-sw-sw[,sum]")],
+    ["themis:2d-sw-sw,sum,sum", unexpected("themis:2d-sw-sw,sum,sum", "sum", "themis:2d-sw-sw[,sum]")],
+    ["switch:4,sums", unexpected("switch:4,sums", "sums", "switch:N[,sum]")],
+    ["switch:4,sum,sum", unexpected("switch:4,sum,sum", "sum", "switch:N[,sum]")],
+    ["ring:4*switch:4,ib", unexpected("ring:4*switch:4,ib", "ib", "switch:N[,sum]")],
+    ["ring:4,sum", unexpected("ring:4,sum", "sum", "ring:N")],
+    ["switch:,sum", unexpected("the size of switch in switch:,sum", "switch:,sum")],
+    ["switch:4,4", unexpected("a size of switch", "4,4")],
   ])("%s", (text, message) => {
     expect(() => presetTopology(text)).toThrow(InputError);
     expect(() => presetTopology(text)).toThrow(message);

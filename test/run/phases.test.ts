@@ -5,6 +5,7 @@ import type { Engine } from "../../src/engine/types.ts";
 import { isPhaseSchedule } from "../../src/model/phases/phase-schedule.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { degrade, without } from "../../src/model/topology/modify.ts";
 import type { Report } from "../../src/report/result.ts";
 import type { SynthesizeOptions } from "../../src/request/options.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
@@ -107,6 +108,71 @@ describe("switches that sum", () => {
   });
 });
 
+describe("links that failed", () => {
+  const HURT: readonly (readonly [string, string[]])[] = [
+    ["torus:4x4", ["0-1"]],
+    ["torus:4x4", ["0>1", "5-9"]],
+    ["mesh:3x4", ["4-5"]],
+    ["fc:4*ring:3", ["0-2"]],
+    ["switch:4*switch:4", ["3-d0s0"]],
+    ["switch:4*switch:4", ["d1s1"]],
+    ["hypercube:3", ["0-4"]],
+    ["dgx-a100:2", ["9-ib"]],
+  ];
+  it.each(HURT)("%s without %j: phases of the network as it was, around them", async (preset, failed) => {
+    const topology = without(presetTopology(preset), failed);
+    for (const collective of KINDS) {
+      for (const algorithm of ["themis", "blueconnect"]) {
+        const options = { collective, algorithm, sizeBytes: 2 ** 22, chunks: 4 } as const;
+        const { schedule, report } = await synthesize(engine, topology, options);
+        const steps = schedule as StepSchedule;
+        expect(steps.topology).toBe(topology);
+        expect(verifySchedule(steps).violations).toEqual([]);
+        expect(report.notes?.some((note) => note.includes("takes detours"))).toBe(true);
+        expect(report.verified).toBe(true);
+        expect(report.time.us).toBeGreaterThanOrEqual(report.limit.us);
+        const intact = await run(preset, options);
+        expect(report.time.us).toBeGreaterThanOrEqual(intact.report.time.us);
+      }
+    }
+  });
+
+  it("messages are spread over several ways around: three quarters of the limit on a torus without a cable", async () => {
+    const topology = without(presetTopology("torus:4x4"), ["0-1"]);
+    const options = { collective: "allreduce", algorithm: "themis", sizeBytes: 2 ** 26, chunks: 16 } as const;
+    const { schedule, report } = await synthesize(engine, topology, options);
+    const { routes, route } = schedule as StepSchedule;
+    const ways = new Set([...route].filter((r) => routes.source[r] === 0 && routes.target[r] === 1));
+    expect(ways.size).toBe(3);
+    expect(report.ofLimit).toBeGreaterThan(0.75);
+  });
+
+  it("slow links are taken as they are", async () => {
+    const topology = degrade(presetTopology("torus:4x4"), [["0-1", 0.5]]);
+    const { schedule, report } = await synthesize(engine, topology, {
+      collective: "allreduce",
+      algorithm: "themis",
+      chunks: 4,
+    });
+    expect(verifySchedule(schedule as StepSchedule).violations).toEqual([]);
+    expect(report.notes).toContain("planned for links at the speed that most of their dimension have");
+  });
+
+  it("groups go around them as well", async () => {
+    const topology = without(presetTopology("torus:4x4"), ["0-1"]);
+    const options = { collective: "allreduce", algorithm: "themis", group: "0,1,2,3;4,5,6,7", chunks: 4 } as const;
+    const { schedule } = await synthesize(engine, topology, options);
+    expect(verifySchedule(schedule as StepSchedule).violations).toEqual([]);
+  });
+
+  it("an NPU that is missing is said in one sentence", async () => {
+    const topology = without(presetTopology("switch:4*switch:4*switch:2"), ["5"]);
+    await expect(synthesize(engine, topology, { collective: "allreduce", algorithm: "themis" })).rejects.toThrow(
+      refused("not-applicable", "algorithm", "themis", "4 x 4 x 2", 32, 1),
+    );
+  });
+});
+
 describe("a request for phases", () => {
   const heeds = (option: string, names: string) => refused("not-applicable", option, "themis", `auto, ${names}`);
   const trees = "forestcoll, blink, multitree, c-cube, tto, nvls";
@@ -118,7 +184,7 @@ describe("a request for phases", () => {
     [{ root: 3 }, refused("not-together", "root", 3)],
     [{ policy: "lifo" }, refused("unknown-name", "policy", "lifo")],
     [{ collective: "broadcast" }, refused("not-applicable", "collective", "broadcast")],
-    [{ group: "0,1,2" }, refused("not-applicable", "algorithm", "themis")],
+    [{ group: "0,1,5" }, refused("not-applicable", "algorithm", "themis")],
     [{ chunks: 0 }, unexpected("chunks", 0)],
   ])("%j is refused in a sentence", async (options, sentence) => {
     await expect(run("torus:4x4", options)).rejects.toThrow(InputError);

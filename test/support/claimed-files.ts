@@ -133,6 +133,26 @@ export async function claimedFiles(): Promise<ClaimedFile[]> {
     "phases",
     await made("themis:3d-sw-sw-sw-homo", { collective: "allreduce", algorithm: "themis", chunks: 8, sizeBytes: 1e9 }),
   );
+  const offloading = {
+    collective: "allreduce",
+    algorithm: "themis",
+    offload: true,
+    chunks: 8,
+    sizeBytes: 1e8,
+  } as const;
+  const two = "0,1,2,3,16,17,18,19;8,9,10,11,24,25,26,27";
+  add("phases of two groups", await made("switch:4,sum*switch:4,sum*switch:2", { ...offloading, group: two }));
+  const halves = "0,2,4,6;1,3,5,7";
+  add("phases of parts", await made("switch:8,sum*switch:2", { ...offloading, group: halves }));
+  add(
+    "trees of groups at once",
+    await made("ring:6@60GB/s,1us", { collective: "allreduce", algorithm: "forestcoll", group: "0,1;5,2", chunks: 2 }),
+  );
+  const cut = without(presetTopology("torus:4x4"), ["0-1"]);
+  add(
+    "steps of phases around a failed link",
+    await made(cut, { collective: "allreduce", algorithm: "themis", chunks: 2 }),
+  );
   add("steps crooked", await made(crooked(), { collective: "allreduce", algorithm: "direct" }));
   add("steps crooked gather", await made(crooked(), { collective: "allgather", chunks: 2 }));
   for (const kind of ["alltoall", "scatter"] as const)

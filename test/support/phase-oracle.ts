@@ -24,8 +24,9 @@ function chunkWorks(
   rows: readonly PhaseRow[],
   spans: { readonly lane: string; readonly from: number; readonly to: number }[],
 ): boolean {
-  const { topology, collective, dimensions, algorithms } = schedule;
-  const npus = topology.npuCount;
+  const { collective, dimensions, algorithms } = schedule;
+  // ranks: all groups do the same
+  const npus = collective.groupSize;
   const all = Array.from({ length: npus }, (_, npu) => npu);
   const gathers = collective.kind === "allgather";
   let state = all.map(

@@ -73,18 +73,21 @@ export interface PhasePlan {
   readonly algorithms: readonly LineAlgorithm[];
   readonly kind: NamedCollective;
   readonly sizeBytes: number;
+  /** NPUs of groups in rank order; without them one of all NPUs. */
+  readonly groups?: readonly Int32Array[];
   /** The dimensions of each chunk's reduce-scatters (all-gathers for an all-gather) in order. */
   readonly orders: readonly (readonly number[])[];
 }
 
 /** Returns phases that start as soon as chunk and dimension allow, chunk after chunk; all-gathers in reversed order. */
-export function plannedPhases({ topology, dimensions, algorithms, kind, sizeBytes, orders }: PhasePlan): PlainPhases {
-  const npus = topology.npuCount;
+export function plannedPhases(plan: PhasePlan): PlainPhases {
+  const { topology, dimensions, algorithms, kind, sizeBytes, orders, groups = [everyone(topology.npuCount)] } = plan;
+  const npus = (groups[0] as Int32Array).length;
   const frame = {
     topology,
     dimensions,
     algorithms,
-    collective: collective({ kind, groups: [everyone(npus)], sizeBytes, chunksPerNpu: orders.length, rootRank: 0 }),
+    collective: collective({ kind, groups, sizeBytes, chunksPerNpu: orders.length, rootRank: 0 }),
   };
   const free = new Map<string, number>();
   const rows: PhaseRow[] = [];

@@ -62,7 +62,7 @@ export function wiringOf(topology: Topology): readonly DimensionWiring[] | null 
 }
 
 /** Returns the sizes of the grid that the NPU numbering suggests. */
-function gridOf({ shape, npuCount, nodeTraits }: Topology): readonly number[] {
+export function gridOf({ shape, npuCount, nodeTraits }: Topology): readonly number[] {
   if (shape.length > 0) return shape;
   const first = nodeTraits[0].group;
   let size = 1;
@@ -90,7 +90,7 @@ function emptyGrid(topology: Topology): Collected[] {
 }
 
 /** Returns the only dimension in which two NPUs differ; -1 where there are more. */
-function dimensionBetween(grid: readonly GridDimension[], a: number, b: number): number {
+export function dimensionBetween(grid: readonly GridDimension[], a: number, b: number): number {
   let at = -1;
   for (let d = 0; d < grid.length; d++) {
     const { stride, size } = grid[d];
@@ -142,6 +142,11 @@ function kindOf({ size, links, neighbours, ends }: Collected, npus: number): Lin
 }
 
 const directLinks = (kind: LineKind, size: number): number => (kind === "fc" ? size - 1 : kind === "ring" ? 2 : 1);
+
+/** Returns what one link of a dimension carries. */
+export const linkBytesPerSecond = ({ kind, size, bytesPerSecond }: NetworkDimension): number =>
+  bytesPerSecond / directLinks(kind, size);
+
 const NO_LINKS = new Int32Array(0);
 
 /** Takes the switches; returns each dimension's links to and from them (empty: it has none), null where they fit no grid. */
@@ -214,7 +219,7 @@ interface SwitchPorts {
 }
 
 /** One dimension of a grid: NPU id / stride modulo size is the coordinate. */
-interface GridDimension {
+export interface GridDimension {
   readonly size: number;
   readonly stride: number;
 }

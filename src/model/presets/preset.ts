@@ -240,7 +240,7 @@ const FACTORS: Readonly<Record<string, { kind: DimensionKind; form: string; many
   torus: { kind: "ring", form: "torus:AxB[x...]", many: true, description: "a mesh with wrap-around" },
   hypercube: { kind: "ring", form: "hypercube:D", many: false, description: "a binary cube of D dimensions, 2^D NPUs" },
   fc: { kind: "fc", form: "fc:N", many: false, description: "fully connected, the bandwidth per pair" },
-  switch: { kind: "switch", form: "switch:N", many: false, description: "one switch, a port per NPU" },
+  switch: { kind: "switch", form: "switch:N[,sum]", many: false, description: "one switch, a port per NPU" },
 };
 
 /** Networks that are not products. */
@@ -280,7 +280,11 @@ const BY_COLON: readonly Preset[] = [
     form: slices === undefined ? name : `${name}[:${shape.length === 2 ? "AxB" : "AxBxC"}]`,
     description,
   })),
-  { name: "themis", form: "themis:3d-fc-ring-sw ...", description: "the six networks of Themis (ISCA 2022), table 2" },
+  {
+    name: "themis",
+    form: "themis:3d-fc-ring-sw[,sum] ...",
+    description: "the six networks of Themis (ISCA 2022), table 2",
+  },
 ];
 
 const NAMES: ReadonlySet<string> = new Set(BY_COLON.map(({ name }) => name));
@@ -311,7 +315,7 @@ function inSmallLetters(expression: string): string {
     const name = factor.split(/[:,]/, 1)[0] as string;
     const rest = factor.slice(name.length);
     if (!NAMES.has(name.trim().toLowerCase())) return factor;
-    return name.toLowerCase() + (/^[:,\dXIB\s]*$/i.test(rest) ? rest.toLowerCase() : rest);
+    return name.toLowerCase() + (/^(?:[:,\dXIB\s]|,\s*SUM)*$/i.test(rest) ? rest.toLowerCase() : rest);
   });
   return [factors.join("*"), ...figures].join("@");
 }
@@ -396,6 +400,24 @@ function productMeant(name: string, text: string): string | null {
   );
 }
 
+/** What stands behind the size of switches that duplicate and sum messages. */
+const SUM = "sum";
+
+/** Returns a factor without ",sum" behind its size, and whether that was there. Throws InputError for other options. */
+function summing(factor: Factor, text: string): { readonly factor: Factor; readonly sums: boolean } {
+  const [args = "", ...options] = factor.args.split(",").map((part) => part.trim());
+  // numbers behind commas are sizes, of which others say how they are written
+  if (options.every((option) => /^[\dx]*$/.test(option))) return { factor, sums: false };
+  const { kind, form } = FACTORS[factor.name];
+  const other = options.find((option) => option !== SUM || kind !== "switch" || options.length > 1);
+  if (other === undefined) return { factor: { ...factor, args }, sums: true };
+  const written = `${factor.name}:${factor.args}`;
+  const why = kind === "switch" || other !== SUM ? `it must be ${form}` : `only switches sum: switch:${args},${SUM}`;
+  throw new InputError(text, form, other).saying(
+    `${written}${written === text ? "" : ` in ${shown(text)}`} has ${shown(other)}; ${why}`,
+  );
+}
+
 /** Returns the sizes of the dimensions of one factor of a product. Throws InputError. */
 function factorSizes(factor: Factor, text: string): number[] {
   const { many, form } = FACTORS[factor.name];
@@ -411,7 +433,7 @@ function factorSizes(factor: Factor, text: string): number[] {
 
 function product(expression: Expression): Topology {
   const { text, factors } = expression;
-  const parts: { kind: DimensionKind; size: number }[] = [];
+  const parts: { kind: DimensionKind; size: number; sums: boolean }[] = [];
   for (const factor of factors) {
     if (!Object.hasOwn(FACTORS, factor.name)) {
       if (!NAMES.has(factor.name)) throw unknown(factor.name, text);
@@ -421,7 +443,8 @@ function product(expression: Expression): Topology {
       );
     }
     const { kind } = FACTORS[factor.name];
-    for (const size of factorSizes(factor, text)) parts.push({ kind, size });
+    const { factor: plain, sums } = summing(factor, text);
+    for (const size of factorSizes(plain, text)) parts.push({ kind, size, sums });
   }
   const { bandwidths, latencies } = expression;
   const bytesPerSecond = perDimension(bandwidths, parts.length, DEFAULT_BYTES_PER_SECOND, "bandwidth", text);
@@ -513,12 +536,15 @@ export const THEMIS: Readonly<Record<string, readonly Row[]>> = {
 };
 
 /**
- * Returns `themis:NAME`. The links of an NPU in one dimension are shared evenly by its neighbours there (two on a ring, one
+ * Returns `themis:NAME`; with `,sum` behind it its switches duplicate and sum (section 4.5). The links of an NPU in one dimension are shared evenly by its neighbours there (two on a ring, one
  * switch); the table's latency is from NPU to NPU, so each of a switch's two links has half of it.
  */
 function themisTopology(expression: Expression): Topology {
   const { text } = expression;
-  const variant = expression.factors[0].args;
+  const [variant = "", ...options] = expression.factors[0].args.split(",").map((part) => part.trim());
+  const sums = options.length > 0;
+  if (sums && (options.length > 1 || options[0] !== SUM))
+    throw new InputError(text, `themis:${variant}[,${SUM}]`, options.find((option) => option !== SUM) ?? options[1]);
   const rows = Object.hasOwn(THEMIS, variant) ? THEMIS[variant] : undefined;
   if (rows === undefined) {
     const names = Object.keys(THEMIS);
@@ -527,7 +553,7 @@ function themisTopology(expression: Expression): Topology {
   const dimensions = rows.map(([kind, size, linkGbps, links, ns]): Dimension => {
     const neighbours = kind === "fc" ? size - 1 : kind === "ring" ? 2 : 1;
     const bytesPerSecond = (linkGbps * links * 1e9) / (8 * neighbours);
-    return { kind, size, bytesPerSecond, latencyPs: (kind === "switch" ? ns / 2 : ns) * 1000 };
+    return { kind, size, bytesPerSecond, latencyPs: (kind === "switch" ? ns / 2 : ns) * 1000, sums };
   });
   return productTopology(text, dimensions, [
     "Themis (ISCA 2022), table 2: links per NPU x link bandwidth, shared by the neighbours of a dimension",

@@ -1,4 +1,4 @@
-import type { Topology } from "../topology/topology.ts";
+import type { NodeTraits, Topology } from "../topology/topology.ts";
 import { topologyBuilder } from "../topology/topology-builder.ts";
 import { refuseHuge } from "./expression.ts";
 
@@ -10,7 +10,12 @@ export interface Dimension {
   readonly size: number;
   readonly bytesPerSecond: number;
   readonly latencyPs: number;
+  /** Its switches duplicate and sum messages. */
+  readonly sums?: boolean;
 }
+
+/** What switches do that duplicate and sum. */
+const SUMMING: NodeTraits = { multicast: true, aggregation: true };
 
 /** Returns the steps to the neighbours of coordinate `x`, in the order their links are declared: as offsets modulo the size. */
 function offsets(kind: DimensionKind, size: number, x: number): number[] {
@@ -46,10 +51,11 @@ export function productTopology(name: string, dimensions: readonly Dimension[], 
   const switched = dimensions.filter(({ kind, size }) => kind === "switch" && size > 1).length;
   const firstSwitch: number[] = [];
   let nodes = npus;
-  dimensions.forEach(({ kind, size }, d) => {
+  dimensions.forEach(({ kind, size, sums }, d) => {
     firstSwitch.push(nodes);
     if (kind !== "switch" || size === 1) return;
-    for (let line = 0; line < npus / size; line++) builder.addSwitch(switched === 1 ? `sw${line}` : `d${d}s${line}`);
+    for (let line = 0; line < npus / size; line++)
+      builder.addSwitch(switched === 1 ? `sw${line}` : `d${d}s${line}`, sums === true ? SUMMING : {});
     nodes += npus / size;
   });
 

@@ -1,5 +1,5 @@
 import { random } from "../../base/random.ts";
-import { type DimensionWiring, wiringOf } from "../dimensions/dimensions.ts";
+import { type DimensionWiring, linkBytesPerSecond, wiringOf } from "../dimensions/dimensions.ts";
 import { commonDivisor } from "../numbers/integers.ts";
 import type { Topology } from "../topology/topology.ts";
 
@@ -49,10 +49,6 @@ function search(topology: Topology): GridCycles | null {
   const comb = combOf(dimensions, topology.npuCount);
   return comb === null ? null : { cycles: [comb], bytesPerSecond: Math.min(...figures) };
 }
-
-/** Returns what one link of a dimension carries. */
-const linkBytesPerSecond = ({ kind, size, bytesPerSecond }: DimensionWiring): number =>
-  kind === "ring" ? bytesPerSecond / 2 : kind === "fc" ? bytesPerSecond / (size - 1) : bytesPerSecond;
 
 /** Returns the NPU one step on in a dimension, the first of the line after the last. */
 function nextIn({ size, stride }: DimensionWiring, npu: number): number {

@@ -8,7 +8,7 @@ import { type RouteSet, wholeRoutes } from "./routes.ts";
 export interface MessageRoutes {
   readonly routes: RouteSet;
   readonly routeOf: Int32Array;
-  /** [routes] where a route is the first of several equal links between its NPUs, the others follow it: how many; else 1. */
+  /** [routes] where a route is the first of several equal links between its NPUs, or of ways around one, which follow it: how many; else 1. */
   readonly alternatives: readonly number[];
 }
 
@@ -67,7 +67,7 @@ export function shortestRoutes(topology: Topology, list: Messages): MessageRoute
 }
 
 /**
- * Returns the route of several equal ones (`alternatives`) whose link is free first, of those that are free at once the first.
+ * Returns the route of several (`alternatives`) whose first link is free first, of those that are free at once the first.
  * `linkFree`: [links].
  */
 export function firstFreeRoute({ routes, alternatives }: MessageRoutes, first: number, linkFree: Float64Array): number {

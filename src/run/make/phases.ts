@@ -1,10 +1,11 @@
-import { InternalError } from "../../base/errors.ts";
+import { InputError, InternalError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { refuseStopped } from "../../base/stopping.ts";
 import type { Engine } from "../../engine/types.ts";
 import type { PhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import { phaseTransfers, stepsOfPhases } from "../../model/phases/phase-steps.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
-import type { Topology } from "../../model/topology/topology.ts";
+import { linkCount, type Topology } from "../../model/topology/topology.ts";
 import { perDimensionOf } from "../../report/phases-result.ts";
 import type { Report } from "../../report/result.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
@@ -40,9 +41,9 @@ export async function makePhases(
   refuseStopped(options.signal);
   options.onProgress?.({ phase: "synthesize", done: 0, total: 1 });
   const started = performance.now();
-  const first = made(topology, options, maker);
+  const { first, network } = made(topology, options, maker);
   const ms = performance.now() - started;
-  const { found, steps, replayed } = withSteps(engine, first, options);
+  const { found, steps, replayed } = withSteps(engine, network, first, options);
   const { schedule } = found;
   const { violations } = verifyPhases(schedule, { limit: 1 });
   if (violations.length > 0)
@@ -60,10 +61,11 @@ export async function makePhases(
   };
   options.onProgress?.({ phase: "limit", done: 0, total: 1 });
   // its witness counts the chunks of what is returned
-  const limit = limitWithBottleneck(engine.kernels, schedule.topology, (steps ?? schedule).collective);
+  const limit = limitWithBottleneck(engine.kernels, network, (steps ?? schedule).collective);
   if (steps === null || replayed === null) return { schedule, limit, making: { ...making, notes: found.notes } };
   const perDimension = perDimensionOf(schedule, simulatePhases(schedule));
-  const notes = found.notes.length === 0 ? {} : { notes: found.notes };
+  const told = [...found.notes, ...detourNotes(schedule, steps)];
+  const notes = told.length === 0 ? {} : { notes: told };
   return { schedule: steps, limit, simulated: replayed, making, ofPhases: { perDimension, ...notes } };
 }
 
@@ -73,19 +75,39 @@ interface WithSteps {
   readonly replayed: Simulation | null;
 }
 
-/** Returns what was made with its steps, where they are few; what its maker has instead where the steps of that end earlier. */
-function withSteps(engine: Engine, found: PhaseSynthesis, options: SynthesizeOptions): WithSteps {
-  if (phaseTransfers(found.schedule) > MOST_STEPS) return { found, steps: null, replayed: null };
-  const steps = stepsOfPhases(found.schedule);
+/**
+ * Returns what was made with its steps, where they are few; what its maker has instead where the steps of that end earlier. Throws
+ * InputError for many on a network that is not as it was designed, for phases have no detours.
+ */
+function withSteps(engine: Engine, network: Topology, found: PhaseSynthesis, options: SynthesizeOptions): WithSteps {
+  const transfers = phaseTransfers(found.schedule);
+  if (transfers > MOST_STEPS) {
+    if (found.schedule.topology === network) return { found, steps: null, replayed: null };
+    const most = `so few that phases around what failed have at most ${MOST_STEPS.toExponential()} transfers (they have ${transfers})`;
+    throw new InputError(optionName("chunks"), most, found.schedule.collective.chunksPerNpu).as("out-of-range");
+  }
+  const steps = stepsOfPhases(found.schedule, network);
   const { switching = "cut-through" } = options;
   const own = { found, steps, replayed: simulateSchedule(steps, { switching, replay: engine.kernels.replay }) };
   if (found.instead === undefined) return own;
-  const other = withSteps(engine, found.instead, options);
+  const other = withSteps(engine, network, found.instead, options);
   return other.replayed !== null && other.replayed.ps < own.replayed.ps ? other : own;
 }
 
-/** Returns what the maker makes, in the number of chunks that was asked for or in its own. */
-function made(given: Topology, options: SynthesizeOptions, maker: PhaseMaker): PhaseSynthesis {
+/** Says what phases were planned on where that is not the network. */
+function detourNotes({ topology }: PhaseSchedule, { topology: network }: StepSchedule): string[] {
+  if (topology === network) return [];
+  const failed = linkCount(topology) - linkCount(network);
+  if (failed === 0) return ["planned for links at the speed that most of their dimension have"];
+  return [`planned for the network before ${failed} of its links failed: what they would carry takes detours`];
+}
+
+/** Returns what the maker makes, in the number of chunks that was asked for or in its own, and the network it is for. */
+function made(
+  given: Topology,
+  options: SynthesizeOptions,
+  maker: PhaseMaker,
+): { readonly first: PhaseSynthesis; readonly network: Topology } {
   const { chunks = "auto", policy = null, offload = false } = options;
   const requestOf = (chunks: number) => ({
     ...problemOf(given, { ...options, chunks }),
@@ -95,5 +117,5 @@ function made(given: Topology, options: SynthesizeOptions, maker: PhaseMaker): P
   });
   const request = requestOf(chunks === "auto" ? maker.ownChunks(requestOf(1)) : chunks);
   if (chunks !== "auto") refuseTinyChunks(request.collective);
-  return maker.makePhases(request);
+  return { first: maker.makePhases(request), network: request.topology };
 }

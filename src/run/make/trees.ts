@@ -4,9 +4,13 @@ import { refuseStopped } from "../../base/stopping.ts";
 import { openHighs } from "../../engine/milp/highs.ts";
 import type { Engine } from "../../engine/types.ts";
 import type { Simulated } from "../../kinds/kind.ts";
+import type { Collective } from "../../model/collective/collective.ts";
 import { demandBalance, trimToEulerian } from "../../model/graph/eulerian.ts";
+import { bigLcm } from "../../model/numbers/integers.ts";
+import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import type { TreeFlow } from "../../model/trees/tree-flow.ts";
+import { stepsOfGroups } from "../../model/trees/group-steps.ts";
+import { copiesOf, type TreeFlow } from "../../model/trees/tree-flow.ts";
 import { trafficSaved } from "../../model/trees/tree-multicast.ts";
 import { stepsOfTrees, treeTransfers } from "../../model/trees/tree-steps.ts";
 import { bestPieces } from "../../model/trees/tree-times.ts";
@@ -15,12 +19,15 @@ import { type Problem, problemOf } from "../../request/problem.ts";
 import { simulateSchedule } from "../../simulate/steps/replay.ts";
 import { treeFlowClock } from "../../simulate/trees/tree-flow.ts";
 import { unreached } from "../../synthesize/forestcoll/unreached.ts";
-import type { TreeMaker, TreeSynthesis } from "../../synthesize/tree-maker.ts";
+import type { GroupsSynthesis, TreeMaker, TreeRequest, TreeSynthesis } from "../../synthesize/tree-maker.ts";
 import { verifySchedule } from "../../verify/steps/schedule.ts";
 import { limitWithBottleneck } from "../bottleneck.ts";
 import { judgeBy } from "../judge.ts";
 import type { Made } from "../report-on.ts";
 import { treeRunnerFor } from "../threads/tree-runner.ts";
+
+/** Trees of several groups have no more transfers. */
+const MOST_OF_GROUPS = 4e6;
 
 /** Up to this many transfers the steps of a flow are judged as well. */
 const MOST_STEPS = 1e6;
@@ -58,7 +65,7 @@ export async function makeTrees(
   topology: Topology,
   options: SynthesizeOptions,
   maker: TreeMaker,
-): Promise<Made<TreeFlow>> {
+): Promise<Made<TreeFlow | StepSchedule>> {
   refuseIdle(maker, options);
   const { signal, onProgress, chunks = "auto" } = options;
   const begin = (phase: string): void => {
@@ -73,21 +80,28 @@ export async function makeTrees(
   let best: Timed;
   try {
     const context = { kernels, lp: openHighs };
-    const make = async (copiesPerRoot: number | null): Promise<Timed> => {
-      const request = {
-        ...problem,
-        usable,
-        copiesPerRoot,
-        seed: options.seed ?? 1,
-        policy: options.policy ?? null,
-        repair: options.repair ?? null,
-        own: options,
-      };
-      return timed(await maker.make(request, context), chunks);
-    };
+    const requestFor = (copiesPerRoot: number | null): TreeRequest => ({
+      ...problem,
+      usable,
+      copiesPerRoot,
+      seed: options.seed ?? 1,
+      policy: options.policy ?? null,
+      repair: options.repair ?? null,
+      own: options,
+    });
+    const make = async (copiesPerRoot: number | null): Promise<Timed> =>
+      timed(await maker.make(requestFor(copiesPerRoot), context), chunks);
+    if (problem.collective.groupCount > 1 && maker.makeGroups !== undefined) {
+      const copies = copiesOfGroups(options.k, problem.collective);
+      const found = await maker.makeGroups(requestFor(copies), context);
+      const ms = performance.now() - started;
+      begin("limit");
+      return madeGroups(engine, problem, { found, notes, ms, maker, options });
+    }
     best = options.k === "auto" ? await fastest(make) : await make(options.k ?? null);
   } catch (error) {
-    throw (error instanceof InfeasibleError ? unreached(problem.topology, problem.collective, usable) : null) ?? error;
+    const isOfOne = error instanceof InfeasibleError && problem.collective.groupCount === 1;
+    throw (isOfOne ? unreached(problem.topology, problem.collective, usable) : null) ?? error;
   } finally {
     dispose();
   }
@@ -121,6 +135,72 @@ export async function makeTrees(
       },
     },
   };
+}
+
+/** Returns the copies per root that trees of several groups are to have. Throws InputError where they are to be found. */
+function copiesOfGroups(k: SynthesizeOptions["k"], { groupCount }: Collective): number | null {
+  if (k !== "auto") return k ?? null;
+  throw new InputError(optionName("k"), `a number, or nothing, for ${groupCount} groups at once`, k).as("not-together");
+}
+
+/** What is known of trees of several groups. */
+interface OfGroups {
+  readonly found: GroupsSynthesis;
+  readonly notes: readonly string[];
+  readonly ms: number;
+  readonly maker: TreeMaker;
+  readonly options: SynthesizeOptions;
+}
+
+/** Returns trees of several groups as the transfers of all of them. Throws InputError for more than 4e6 transfers. */
+function madeGroups(
+  engine: Engine,
+  { topology, collective }: Problem,
+  { found, notes, ms, maker, options }: OfGroups,
+): Made<StepSchedule> {
+  const pieces = piecesOfGroups(found.flows, options.chunks ?? "auto");
+  const transfers = found.flows.reduce((sum, flow, g) => sum + treeTransfers(flow, pieces[g]), 0);
+  if (transfers > MOST_OF_GROUPS) {
+    const most = `so few that the trees of ${found.flows.length} groups have at most ${MOST_OF_GROUPS.toExponential()} transfers (they have ${transfers})`;
+    throw new InputError(optionName("chunks"), most, options.chunks ?? "auto").as("out-of-range");
+  }
+  const steps = stepsOfGroups(
+    collective,
+    found.flows.map((flow, g) => stepsOfTrees(flow, pieces[g])),
+  );
+  return {
+    schedule: steps,
+    limit: limitWithBottleneck(engine.kernels, topology, steps.collective),
+    couldBeBetter: found.couldBeBetter ?? false,
+    making: {
+      algorithm: maker.name,
+      notes: [...notes, ...found.notes],
+      synthesis: {
+        ms: Math.round(ms * 1000) / 1000,
+        backend: engine.backend,
+        threads: 1,
+        seed: options.seed ?? 1,
+        trials: found.trials,
+        policy: found.policy,
+      },
+    },
+  };
+}
+
+/**
+ * Returns for each flow into how many pieces its copies' parts are cut, so that all have as many chunks: about as many as are
+ * best for the first, or as were asked for, as far as MOST_OF_GROUPS transfers allow.
+ */
+function piecesOfGroups(flows: readonly TreeFlow[], chunks: number | "auto"): number[] {
+  const copies = flows.map((flow) => copiesOf(flow.forests[0], flow.symmetry));
+  const all = copies.reduce(bigLcm);
+  const [flow] = flows as [TreeFlow];
+  const wanted = chunks === "auto" ? bestPieces(flow, flow.collective.sizeBytes, treeFlowClock(flow)) : chunks;
+  const perCopy = (times: number): number[] => copies.map((own) => Number(all / own) * times);
+  const least = flows.reduce((sum, one, g) => sum + treeTransfers(one, perCopy(1)[g] as number), 0);
+  const most = Math.max(1, Math.floor(MOST_OF_GROUPS / least));
+  const times = Math.max(1, Math.round(wanted / Number(all / copies[0])));
+  return perCopy(chunks === "auto" ? Math.min(times, most) : times);
 }
 
 function trafficOf(flow: TreeFlow) {

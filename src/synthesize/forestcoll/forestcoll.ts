@@ -3,6 +3,7 @@ import { compare, divide, multiply, rational, toNumber } from "../../model/numbe
 import type { CutCertificate, DualCertificate, TreeFlow } from "../../model/trees/tree-flow.ts";
 import { TREE_OPTIONS, type TreeContext, type TreeMaker, type TreeRequest, type TreeSynthesis } from "../tree-maker.ts";
 import { type AllReduceRates, allReduceRates } from "./allreduce-rates.ts";
+import { makeGroups } from "./groups.ts";
 import { type Grown, growBack, growForest } from "./grow.ts";
 import { FEW_PEERS, forestFrom, PACK_POLICIES, packingNetwork, packTrees, QUICK } from "./packing.ts";
 import { contributions, mirroredForest, refuseSeveralGroups } from "./requests.ts";
@@ -34,6 +35,7 @@ export const forestcoll: TreeMaker = {
       certificate: cutOf(grown, direction),
     });
   },
+  makeGroups: (request, context) => makeGroups(forestcoll, request, context),
 };
 
 const flowFrame = ({ topology, collective }: { topology: TreeFlow["topology"]; collective: Collective }) => ({

@@ -1,7 +1,9 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { Collective } from "../../model/collective/collective.ts";
-import { dimensionsOf, type LineAlgorithm, type NetworkDimension } from "../../model/dimensions/dimensions.ts";
+import { designOf } from "../../model/dimensions/design.ts";
+import { type LineAlgorithm, type NetworkDimension, wiringOf } from "../../model/dimensions/dimensions.ts";
+import { groupDimensions } from "../../model/dimensions/group-dimensions.ts";
 import { heap } from "../../model/graph/graph.ts";
 import { indicesBelow } from "../../model/numbers/ordering.ts";
 import { divide, multiply, rational } from "../../model/numbers/rational.ts";
@@ -107,34 +109,57 @@ export interface PhaseProblem {
 export const opAt = ({ scatters }: PhaseProblem, k: number): number =>
   k < scatters ? PHASE_REDUCE_SCATTER : PHASE_ALL_GATHER;
 
-/** Returns what a schedule of phases needs and does not find; null where it can be made. */
-export function refusal(topology: Topology, { groupCount, groupSize, groupMembers }: Collective): string | null {
-  if (dimensionsOf(topology) === null) {
-    return "a product of rings, lines, fully connected and switch dimensions with equal links in each";
-  }
-  const everyone =
-    groupCount === 1 && groupSize === topology.npuCount && groupMembers.every((npu, rank) => npu === rank);
-  return everyone ? null : "one group of all NPUs in their order";
+/** The network that phases are planned on, and the dimensions of the groups in it. */
+interface Planned {
+  readonly design: Topology;
+  readonly dimensions: readonly NetworkDimension[];
 }
 
-/** Returns the problem of a request. Throws InputError where there are no dimensions, and for offload without switches that sum. */
+/** Returns the network as it was before links failed, with the groups' dimensions; a noun phrase for what phases need instead. */
+function plannedOn(topology: Topology, collective: Collective): Planned | string {
+  const design = designOf(topology);
+  const wiring = design === null ? null : wiringOf(design);
+  if (design === null || wiring === null) {
+    const { shape = [], place = [] } = topology.remnant ?? {};
+    const whole = shape.reduce((product, size) => product * size, 1);
+    const missing = whole - place.length;
+    return missing > 0 && shape.length > 0
+      ? `all NPUs of its product (${shape.join(" x ")}, of whose ${whole} NPUs ${missing} ${missing === 1 ? "is" : "are"} missing)`
+      : "a product of rings, lines, fully connected and switch dimensions with equal links in each";
+  }
+  const dimensions = groupDimensions(wiring, collective);
+  return typeof dimensions === "string" ? dimensions : { design, dimensions };
+}
+
+/** Returns what a schedule of phases needs and does not find; null where it can be made. */
+export function refusal(topology: Topology, collective: Collective): string | null {
+  const planned = plannedOn(topology, collective);
+  return typeof planned === "string" ? planned : null;
+}
+
+/**
+ * Returns the problem of a request, on the network as it was designed. Throws InputError where the groups have no dimensions, and
+ * for offload without switches that sum, or where links failed.
+ */
 export function phaseProblem({ topology, collective, offload }: PhaseRequest, name: string): PhaseProblem {
-  const missing = refusal(topology, collective);
-  const dimensions = dimensionsOf(topology);
-  if (missing !== null || dimensions === null)
-    throw new InputError("the topology", `${missing} (${name})`, topology.name);
+  const planned = plannedOn(topology, collective);
+  if (typeof planned === "string") throw new InputError("the topology", `${planned} (${name})`, topology.name);
+  const { design, dimensions } = planned;
   if (!["allgather", "reducescatter", "allreduce"].includes(collective.kind)) {
     throw new InputError("the collective", `all-gather, reduce-scatter or all-reduce (${name})`, collective.kind);
   }
   if (offload && !dimensions.some(({ inNetwork }) => inNetwork)) {
     throw new InputError(optionName("offload"), "a dimension whose switches sum and duplicate", topology.name);
   }
+  if (offload && design !== topology) {
+    throw new InputError(optionName("offload"), "a network none of whose links failed or slowed down", topology.name);
+  }
   if (collective.chunksPerNpu > MOST_CHUNKS) {
     throw new InputError(optionName("chunks"), `at most ${MOST_CHUNKS} (${name})`, collective.chunksPerNpu).as(
       "out-of-range",
     );
   }
-  return problemOf(topology, collective, dimensions, offload);
+  return problemOf(design, collective, dimensions, offload);
 }
 
 /** Returns the problem of dimensions that are known. */

@@ -1,4 +1,5 @@
 import { InputError } from "../../base/errors.ts";
+import type { Collective } from "../../model/collective/collective.ts";
 import type { LineAlgorithm, LineKind, NetworkDimension } from "../../model/dimensions/dimensions.ts";
 import { PS_PER_SECOND, toUs } from "../../model/numbers/units.ts";
 import { PHASE_ALL_GATHER, PHASE_REDUCE_SCATTER, type PhaseSchedule } from "../../model/phases/phase-schedule.ts";
@@ -59,16 +60,26 @@ function* collectiveFaults({ topology, collective }: PhaseSchedule): Faults {
     yield { message: `phases make an all-reduce, a reduce-scatter or an all-gather, not ${kind}` };
     return;
   }
-  const all = groupCount === 1 && groupSize === topology.npuCount && groupMembers.every((npu, rank) => npu === rank);
-  if (!all) yield { message: "phases are for one group of all NPUs in their order" };
+  if (groupCount === 0) yield { message: "phases are for one group of NPUs or more" };
+  const groupOf = new Int32Array(topology.npuCount).fill(-1);
+  for (let i = 0; i < groupMembers.length; i++) {
+    const npu = groupMembers[i];
+    const group = Math.floor(i / groupSize);
+    if (groupOf[npu] >= 0) {
+      const both = `groups ${groupOf[npu]} and ${group}`;
+      yield { npu, message: `NPU ${topology.nodeNames[npu]} is in ${both}, whose phases run at once` };
+    }
+    groupOf[npu] = group;
+  }
   const { chunkCount, chunksPerNpu, sizeBytes } = collective;
-  if (chunkCount !== groupSize * chunksPerNpu) {
-    yield { message: `the collective has ${chunkCount} chunks, not ${chunksPerNpu} for each of ${groupSize} NPUs` };
+  if (chunkCount !== groupCount * groupSize * chunksPerNpu) {
+    const members = groupMembers.length;
+    yield { message: `the collective has ${chunkCount} chunks, not ${chunksPerNpu} for each of ${members} NPUs` };
   }
   if (sizeBytes === 0) yield { message: "the collective has no bytes" };
 }
 
-function* dimensionFaults({ topology, dimensions, algorithms }: PhaseSchedule): Faults {
+function* dimensionFaults({ collective: { groupSize }, dimensions, algorithms }: PhaseSchedule): Faults {
   if (dimensions.length === 0 || dimensions.length > 255 || algorithms.length !== dimensions.length) {
     yield { message: `the schedule has ${dimensions.length} dimensions and ${algorithms.length} algorithms for them` };
     return;
@@ -79,9 +90,9 @@ function* dimensionFaults({ topology, dimensions, algorithms }: PhaseSchedule): 
     if (message !== null) yield { dimension: d, message: `dimension ${d} ${message}` };
     npus *= dimension.size;
   }
-  if (npus !== topology.npuCount) {
+  if (npus !== groupSize) {
     const product = dimensions.map(({ size }) => size).join(" x ");
-    yield { message: `the dimensions ${product} make ${npus} NPUs, not ${topology.npuCount}` };
+    yield { message: `the dimensions ${product} make ${npus} NPUs, not the ${groupSize} of a group` };
   }
 }
 
@@ -159,12 +170,12 @@ const OPS = { [PHASE_REDUCE_SCATTER]: "reduce-scatter", [PHASE_ALL_GATHER]: "all
  * other's direction. O(phases + chunks * dimensions).
  */
 function checkPhases(schedule: PhaseSchedule, recorder: Recorder): void {
-  const { topology, collective, dimensions, algorithms, chunk, dimension, op, startPs, endPs } = schedule;
-  const { kind, chunksPerNpu } = collective;
+  const { collective, dimensions, algorithms, chunk, dimension, op, startPs, endPs } = schedule;
+  const { kind, groupSize, chunksPerNpu } = collective;
   const clock = clockOf(schedule);
   const scatters = kind !== "allgather";
   const gathers = kind !== "reducescatter";
-  const blocks = new Float64Array(chunksPerNpu).fill(scatters ? topology.npuCount : 1);
+  const blocks = new Float64Array(chunksPerNpu).fill(scatters ? groupSize : 1);
   const endOfChunk = new Float64Array(chunksPerNpu);
   const scattered = new Uint8Array(chunksPerNpu * dimensions.length);
   const gathered = new Uint8Array(chunksPerNpu * dimensions.length);
@@ -409,11 +420,18 @@ function timeFault(
   return blocks <= (size - 1) * parts ? null : `takes the time of ${blocks / parts} blocks, more than ${size - 1}`;
 }
 
-/** Dimensions with the ids of their lines: NPU id = x0 + d0*(x1 + d1*(x2 ...)). */
+/**
+ * Dimensions with the places of their lines: those of group g begin at g N, and place modulo N = x0 + d0*(x1 + d1*(x2 ...)). A
+ * line is of one group, for N is the product of the sizes.
+ */
 interface Grid {
   readonly sizes: readonly number[];
-  /** Ids of neighbours differ by so much. */
+  /** Places of neighbours differ by so much. */
   readonly strides: readonly number[];
+  /** [places] */
+  readonly npus: Int32Array;
+  /** [NPUs] -1 for those of no group. */
+  readonly placeOf: Int32Array;
 }
 
 /** Rates between neighbours: of each NPU to the neighbours of one dimension. */
@@ -426,6 +444,7 @@ interface Neighbours {
 
 interface StatedDimensions {
   readonly topology: Topology;
+  readonly collective: Collective;
   readonly dimensions: readonly NetworkDimension[];
   readonly algorithms: readonly LineAlgorithm[];
 }
@@ -438,18 +457,21 @@ interface StatedDimensions {
 function checkProduct(stated: StatedDimensions, recorder: Recorder): void {
   const sizes = stated.dimensions.map(({ size }) => size);
   const strides = sizes.map((_, d) => sizes.slice(0, d).reduce((product, size) => product * size, 1));
-  const grid = { sizes, strides };
+  const npus = stated.collective.groupMembers;
+  const placeOf = new Int32Array(stated.topology.npuCount).fill(-1);
+  for (let place = 0; place < npus.length; place++) placeOf[npus[place]] = place;
+  const grid = { sizes, strides, npus, placeOf };
   if (lacksLinks(stated, recorder)) return;
   checkNeighbours(stated, grid, recorder);
   if (stated.dimensions.some(({ kind }) => kind === "switch")) checkSwitches(stated, grid, recorder);
 }
 
 /** Records fully connected dimensions of more links than the network has, so that rates of no more pairs than these are reported. */
-function lacksLinks({ topology, dimensions }: StatedDimensions, recorder: Recorder): boolean {
+function lacksLinks({ topology, collective, dimensions }: StatedDimensions, recorder: Recorder): boolean {
   const links = topology.linkSource.length;
   let lacks = false;
   for (const [d, { kind, size }] of dimensions.entries()) {
-    const needed = topology.npuCount * (size - 1);
+    const needed = collective.groupMembers.length * (size - 1);
     if (kind !== "fc" || needed <= links) continue;
     lacks = true;
     const message = `dimension ${d} (fc:${size}) needs ${needed} links, where the network has ${links}`;
@@ -458,8 +480,8 @@ function lacksLinks({ topology, dimensions }: StatedDimensions, recorder: Record
   return lacks;
 }
 
-const coordinate = (npu: number, d: number, { sizes, strides }: Grid): number =>
-  Math.floor(npu / strides[d]) % sizes[d];
+const coordinate = (place: number, d: number, { sizes, strides }: Grid): number =>
+  Math.floor(place / strides[d]) % sizes[d];
 
 function offsetsOf({ kind, size }: NetworkDimension): readonly number[] {
   if (kind === "switch") return [];
@@ -467,8 +489,11 @@ function offsetsOf({ kind, size }: NetworkDimension): readonly number[] {
   return size === 2 ? [1] : [1, size - 1];
 }
 
-/** Returns the dimension in which two NPUs differ; -1 where they differ in several. */
+/** Returns the dimension in which two places of a group differ; -1 where they differ in several, or are of different groups. */
 function dimensionBetween(a: number, b: number, grid: Grid): number {
+  const { sizes, strides } = grid;
+  const groupSize = sizes[sizes.length - 1] * strides[sizes.length - 1];
+  if (Math.floor(a / groupSize) !== Math.floor(b / groupSize)) return -1;
   let found = -1;
   for (let d = 0; d < grid.sizes.length; d++) {
     if (coordinate(a, d, grid) === coordinate(b, d, grid)) continue;
@@ -482,12 +507,13 @@ function checkNeighbours({ topology, dimensions }: StatedDimensions, grid: Grid,
   const { npuCount, linkSource, linkTarget, linkBytesPerSecond, linkLatencyPs, nodeNames } = topology;
   const direct = dimensions.map((dimension): Neighbours => {
     const offsets = offsetsOf(dimension);
-    return { offsets, rates: new Float64Array(npuCount * offsets.length) };
+    return { offsets, rates: new Float64Array(grid.npus.length * offsets.length) };
   });
   for (let link = 0; link < linkSource.length; link++) {
-    const from = linkSource[link];
-    const to = linkTarget[link];
-    if (from >= npuCount || to >= npuCount) continue;
+    if (linkSource[link] >= npuCount || linkTarget[link] >= npuCount) continue;
+    const from = grid.placeOf[linkSource[link]];
+    const to = grid.placeOf[linkTarget[link]];
+    if (from < 0 || to < 0) continue;
     const d = dimensionBetween(from, to, grid);
     if (d < 0 || linkLatencyPs[link] > dimensions[d].stepPs) continue;
     const { offsets, rates } = direct[d];
@@ -501,12 +527,13 @@ function checkNeighbours({ topology, dimensions }: StatedDimensions, grid: Grid,
     const needed = kind === "line" ? bytesPerSecond : Math.ceil(bytesPerSecond / offsets.length);
     for (let i = 0; i < rates.length; i++) {
       if (rates[i] >= needed) continue;
-      const npu = Math.floor(i / offsets.length);
-      const x = coordinate(npu, d, grid);
+      const place = Math.floor(i / offsets.length);
+      const x = coordinate(place, d, grid);
       const offset = offsets[i % offsets.length];
       if (kind === "line" && size > 2 && x === (offset === 1 ? size - 1 : 0)) continue;
       recorder.record(() => {
-        const neighbour = npu + (((x + offset) % size) - x) * grid.strides[d];
+        const npu = grid.npus[place];
+        const neighbour = grid.npus[place + (((x + offset) % size) - x) * grid.strides[d]];
         const has = `${rates[i]} bytes/s within ${stepPs} ps`;
         const message = `dimension ${d} (${kind}:${size}) needs ${needed} bytes/s from NPU ${nodeNames[npu]} to ${nodeNames[neighbour]}, where the network has ${has}`;
         return { kind: "no-product", dimension: d, npu, message };
@@ -515,20 +542,20 @@ function checkNeighbours({ topology, dimensions }: StatedDimensions, grid: Grid,
   }
 }
 
-/** A switch with the NPUs that have links to and from it. */
+/** A switch with the members of groups that have links to and from it. */
 interface Attached {
-  readonly npus: Int32Array;
-  /** [npus] bytes per second. */
+  readonly places: Int32Array;
+  /** [places] bytes per second. */
   readonly up: Float64Array;
   readonly down: Float64Array;
-  /** [npus] picoseconds, the greatest of parallel links. */
+  /** [places] picoseconds, the greatest of parallel links. */
   readonly upPs: Float64Array;
   readonly downPs: Float64Array;
   readonly sums: boolean;
 }
 
-/** Returns what is attached to each switch, NPUs with links both ways only. O(links log links). */
-function attachedOf(topology: Topology): Attached[] {
+/** Returns what is attached to each switch, members with links both ways only. O(links log links). */
+function attachedOf(topology: Topology, { placeOf }: Grid): Attached[] {
   const { npuCount, linkSource, linkTarget, linkBytesPerSecond, linkLatencyPs, nodeTraits } = topology;
   const rows = Array.from({ length: switchCount(topology) }, () => new Map<number, number[]>());
   for (let link = 0; link < linkSource.length; link++) {
@@ -536,37 +563,46 @@ function attachedOf(topology: Topology): Attached[] {
     const isDown = linkSource[link] >= npuCount && linkTarget[link] < npuCount;
     if (!isUp && !isDown) continue;
     const [npu, hub] = isUp ? [linkSource[link], linkTarget[link]] : [linkTarget[link], linkSource[link]];
-    const row = rows[hub - npuCount].get(npu) ?? [0, 0, 0, 0];
+    const place = placeOf[npu];
+    if (place < 0) continue;
+    const row = rows[hub - npuCount].get(place) ?? [0, 0, 0, 0];
     const way = isUp ? 0 : 1;
     row[way] += linkBytesPerSecond[link];
     row[2 + way] = Math.max(row[2 + way], linkLatencyPs[link]);
-    rows[hub - npuCount].set(npu, row);
+    rows[hub - npuCount].set(place, row);
   }
   return rows.map((row, s) => {
     const both = [...row].filter(([, [up, down]]) => up > 0 && down > 0);
     const { multicast = false, aggregation = false } = nodeTraits[npuCount + s] ?? {};
     const column = (i: number): Float64Array => Float64Array.from(both, ([, values]) => values[i] as number);
-    const npus = Int32Array.from(both, ([npu]) => npu);
-    return { npus, up: column(0), down: column(1), upPs: column(2), downPs: column(3), sums: multicast && aggregation };
+    const places = Int32Array.from(both, ([place]) => place);
+    return {
+      places,
+      up: column(0),
+      down: column(1),
+      upPs: column(2),
+      downPs: column(3),
+      sums: multicast && aggregation,
+    };
   });
 }
 
 /** Returns whether what is attached to a switch is made of whole lines of a dimension. */
-function holdsLines({ npus }: Attached, d: number, grid: Grid): boolean {
+function holdsLines({ places }: Attached, d: number, grid: Grid): boolean {
   const members = new Map<number, number>();
-  for (const npu of npus) {
-    const line = npu - coordinate(npu, d, grid) * grid.strides[d];
+  for (const place of places) {
+    const line = place - coordinate(place, d, grid) * grid.strides[d];
     members.set(line, (members.get(line) ?? 0) + 1);
   }
   for (const many of members.values()) if (many !== grid.sizes[d]) return false;
-  return npus.length > 0;
+  return places.length > 0;
 }
 
 /** Adds what a switch carries for every line of a dimension: the least of its NPUs' rates, where it is fast enough. */
 function addRates(hub: Attached, d: number, stepPs: number, grid: Grid, rates: Float64Array): void {
   const lines = new Map<number, number[]>();
-  hub.npus.forEach((npu, i) => {
-    const line = npu - coordinate(npu, d, grid) * grid.strides[d];
+  hub.places.forEach((place, i) => {
+    const line = place - coordinate(place, d, grid) * grid.strides[d];
     const [rate, upPs, downPs] = lines.get(line) ?? [Number.POSITIVE_INFINITY, 0, 0];
     lines.set(line, [
       Math.min(rate, hub.up[i], hub.down[i]),
@@ -582,21 +618,22 @@ function addRates(hub: Attached, d: number, stepPs: number, grid: Grid, rates: F
  * that cannot do without it.
  */
 function checkSwitches({ topology, dimensions, algorithms }: StatedDimensions, grid: Grid, recorder: Recorder): void {
-  const { npuCount, nodeNames } = topology;
-  const hubs = attachedOf(topology);
+  const { nodeNames } = topology;
+  const { npus } = grid;
+  const hubs = attachedOf(topology, grid);
   const switched = dimensions.flatMap(({ kind }, d) => (kind === "switch" ? [d] : []));
   const able = (hub: Attached, d: number): boolean => algorithms[d] !== "offload" || hub.sums;
   const servable = hubs.map((hub) => switched.filter((d) => able(hub, d) && holdsLines(hub, d, grid)));
   const taken = servable.map((own) => own.length === 0);
   for (const d of switched) {
     const { bytesPerSecond, stepPs, size } = dimensions[d];
-    const rates = new Float64Array(npuCount);
+    const rates = new Float64Array(npus.length);
     const serve = (s: number): void => {
       taken[s] = true;
       addRates(hubs[s], d, stepPs, grid, rates);
     };
-    const isStart = (npu: number): boolean => coordinate(npu, d, grid) === 0;
-    const short = (): number => rates.findIndex((rate, npu) => isStart(npu) && rate < bytesPerSecond);
+    const isStart = (place: number): boolean => coordinate(place, d, grid) === 0;
+    const short = (): number => rates.findIndex((rate, place) => isStart(place) && rate < bytesPerSecond);
     hubs.forEach((_, s) => {
       if (!taken[s] && servable[s].length === 1 && servable[s][0] === d) serve(s);
     });
@@ -604,11 +641,12 @@ function checkSwitches({ topology, dimensions, algorithms }: StatedDimensions, g
       hubs.forEach((_, s) => {
         if (!taken[s] && servable[s].includes(d)) serve(s);
       });
-    for (let npu = 0; npu < npuCount; npu++) {
-      if (!isStart(npu) || rates[npu] >= bytesPerSecond) continue;
+    for (let place = 0; place < npus.length; place++) {
+      if (!isStart(place) || rates[place] >= bytesPerSecond) continue;
       recorder.record(() => {
+        const npu = npus[place];
         const what = algorithms[d] === "offload" ? "switches that sum and duplicate" : "a switch";
-        const has = `${rates[npu]} bytes/s within ${stepPs} ps`;
+        const has = `${rates[place]} bytes/s within ${stepPs} ps`;
         const message = `dimension ${d} (switch:${size}) needs ${bytesPerSecond} bytes/s through ${what} for the line of NPU ${nodeNames[npu]}, where the network has ${has}`;
         return { kind: "no-product", dimension: d, npu, message };
       });

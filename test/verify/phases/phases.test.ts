@@ -205,9 +205,15 @@ describe("what is no schedule of phases", () => {
         rootRank: 0,
       }),
     }),
-    "a group in another order": (schedule) => ({
+    "groups that share an NPU": (schedule) => ({
       ...schedule,
-      collective: { ...schedule.collective, groupMembers: everyone(12).reverse() },
+      collective: collective({
+        kind: "allreduce",
+        groups: [everyone(12), everyone(12)],
+        sizeBytes: 2400,
+        chunksPerNpu: 2,
+        rootRank: 0,
+      }),
     }),
     "placements of another collective": (schedule) => ({
       ...schedule,
