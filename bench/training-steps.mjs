@@ -70,9 +70,9 @@ export function blockingStep(step, groups) {
 }
 
 /** Returns how long a step takes, and of it computing and waiting, by who communicates; microseconds. */
-export async function iteration(topology, step, costOf, clock) {
+export async function iteration(topology, step, costOf, clock, oneStream = false) {
   if (npusOf(step.parallelism) > topology.npuCount) throw new Error(`${step.name}: more NPUs than ${topology.name} has`);
-  const { times, actors, tasks } = await simulateTraining(topology, step, { costOf, computationPs: clock });
+  const { times, actors, tasks } = await simulateTraining(topology, step, { costOf, computationPs: clock, oneStream });
   const [{ computePs, exposedPs }] = actors;
   const exposed = Object.fromEntries([...exposedPs].map(([group, ps]) => [group, ps / 1e6]));
   return { us: times.ps / 1e6, computeUs: computePs / 1e6, exposedUs: (times.ps - computePs) / 1e6, exposed, times, tasks };

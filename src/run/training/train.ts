@@ -2,7 +2,7 @@ import { shiftedLinks } from "../../model/symmetry/shift.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Communication, Computation } from "../../model/workload/layer-work.ts";
 import { groupMembers, groupSizeOf, inStage, npusOf, type Parallelism } from "../../model/workload/parallelism.ts";
-import { type StepTasks, stepTasks, type Work } from "../../model/workload/step-tasks.ts";
+import { inOneStream, type StepTasks, stepTasks, type Work } from "../../model/workload/step-tasks.ts";
 import type { TrainingStep } from "../../model/workload/training-step.ts";
 import { type ActorTime, exposureOf } from "../../simulate/workload/exposure.ts";
 import { type StepTimes, simulateStep, type WorkCosts } from "../../simulate/workload/step.ts";
@@ -14,6 +14,8 @@ export interface TrainOptions {
   readonly costOf: CostOf;
   /** Returns how long a computation takes on one NPU; picoseconds, a whole number. */
   readonly computationPs: (computation: Computation) => number;
+  /** Communications of an NPU take turns, also those of different groups (Zhao 2026, A.1.4). */
+  readonly oneStream?: boolean;
 }
 
 /** A step that was simulated. */
@@ -46,9 +48,10 @@ function groupsOf(parallelism: Parallelism, { collective, group, name }: Communi
 export async function simulateTraining(
   topology: Topology,
   step: TrainingStep,
-  { costOf, computationPs }: TrainOptions,
+  { costOf, computationPs, oneStream = false }: TrainOptions,
 ): Promise<TrainedStep> {
-  const tasks = stepTasks(step);
+  const all = stepTasks(step);
+  const tasks = oneStream ? inOneStream(all) : all;
   const shifts = new Map<number, Int32Array | null>();
   const costs: (CommunicationCost | null)[] = [];
   for (const work of tasks.works) {
