@@ -60,7 +60,7 @@ function linesOf(topology, { members, size }) {
  * Returns what gives costs: "baseline", "scf" (both simulated phase by phase, 64 chunks) or "ideal", bytes over the bandwidth of the
  * dimensions that a group has; "whole" of all dimensions.
  */
-function costsBy(topology, method, known) {
+export function costsBy(topology, method, known) {
   const whole = dimensionsOf(topology);
   return async (kind, groups, bytes) => {
     const key = `${topology.name} ${method} ${kind} ${groups.size} ${groups.members[1]} ${bytes}`;
