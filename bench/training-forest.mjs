@@ -8,6 +8,7 @@ import { transformerStep } from "../dist/model/workload/transformer.js";
 import { communicationCosts } from "../dist/run/training/costs.js";
 import { network } from "./themis-trials.mjs";
 import { iteration, modelWith } from "./training-steps.mjs";
+import { sentUs } from "./training-testbed.mjs";
 
 const NETWORK = "dgx-a100:2";
 const NPUS = 16;
@@ -84,12 +85,3 @@ const comparison = (computeUs, us, forestUs) => ({
   share: (100 * computeUs) / us,
   gain: 100 * (1 - forestUs / us),
 });
-
-/** Returns how long communications take together. */
-function sentUs({ tasks, times }) {
-  let ps = 0;
-  tasks.work.forEach((w, t) => {
-    if (tasks.works[w].kind === "communication") ps += times.endPs[t] - times.startPs[t];
-  });
-  return ps / 1e6;
-}

@@ -3,8 +3,8 @@ import { acceleratorNamed, customAccelerator } from "../dist/model/workload/acce
 import { modelNamed, tableStep } from "../dist/model/workload/models.js";
 import { ALONE, npusOf } from "../dist/model/workload/parallelism.js";
 import { computationPs, DEFAULT_EFFICIENCIES } from "../dist/model/workload/roofline.js";
-import { transformerStep } from "../dist/model/workload/transformer.js";
 import { defaultOptions } from "../dist/model/workload/transformer/options.js";
+import { transformerStep } from "../dist/model/workload/transformer.js";
 import { simulateTraining } from "../dist/run/training/train.js";
 
 const PEAKS = { matmul: 1, matmulHalfSize: 0, sizeGrowth: 0, attention: 1, memory: 1, launchPs: 0 };
@@ -66,14 +66,25 @@ export function blockingStep(step, groups) {
     if (!layers.has(one)) layers.set(one, { ...one, forward: pass(one.forward), backward: pass(one.backward) });
     return layers.get(one);
   };
-  return { ...step, stages: step.stages.map((runs) => runs.map(({ layer: one, count }) => ({ layer: layer(one), count }))) };
+  return {
+    ...step,
+    stages: step.stages.map((runs) => runs.map(({ layer: one, count }) => ({ layer: layer(one), count }))),
+  };
 }
 
 /** Returns how long a step takes, and of it computing and waiting, by who communicates; microseconds. */
 export async function iteration(topology, step, costOf, clock, oneStream = false) {
-  if (npusOf(step.parallelism) > topology.npuCount) throw new Error(`${step.name}: more NPUs than ${topology.name} has`);
+  if (npusOf(step.parallelism) > topology.npuCount)
+    throw new Error(`${step.name}: more NPUs than ${topology.name} has`);
   const { times, actors, tasks } = await simulateTraining(topology, step, { costOf, computationPs: clock, oneStream });
   const [{ computePs, exposedPs }] = actors;
   const exposed = Object.fromEntries([...exposedPs].map(([group, ps]) => [group, ps / 1e6]));
-  return { us: times.ps / 1e6, computeUs: computePs / 1e6, exposedUs: (times.ps - computePs) / 1e6, exposed, times, tasks };
+  return {
+    us: times.ps / 1e6,
+    computeUs: computePs / 1e6,
+    exposedUs: (times.ps - computePs) / 1e6,
+    exposed,
+    times,
+    tasks,
+  };
 }

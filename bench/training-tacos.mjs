@@ -5,12 +5,13 @@ import { transformerStep } from "../dist/model/workload/transformer.js";
 import { communicationCosts } from "../dist/run/training/costs.js";
 import { groupedBy } from "./support.mjs";
 import { network } from "./themis-trials.mjs";
-import { costsBy } from "./training-themis.mjs";
 import { blockingStep, CLOCKS, copiesStep, iteration, modelWith } from "./training-steps.mjs";
+import { costsBy } from "./training-themis.mjs";
 
 const HALF = "0.25us";
-/** 2 x 4 x nodes (VI-B.1), bandwidths of an NPU in a dimension, all its links together. */
-const rfs = (nodes) => `ring:2*fc:4*switch:${nodes}@100,33.333,50GB/s,0.5us,0.5us,${HALF}`;
+/** 2 x 4 x nodes (VI-B.1), bandwidths of a link, or of an NPU in a dimension, all its links together. */
+const rfs = (nodes, isShared) =>
+  `ring:2*fc:4*switch:${nodes}@${isShared ? "100,33.333" : "200,100"},50GB/s,0.5us,0.5us,${HALF}`;
 /** 1,024 NPUs; the shape is not printed, this one has the 128 of MSFT-1T in two whole dimensions. */
 const TORUS = "torus:16x8x8@50GB/s,0.5us";
 
@@ -31,19 +32,26 @@ export function msft1t(npus) {
   return blockingStep(transformerStep(config, { ...options, bucketBytes: Number.POSITIVE_INFINITY }), ["tensor"]);
 }
 
+const SHARED = "per NPU and dimension";
+const PER_LINK = "per link";
+
 /** Batches: Themis' for GNMT, 32 images as its ResNet's, 32 sequences of 256 as LIBRA's Turing-NLG. */
 const CASES = [
-  { figure: 20, model: "GNMT", network: rfs(8), chunks: 4, make: () => copiesStep(modelWith("gnmt"), 64, 128) },
-  { figure: 20, model: "ResNet-50", network: rfs(32), chunks: 2, make: () => copiesStep(modelWith("resnet-50"), 256, 32) },
+  ...[true, false].flatMap((isShared) => {
+    const of = (nodes) => ({ figure: 20, reading: isShared ? SHARED : PER_LINK, network: rfs(nodes, isShared) });
+    const [few, many] = [of(8), of(32)];
+    const nlg = () => copiesStep(modelWith("turing-nlg-17b"), 256, 32, { sequence: 256 });
+    return [
+      { ...few, model: "GNMT", chunks: 4, make: () => copiesStep(modelWith("gnmt"), 64, 128) },
+      { ...many, model: "ResNet-50", chunks: 2, make: () => copiesStep(modelWith("resnet-50"), 256, 32) },
+      { ...many, model: "Turing-NLG", chunks: 2, make: nlg },
+    ];
+  }),
   {
-    figure: 20,
-    model: "Turing-NLG",
-    network: rfs(32),
-    chunks: 2,
-    make: () => copiesStep(modelWith("turing-nlg-17b"), 256, 32, { sequence: 256 }),
+    ...{ figure: 21, reading: null, model: "ResNet-50", network: TORUS, chunks: 1 },
+    make: () => copiesStep(modelWith("resnet-50"), 1024, 32),
   },
-  { figure: 21, model: "ResNet-50", network: TORUS, chunks: 1, make: () => copiesStep(modelWith("resnet-50"), 1024, 32) },
-  { figure: 21, model: "MSFT-1T", network: TORUS, chunks: 1, make: () => msft1t(1024) },
+  { figure: 21, reading: null, model: "MSFT-1T", network: TORUS, chunks: 1, make: () => msft1t(1024) },
 ];
 
 /** TACOS' ideal of a group: what each NPU sends at the sum of its bandwidths in the dimensions that the group has, and no latency. */
@@ -58,26 +66,29 @@ const idealCosts = (topology) => {
 /** Groups of so few get more chunks: on a ring of 8, one goes one way only. */
 const FEW = 8;
 const FEW_CHUNKS = 4;
+const SMALL = 2 ** 20;
 
 /** Returns what gives the costs of each method. */
 function methodsOn(table, chunks) {
   const [tacos, ofFew] = [chunks, FEW_CHUNKS].map((count) => table.by({ algorithm: "tacos", chunks: count }));
+  const themis = table.by({ algorithm: "themis", chunks: 64 });
   return {
-    tacos: (kind, groups, bytes) => (groups.size <= FEW ? ofFew : tacos)(kind, groups, bytes),
+    // the head's sums of 197 kB in groups of 128 would be searched for minutes, and are 0.001 % of a step
+    tacos: (kind, groups, bytes) => (bytes < SMALL ? themis : groups.size <= FEW ? ofFew : tacos)(kind, groups, bytes),
     ring: table.by({ algorithm: "ring", policy: "bidirectional" }),
-    themis: table.by({ algorithm: "themis", chunks: 64 }),
+    themis,
   };
 }
 
 export async function figures20And21(engine, progress) {
   const rows = [];
-  for (const { figure, model, network: name, chunks, make } of CASES) {
+  for (const { figure, reading, model, network: name, chunks, make } of CASES) {
     const topology = network(name);
     const table = communicationCosts(engine, topology);
     const step = make();
     const costs = methodsOn(table, chunks);
     for (const [clockName, clock] of Object.entries(CLOCKS)) {
-      const row = { figure, model, network: name, clock: clockName };
+      const row = { figure, reading, model, network: name, clock: clockName };
       for (const [key, costOf] of Object.entries({ ...costs, ideal: idealCosts(topology) })) {
         progress(`TACOS: ${model} on ${name}, ${key}`);
         const { us, computeUs, exposedUs } = await iteration(topology, step, costOf, clock);
@@ -96,39 +107,43 @@ export async function figures20And21(engine, progress) {
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Means by where the time of computing comes from. */
+/** Means by reading and by where the time of computing comes from. */
 function meansOf(rows) {
-  return [...groupedBy(rows, ({ clock }) => clock)].map(([clock, own]) => {
-    const over = (figure, key) => mean(own.filter((row) => row.figure === figure).map((row) => row[key]));
-    return {
-      clock,
-      communication: [20, 21].map((figure) => over(figure, "communication")),
-      iteration: [20, 21].map((figure) => over(figure, "iteration")),
-      overRing: mean(own.map((row) => row.overRing)),
-      overThemis: mean(own.map((row) => row.overThemis)),
-    };
+  return [SHARED, PER_LINK].flatMap((reading) => {
+    const read = rows.filter((row) => row.reading === reading || row.reading === null);
+    return [...groupedBy(read, ({ clock }) => clock)].map(([clock, own]) => {
+      const over = (figure, key) => mean(own.filter((row) => row.figure === figure).map((row) => row[key]));
+      return {
+        ...{ reading, clock },
+        communication: [20, 21].map((figure) => over(figure, "communication")),
+        iteration: [20, 21].map((figure) => over(figure, "iteration")),
+        overRing: mean(own.map((row) => row.overRing)),
+        overThemis: mean(own.map((row) => row.overThemis)),
+      };
+    });
   });
 }
 
-/**
- * Both printed shares of a figure say how long computing takes, by the ideal communication: (c + 1) / (c + 1 / communication) =
- * iteration. With that, our communications give the speed-ups.
- */
+/** Both printed shares tell how long computing takes, by the ideal communication: (c + 1) / (c + 1 / communication) = iteration. */
+const IMPLIED = [PRINTED.figure20, PRINTED.figure21].map(({ communication, iteration: whole }) => {
+  const [part, all] = [communication / 100, whole / 100];
+  return (all / part - 1) / (1 - all);
+});
+
+/** Returns the speed-ups of our communications with computing of that length. */
 function impliedOf(rows) {
   const own = rows.filter(({ clock }) => clock === rows[0].clock);
-  const computing = Object.values({ 20: PRINTED.figure20, 21: PRINTED.figure21 }).map(
-    ({ communication, iteration: whole }) =>
-      ((whole / 100) * (100 / communication) - 1) / (1 - whole / 100),
-  );
   const speedUps = own.map((row) => {
-    const computeUs = computing[row.figure - 20] * row.ideal.exposedUs;
+    const computeUs = IMPLIED[row.figure - 20] * row.ideal.exposedUs;
     const over = (key) => (computeUs + row[key].exposedUs) / (computeUs + row.tacos.exposedUs);
-    return { figure: row.figure, model: row.model, overRing: over("ring"), overThemis: over("themis") };
+    return { reading: row.reading, overRing: over("ring"), overThemis: over("themis") };
   });
   return {
-    computing,
-    speedUps,
-    overRing: mean(speedUps.map((one) => one.overRing)),
-    overThemis: mean(speedUps.map((one) => one.overThemis)),
+    computing: IMPLIED,
+    means: [SHARED, PER_LINK].map((reading) => {
+      const read = speedUps.filter((one) => one.reading === reading || one.reading === null);
+      const over = (key) => mean(read.map((one) => one[key]));
+      return { reading, overRing: over("overRing"), overThemis: over("overThemis") };
+    }),
   };
 }

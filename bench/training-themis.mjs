@@ -4,8 +4,8 @@ import { dimensionsOf, wiringOf } from "../dist/model/dimensions/dimensions.js";
 import { groupDimensions } from "../dist/model/dimensions/group-dimensions.js";
 import { toNumber } from "../dist/model/numbers/rational.js";
 import { ALONE } from "../dist/model/workload/parallelism.js";
-import { transformerStep } from "../dist/model/workload/transformer.js";
 import { defaultOptions } from "../dist/model/workload/transformer/options.js";
+import { transformerStep } from "../dist/model/workload/transformer.js";
 import { simulatePhases } from "../dist/simulate/phases/phases.js";
 import { baselineOrders, executed, problemOf, themisOrders } from "../dist/synthesize/themis/orders.js";
 import { NETWORKS } from "./themis-cases.mjs";
@@ -41,7 +41,9 @@ function bytesOf(kind, bytes, dimensions) {
  * is. Its latency is left out.
  */
 function allToAllCost(bytes, dimensions) {
-  const each = bytesOf("alltoall", bytes / CHUNKS, dimensions).map((sent, d) => (sent * 1e12) / dimensions[d].bytesPerSecond);
+  const each = bytesOf("alltoall", bytes / CHUNKS, dimensions).map(
+    (sent, d) => (sent * 1e12) / dimensions[d].bytesPerSecond,
+  );
   const ps = each.reduce((sum, one) => sum + one, 0) + (CHUNKS - 1) * Math.max(...each);
   return { algorithm: "alltoall", ps: Math.ceil(ps), use: Float64Array.from(each, (one) => (CHUNKS * one) / ps) };
 }
@@ -53,7 +55,7 @@ function linesOf(topology, { members, size }) {
   const groups = { groupCount: members.length / size, groupSize: size, groupMembers: members };
   const lines = groupDimensions(wiring, groups);
   if (typeof lines === "string") throw new Error(`${topology.name}: groups that are no ${lines}`);
-  return lines.map((dimension) => ({ dimension, at: wiring.findIndex((one) => one === dimension.of) }));
+  return lines.map((dimension) => ({ dimension, at: wiring.indexOf(dimension.of) }));
 }
 
 /**
@@ -91,7 +93,11 @@ export function costsBy(topology, method, known) {
       const problem = problemOf(topology, of, dimensions, false);
       const orders = method === "scf" ? themisOrders(problem) : baselineOrders(problem);
       const { ps, dimensions: uses } = simulatePhases(executed(problem, orders, method === "scf" ? "scf" : "fifo"));
-      cost = { algorithm: method, ps: Math.ceil(ps), use: spread(uses.map(({ utilisation }) => toNumber(utilisation))) };
+      cost = {
+        algorithm: method,
+        ps: Math.ceil(ps),
+        use: spread(uses.map(({ utilisation }) => toNumber(utilisation))),
+      };
     }
     known.set(key, cost);
     return cost;
@@ -113,14 +119,16 @@ const LOOKUPS = "rows of tables in 419 us, as in LIBRA's table";
 const STEPS = {
   "ResNet-152": {
     "one sum at the end": () => copiesStep(modelWith("resnet-152"), NPUS, 32),
-    "sums of 25 MiB as they are ready": () => copiesStep(modelWith("resnet-152"), NPUS, 32, { bucketBytes: 25 * 2 ** 20 }),
+    "sums of 25 MiB as they are ready": () =>
+      copiesStep(modelWith("resnet-152"), NPUS, 32, { bucketBytes: 25 * 2 ** 20 }),
   },
   GNMT: {
     "4 + 4 layers, sentences of 30 tokens": () => copiesStep(modelWith("gnmt"), NPUS, 128),
     "8 + 8 layers": () => copiesStep(modelWith("gnmt-16"), NPUS, 128),
     "4 + 4 layers, sentences of 10 tokens": () => copiesStep(modelWith("gnmt", { sentence: 10 }), NPUS, 128),
     "8 + 8 layers, sentences of 10 tokens": () => copiesStep(modelWith("gnmt-16", { sentence: 10 }), NPUS, 128),
-    "4 + 4 layers, sums of 25 MiB as they are ready": () => copiesStep(modelWith("gnmt"), NPUS, 128, { bucketBytes: 25 * 2 ** 20 }),
+    "4 + 4 layers, sums of 25 MiB as they are ready": () =>
+      copiesStep(modelWith("gnmt"), NPUS, 128, { bucketBytes: 25 * 2 ** 20 }),
   },
   DLRM: {
     [LOOKUPS]: () => copiesStep(modelWith("dlrm"), NPUS, 512),
@@ -143,7 +151,12 @@ async function onNetworks(step, clock, methods, known) {
     const topology = network(name);
     const row = { network: name };
     for (const method of methods) {
-      const { us, computeUs, exposedUs, exposed } = await iteration(topology, step, costsBy(topology, method, known), clock);
+      const { us, computeUs, exposedUs, exposed } = await iteration(
+        topology,
+        step,
+        costsBy(topology, method, known),
+        clock,
+      );
       row[method] = { us, computeUs, exposedUs, exposed };
     }
     rows.push(row);

@@ -3,8 +3,8 @@ import { allToAll, synthesize } from "../dist/index.js";
 import { acceleratorNamed } from "../dist/model/workload/accelerators.js";
 import { ALONE } from "../dist/model/workload/parallelism.js";
 import { computationPs } from "../dist/model/workload/roofline.js";
-import { transformerStep } from "../dist/model/workload/transformer.js";
 import { defaultOptions } from "../dist/model/workload/transformer/options.js";
+import { transformerStep } from "../dist/model/workload/transformer.js";
 import { TABLE_A_1 } from "./direct-cases.mjs";
 import { iteration, modelWith } from "./training-steps.mjs";
 
@@ -108,7 +108,8 @@ export async function figure39(engine, progress) {
           const clock = (computation) => accelerated(computation, open.precision);
           const times = await iteration({ npuCount: one.nodes }, step, costsOn(network, one.nodes), clock, true);
           const { us, computeUs, exposed } = times;
-          if (best === null || us < best.us) best = { us, computeUs, allToAllUs: allToAllUs(times), exposed, bucketBytes };
+          if (best === null || us < best.us)
+            best = { us, computeUs, allToAllUs: allToAllUs(times), exposed, bucketBytes };
         }
         found.push({ ...network, ...best });
       }
