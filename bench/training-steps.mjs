@@ -2,6 +2,7 @@
 import { acceleratorNamed, customAccelerator } from "../dist/model/workload/accelerators.js";
 import { modelNamed, tableStep } from "../dist/model/workload/models.js";
 import { ALONE, npusOf } from "../dist/model/workload/parallelism.js";
+import { placedStep } from "../dist/model/workload/placed-tasks.js";
 import { computationPs, DEFAULT_EFFICIENCIES } from "../dist/model/workload/roofline.js";
 import { defaultOptions } from "../dist/model/workload/transformer/options.js";
 import { transformerStep } from "../dist/model/workload/transformer.js";
@@ -76,7 +77,7 @@ export function blockingStep(step, groups) {
 export async function iteration(topology, step, costOf, clock, oneStream = false) {
   if (npusOf(step.parallelism) > topology.npuCount)
     throw new Error(`${step.name}: more NPUs than ${topology.name} has`);
-  const { times, actors, tasks } = await simulateTraining(topology, step, { costOf, computationPs: clock, oneStream });
+  const { times, actors, tasks } = await simulateTraining(topology, placedStep(step), { costOf, computationPs: clock, oneStream });
   const [{ computePs, exposedPs }] = actors;
   const exposed = Object.fromEntries([...exposedPs].map(([group, ps]) => [group, ps / 1e6]));
   return {

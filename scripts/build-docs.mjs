@@ -44,6 +44,7 @@ const SHORT = {
   "docs/reference/README.md": "All commands",
   "docs/reference/options.md": "All options",
   "docs/guide/compare.md": "Compare",
+  "docs/guide/train.md": "Train",
   "docs/guide/calibrate.md": "Calibrate",
   "docs/guide/optimum.md": "Small networks",
   "FORMATS.md": "File formats",

@@ -82,6 +82,9 @@ export type { Certificate, Forest, NetworkSymmetry, TreeFlow } from "./model/tre
 export { isTreeFlow } from "./model/trees/tree-flow.ts";
 export { stepsOfTrees } from "./model/trees/tree-steps.ts";
 export { bestPieces, heightsOf } from "./model/trees/tree-times.ts";
+export { type Accelerator, acceleratorNamed, customAccelerator } from "./model/workload/accelerators.ts";
+export { MODEL_NAMES, type Model, modelNamed } from "./model/workload/models.ts";
+export { ALONE, type Parallelism } from "./model/workload/parallelism.ts";
 export type { CollectiveFacts } from "./report/collective-facts.ts";
 export type { Comparison, ComparisonRow, ReferenceRow } from "./report/comparison.ts";
 export type { JointReport } from "./report/joint-result.ts";

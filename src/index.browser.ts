@@ -4,4 +4,4 @@ import { verbs } from "./run/verbs.ts";
 
 export * from "./api.ts";
 export { openEngine };
-export const { synthesize, synthesizeJoint, compare, bound, allToAll, search } = verbs(openEngine);
+export const { synthesize, synthesizeJoint, compare, train, bound, allToAll, search } = verbs(openEngine);

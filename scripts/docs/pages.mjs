@@ -13,6 +13,7 @@ export const MENU = [
       "docs/guide/programs.md",
       "docs/guide/failures.md",
       "docs/guide/compare.md",
+      "docs/guide/train.md",
       "docs/guide/calibrate.md",
       "docs/guide/optimum.md",
       "docs/guide/design.md",

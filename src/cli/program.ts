@@ -189,7 +189,10 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
   },
   train: {
     args: [
-      ["<MODEL>", "model (`banyan list models`) or Hugging Face config.json"],
+      [
+        "<MODEL>",
+        "model (`banyan list models`), Hugging Face config.json, ASTRA-sim workload text, or folder of Chakra traces (.et)",
+      ],
       ["<TOPO>", TOPO],
     ],
     summary: "what a training step takes, and what better collectives gain",
@@ -197,6 +200,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       ...optionsOf("training"),
       ["algorithms", "who makes the collectives, a row each: library, best, ideal, or names; default these three"],
       ["trace", "write a Chrome/Perfetto trace of the step (ui.perfetto.dev)"],
+      ["svg", "write a plot of where the time goes"],
       "output",
       ["details", "also every distinct communication, and the stages"],
       ...NETWORK,

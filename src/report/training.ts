@@ -68,7 +68,7 @@ export function trainingRow(
     collectives,
     us,
     samplesPerSecond: step.samples / seconds,
-    tokensPerSecond: step.tokens > step.samples ? step.tokens / seconds : null,
+    tokensPerSecond: step.tokens === 0 ? null : step.tokens / seconds,
     modelUtilisation: peakFlops === null ? null : step.modelFlops / (seconds * npus * peakFlops),
     computeUs: mean(actors.map(({ computePs }) => toUs(computePs))),
     exposedUs: exposed(actors),
@@ -82,3 +82,18 @@ export function trainingRow(
     communications,
   };
 }
+
+/** Groups as people call them. */
+const GROUP_NAMES: Readonly<Record<string, string>> = {
+  tensor: "tp",
+  context: "cp",
+  data: "dp",
+  pipeline: "pp sends",
+  copies: "dp",
+  experts: "ep",
+  expertTensor: "etp",
+  expertCopies: "edp",
+};
+
+/** Returns what people call who communicates: "tp". */
+export const groupName = (group: string): string => GROUP_NAMES[group] ?? group;

@@ -53,6 +53,17 @@ export const TRAINING_ROWS = {
     value: "<name>",
     help: "NPUs: a100, h100, b200, ..., with figures of one's own (h100,memory=94GB); default: the network's GPUs",
   },
+  priority: {
+    part: "training",
+    value: "<who>",
+    help: "who gets shared links first: nobody (default), or blocking: what computations wait for, before gradients",
+    parse: among("nobody", "blocking"),
+  },
+  chakra: {
+    part: "training",
+    value: "<folder>",
+    help: "write the step as Chakra traces, one file an NPU and their groups, as ASTRA-sim reads them",
+  },
   pass: {
     part: "training",
     value: "<name>",

@@ -16,6 +16,8 @@ import { type CompareOptions, compare as compareOn } from "./compare.ts";
 import { type JointOptions, type JointResult, synthesizeJoint as synthesizeJointOn } from "./joint.ts";
 import { type SearchHooks, type SearchOptions, type SearchReport, search as searchOn } from "./search/search.ts";
 import { type SynthesizeResult, synthesize as synthesizeOn } from "./synthesize.ts";
+import { type TrainingReport, trainingReport } from "./training/report.ts";
+import { type TrainRequest, train as trainOn } from "./training/training.ts";
 
 /** Returns the network that a preset expression, or the text of a topology file, describes. Throws InputError. */
 export function topology(text: string, fileName = "topology"): Topology {
@@ -34,6 +36,10 @@ export type BoundRequest = CollectiveOptions &
   EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine; readonly signal?: AbortSignal };
 /** What no algorithm beats, and why; `foundBy`: in words, where that leaves open whether more can be proved. */
 export type Limit = BoundReport & { readonly foundBy: string | null };
+
+/** A step on a network. */
+export type TrainStepRequest = TrainRequest &
+  EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
 
 export type AllToAllRequest = AllToAllOptions &
   EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
@@ -143,6 +149,13 @@ export function verbs(openEngine: (options?: EngineOptions) => Promise<Engine>) 
     async compare(request: CompareRequest): Promise<Comparison> {
       checkNames(request, COMPARE);
       return withEngine(request, (engine) => compareOn(engine, network(request.topology), request));
+    },
+    /** Returns what a training step takes, with a row for each maker of collectives; see run/training/training.ts. */
+    async train(request: TrainStepRequest): Promise<TrainingReport> {
+      const on = network(request.topology);
+      return withEngine(request, async (engine) =>
+        trainingReport(request, on, await trainOn(engine, on, request), null),
+      );
     },
     /** Returns what no algorithm beats, and why, without a schedule; see run/all-to-all.ts. */
     async bound(request: BoundRequest): Promise<Limit> {

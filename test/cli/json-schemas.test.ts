@@ -90,6 +90,8 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
     "train llama3-8b dgx-h100:1 -p tp=8 --batch 8",
     "train resnet-50 torus:4x4 --accelerator a100 --batch 64 --algorithms ring,ideal",
     "train llama3-8b dgx-h100:2 --batch 16 --without 0-nvsw0 --algorithms library",
+    "train resnet-50 ring:4 --accelerator a100 --batch 8 --algorithms ring --chakra traces",
+    "train traces ring:4 --algorithms ring",
     "train llama3-8b dgx-h100:1 -p tp=8",
     "train nobody dgx-h100:1 -p tp=8 --batch 8",
   ],

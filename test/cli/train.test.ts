@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { commandsHere } from "../support/cli-here.ts";
 
@@ -78,12 +79,46 @@ describe("banyan train", () => {
   it("writes a timeline whose slices are within the step", async () => {
     const file = here.put("config.json", config);
     const [row] = await rowsOf(`train ${file} dgx-a100:1 -p tp=4,pp=2 --batch 8 --algorithms ring --trace step.json`);
-    const { readFileSync } = await import("node:fs");
     const { traceEvents } = JSON.parse(readFileSync(here.at("step.json"), "utf8"));
     const slices = traceEvents.filter(({ ph }: { ph: string }) => ph === "X");
     const ends = slices.map(({ ts, dur }: { ts: number; dur: number }) => ts + dur);
     expect(Math.max(...ends)).toBeCloseTo((row as Row).us, 3);
     expect(slices.some(({ cat }: { cat: string }) => cat === "tensor")).toBe(true);
+  });
+
+  it("draws where the time goes", async () => {
+    const file = here.put("config.json", config);
+    await rowsOf(`train ${file} dgx-a100:1 -p tp=4,pp=2 --batch 8 --algorithms ring,ideal --svg step.svg`);
+    const text = readFileSync(here.at("step.svg"), "utf8");
+    expect(text).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
+    for (const word of ["waits: tp", "stage 1", "ideal", "bubble"]) expect(text).toContain(word);
+  });
+
+  it("gives links to what computations wait for first, where that is asked for", async () => {
+    const line =
+      "train gpt2-medium switch:4*switch:2@20,5GB/s --accelerator h100 -p tp=4,dp=2,order=dp-tp-cp-pp --batch 8 --algorithms ring";
+    const [fair] = await rowsOf(line);
+    const [blocking] = await rowsOf(`${line} --priority blocking`);
+    expect((blocking as Row).us).toBeLessThan((fair as Row).us);
+  });
+
+  it("reads the Chakra traces that it writes, and takes as long", async () => {
+    const file = here.put("config.json", config);
+    const network = "ring:4@100GB/s,0.5us";
+    const line = `train ${file} ${network} --accelerator a100 -p tp=2,pp=2 --batch 8 --algorithms ring --chakra traces`;
+    const [own] = await rowsOf(line);
+    const [read] = await rowsOf(`train traces ${network} --algorithms ring`);
+    // times of traces are whole microseconds
+    expect(Math.abs((read as Row).us / (own as Row).us - 1)).toBeLessThan(0.01);
+  });
+
+  it("takes the layers of an ASTRA-sim text", async () => {
+    const rows = [1, 2].map((n) => `layer${n} -1 1000 NONE 0 1000 NONE 0 1000 ALLREDUCE 1048576 10`);
+    const file = here.put("layers.txt", `DATA\n2\n${rows.join("\n")}\n`);
+    const [row] = await rowsOf(`train ${file} ring:4@100GB/s,0.5us --algorithms ring`);
+    // the first layer's input has no gradient
+    expect((row as Row).computeUs).toBeCloseTo(5, 6);
+    expect((row as Row).us).toBeGreaterThan(5);
   });
 
   it.each([

@@ -104,7 +104,6 @@ describe("a request that trees cannot serve", () => {
       "synth ring:4 --collective allgather --algorithm multitree --policy even",
       refused("unknown-name", "policy", "even"),
     ],
-    ["several groups", gather("ring:4", " --group 0,1;2,3"), unexpected("group", 2)],
     ["a group of one", gather("ring:4", " --group 2"), outOfRange("group", 1)],
     ["a network of one", gather("mesh:1x1"), outOfRange("group", 1)],
     [

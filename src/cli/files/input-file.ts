@@ -59,6 +59,15 @@ function attempt<T>(path: string, place: Place, work: () => T): T {
   }
 }
 
+/** Returns the names of the files in a folder, sorted. Throws InputError, which names `place`, where it cannot be read. */
+export function filesOfFolder(path: string, place: Place): string[] {
+  try {
+    return readdirSync(path).sort();
+  } catch (error) {
+    throw new InputError(place, `a folder that can be read (${(error as Error).message})`, path);
+  }
+}
+
 /** Returns what the system knows of a file, links followed; undefined where there is none of that name. Throws InputError. */
 export function statOf(path: string, place: Place): Stats | undefined {
   return attempt(path, place, () => {

@@ -2,26 +2,13 @@ import { formatGigabytes, TERA } from "../../model/numbers/units.ts";
 import { count, grouped, percent, roundedSize, significant, timeText } from "../../report/amounts.ts";
 import { gainText } from "../../report/gains.ts";
 import { networkText } from "../../report/subject-text.ts";
-import type { TrainingRow } from "../../report/training.ts";
+import { groupName, type TrainingRow } from "../../report/training.ts";
 import { parallelText } from "../../request/parallel.ts";
-import type { TrainingReport } from "../../run/training/report.ts";
+import type { GivenReport, TrainingReport } from "../../run/training/report.ts";
 import type { Context } from "../context.ts";
 import { table } from "./table.ts";
 import { labelled } from "./text.ts";
 
-/** Who waits for whom, in words for a head. */
-const GROUP_NAMES: Readonly<Record<string, string>> = {
-  tensor: "tp",
-  context: "cp",
-  data: "dp",
-  pipeline: "pp sends",
-  copies: "dp",
-  experts: "ep",
-  expertTensor: "etp",
-  expertCopies: "edp",
-};
-
-const groupName = (group: string): string => GROUP_NAMES[group] ?? group;
 const billions = (parameters: number): string => `${significant(parameters / 1e9, 4)} B`;
 const flopsText = (flops: number): string => `${significant(flops / TERA, 4)} TFLOP/s`;
 
@@ -32,7 +19,7 @@ function subjectLines({ model, topology, accelerator, step }: TrainingReport): s
     parameters === 0
       ? ""
       : `, ${billions(parameters)} parameters${activeParameters === parameters ? "" : `, ${billions(activeParameters)} active`}`;
-  const tokens = step.tokens > step.batch ? `, ${grouped(step.tokens)} tokens` : "";
+  const tokens = step.tokens > 0 ? `, ${grouped(step.tokens)} tokens` : "";
   const micro = `${count(step.microBatches, "micro batch", "micro batches")} of ${step.microBatch}`;
   return [
     labelled("model", `${model.name}${size}`),
@@ -65,23 +52,27 @@ function memoryLine({ memory, accelerator, step }: TrainingReport): string {
 function rowLines(rows: readonly TrainingRow[], { style }: Pick<Context, "style">): string[] {
   const groups = [...new Set(rows.flatMap(({ exposedUs }) => Object.keys(exposedUs)))];
   const first = rows[0] as TrainingRow;
+  const hasSamples = rows.some(({ samplesPerSecond }) => samplesPerSecond > 0);
   const hasTokens = rows.some(({ tokensPerSecond }) => tokensPerSecond !== null);
   const hasBubble = rows.some(({ bubbleUs }) => bubbleUs > 0);
   const head = [
     "collectives",
     "step",
-    hasTokens ? "tokens/s" : "samples/s",
-    "MFU",
+    ...(hasSamples ? [hasTokens ? "tokens/s" : "samples/s", "MFU"] : []),
     "compute",
-    ...groups.map((group) => `exposed ${groupName(group)}`),
+    ...groups.map((group) => `wait ${groupName(group)}`),
     ...(hasBubble ? ["bubble"] : []),
     "gain",
   ];
   const cells = rows.map((row, i) => [
     row.collectives,
     timeText(row.us),
-    significant(row.tokensPerSecond ?? row.samplesPerSecond),
-    row.modelUtilisation === null ? "-" : percent(row.modelUtilisation),
+    ...(hasSamples
+      ? [
+          significant(row.tokensPerSecond ?? row.samplesPerSecond),
+          row.modelUtilisation === null ? "-" : percent(row.modelUtilisation),
+        ]
+      : []),
     percent(row.computeUs / row.us),
     ...groups.map((group) => percent((row.exposedUs[group] ?? 0) / row.us)),
     ...(hasBubble ? [percent(row.bubbleUs / row.us)] : []),
@@ -110,7 +101,7 @@ function communicationLines({ communications, us }: TrainingRow, { style }: Pick
 
 function stageLines({ stages }: TrainingRow, { style }: Pick<Context, "style">): string[] {
   const groups = Object.keys(stages[0]?.exposedUs ?? {});
-  const head = ["stage", "compute", ...groups.map((group) => `exposed ${groupName(group)}`), "bubble"];
+  const head = ["stage", "compute", ...groups.map((group) => `wait ${groupName(group)}`), "bubble"];
   const cells = stages.map(({ stage, computeUs, exposedUs, bubbleUs }) => [
     stage,
     timeText(computeUs),
@@ -154,8 +145,20 @@ function failureLines({ rows, wholeNetwork }: TrainingReport): string[] {
   return ["", labelled("failure", parts.join("; "))];
 }
 
+/** Returns what was read. */
+const givenLines = ({ workload, topology }: GivenReport): string[] => [
+  labelled(
+    "workload",
+    `${workload.name}, ${workload.source}: ${count(workload.tasks, "task")} of ${count(workload.actors, "actor")}`,
+  ),
+  labelled("topology", networkText(topology)),
+];
+
 /** Returns the report of a training step as lines. */
-export function trainingLines(report: TrainingReport, context: Pick<Context, "style" | "options">): string[] {
+export function trainingLines(
+  report: TrainingReport | GivenReport,
+  context: Pick<Context, "style" | "options">,
+): string[] {
   const shown = report.rows.find(({ collectives }) => collectives === "best") ?? (report.rows[0] as TrainingRow);
   const details =
     context.options["details"] === true
@@ -165,14 +168,12 @@ export function trainingLines(report: TrainingReport, context: Pick<Context, "st
           ...(shown.stages.length > 1 ? ["", ...stageLines(shown, context)] : []),
         ]
       : [];
-  return [
-    "",
-    ...subjectLines(report),
-    memoryLine(report),
-    ...searchLines(report, context),
-    "",
-    ...rowLines(report.rows, context),
-    ...failureLines(report),
-    ...details,
-  ].map((line) => `  ${line}`.trimEnd());
+  const subject =
+    "workload" in report
+      ? givenLines(report)
+      : [...subjectLines(report), memoryLine(report), ...searchLines(report, context)];
+  const failure = "workload" in report ? [] : failureLines(report);
+  return ["", ...subject, "", ...rowLines(report.rows, context), ...failure, ...details].map((line) =>
+    `  ${line}`.trimEnd(),
+  );
 }

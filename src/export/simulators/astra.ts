@@ -1,12 +1,13 @@
-import { Writer } from "protobufjs/minimal.js";
 import { InputError, inWords } from "../../base/errors.ts";
 import { jsonText } from "../../base/visible.ts";
+import { COLLECTIVE_TYPE, NODE_TYPE } from "../../model/files/chakra-format.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
 import { ceil } from "../../model/numbers/rational.ts";
 import { PS_PER_NS } from "../../model/numbers/units.ts";
 import type { Dimension } from "../../model/presets/product.ts";
 import { OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
+import { type Attribute, type ChakraNode, SCHEMA, traceBytes } from "../workloads/chakra-trace.ts";
 import { type AstraBackend, astraBackend, productDimensions } from "./astra-backend.ts";
 
 const KINDS: Readonly<Record<string, string>> = { ring: "Ring", fc: "FullyConnected", switch: "Switch" };
@@ -96,10 +97,10 @@ export interface OutputFile {
 
 /** The collectives for which ASTRA-sim has a custom implementation: its key's start, Chakra's number. */
 const COLLECTIVES: Readonly<Record<string, readonly [key: string, type: number]>> = {
-  allreduce: ["all-reduce", 0],
-  allgather: ["all-gather", 2],
-  alltoall: ["all-to-all", 6],
-  reducescatter: ["reduce-scatter", 7],
+  allreduce: ["all-reduce", COLLECTIVE_TYPE.allreduce],
+  allgather: ["all-gather", COLLECTIVE_TYPE.allgather],
+  alltoall: ["all-to-all", COLLECTIVE_TYPE.alltoall],
+  reducescatter: ["reduce-scatter", COLLECTIVE_TYPE.reducescatter],
 };
 
 /**
@@ -108,8 +109,6 @@ const COLLECTIVES: Readonly<Record<string, readonly [key: string, type: number]>
  */
 const carrierOf = ({ collective }: Pick<StepSchedule, "collective">): readonly [key: string, type: number] =>
   COLLECTIVES[collective.kind] ?? (COLLECTIVES["allreduce"] as readonly [string, number]);
-
-const SCHEMA: Attribute = ["schema", "string", "1.0.2-chakra.0.0.4"];
 
 /**
  * How the sends on a port keep their order. "data": each is issued once those before it could be, and queues behind them.
@@ -155,7 +154,7 @@ export function* chakraWorkload(schedule: StepSchedule, name: string): Generator
     ["comm_type", "int64", type],
     ["comm_size", "int64", size],
   ];
-  const node = { id: 0, name: `COMM_COLL_NODE_${key}`, type: COLL_NODE, dataDeps: [], attributes } as const;
+  const node = { id: 0, name: `COMM_COLL_NODE_${key}`, type: NODE_TYPE.collective, dataDeps: [], attributes } as const;
   const bytes = traceBytes([SCHEMA], [node]);
   for (let npu = 0; npu < schedule.topology.npuCount; npu++) yield { name: `${name}.${npu}.et`, bytes };
 }
@@ -250,22 +249,28 @@ function* nodesOf(
         const behind = port.last === START ? ownDeps : [port.last.node, ...ownDeps];
         dataDeps = [id];
         port.last = { node: id, peer: -1, late: true };
-        yield { id: id++, name: `COMP_NODE_order_to${peer}`, type: COMP_NODE, dataDeps: behind, attributes: [] };
+        yield {
+          id: id++,
+          name: `COMP_NODE_order_to${peer}`,
+          type: NODE_TYPE.computation,
+          dataDeps: behind,
+          attributes: [],
+        };
       }
       const attributes = [["comm_type", "int64", SEND_TYPE], size, ["comm_dst", "int32", peer], tag] as const;
-      yield { id: id++, name: `COMM_SEND_NODE_chunk${c}_to${peer}`, type: SEND_NODE, dataDeps, attributes };
+      yield { id: id++, name: `COMM_SEND_NODE_chunk${c}_to${peer}`, type: NODE_TYPE.send, dataDeps, attributes };
       continue;
     }
     const peer = routes.source[route[row]];
     const attributes = [["comm_type", "int64", RECV_TYPE], size, ["comm_src", "int32", peer], tag] as const;
     writer.set(c, { node: id, peer, late: false });
-    yield { id: id++, name: `COMM_RECV_NODE_chunk${c}_from${peer}`, type: RECV_NODE, dataDeps: [], attributes };
+    yield { id: id++, name: `COMM_RECV_NODE_chunk${c}_from${peer}`, type: NODE_TYPE.receive, dataDeps: [], attributes };
     if (op[row] !== OP_REDUCE) continue;
     writer.set(c, { node: id, peer, late: own !== undefined });
     const dataDeps = [id - 1, ...ownDeps];
-    yield { id: id++, name: `COMP_NODE_chunk${c}_from${peer}`, type: COMP_NODE, dataDeps, attributes: [] };
+    yield { id: id++, name: `COMP_NODE_chunk${c}_from${peer}`, type: NODE_TYPE.computation, dataDeps, attributes: [] };
   }
-  if (id === 0) yield { id, name: "COMP_NODE_idle", type: COMP_NODE, dataDeps: [], attributes: [] };
+  if (id === 0) yield { id, name: "COMP_NODE_idle", type: NODE_TYPE.computation, dataDeps: [], attributes: [] };
 }
 
 function portOf(ports: Map<number, Port>, link: number): Port {
@@ -282,72 +287,4 @@ function settle(port: Port, startPs: number): void {
   if (ended.length === 0) return;
   port.before = ended.map(({ node }) => node);
   port.running = port.running.filter(({ endPs }) => endPs > startPs);
-}
-
-/** Node types of Chakra's et_def.proto. */
-const COMP_NODE = 4;
-const SEND_NODE = 5;
-const RECV_NODE = 6;
-const COLL_NODE = 7;
-
-/** A node of an execution trace. */
-interface ChakraNode {
-  /** 0, 1 ... in the order of the file. */
-  readonly id: number;
-  readonly name: string;
-  readonly type: typeof COMP_NODE | typeof SEND_NODE | typeof RECV_NODE | typeof COLL_NODE;
-  /** Ids of nodes that must be complete. */
-  readonly dataDeps: readonly number[];
-  readonly attributes: readonly Attribute[];
-}
-
-/** A named value: "int32" and "int64" numbers, flags, texts. */
-type Attribute =
-  | readonly [name: string, kind: "int32", value: number]
-  | readonly [name: string, kind: "int64", value: number]
-  | readonly [name: string, kind: "bool", value: boolean]
-  | readonly [name: string, kind: "string", value: string];
-
-// field numbers of et_def.proto
-const NODE = { id: 1, name: 2, type: 3, dataDeps: 5, attributes: 10 };
-const ATTRIBUTE = { name: 1, int32: 7, int64: 9, bool: 27, string: 29 };
-const METADATA_ATTRIBUTES = 2;
-const VARINT = 0;
-const BYTES = 2;
-const tag = (field: number, wire: number): number => field * 8 + wire;
-
-/**
- * Returns the bytes of an execution trace: Chakra's GlobalMetadata with the attributes, then the nodes, each message behind
- * its length as a varint (et_def.proto of MLCommons Chakra; fields that are 0 are left out, as proto3 does).
- */
-function traceBytes(metadata: readonly Attribute[], nodes: Iterable<ChakraNode>): Uint8Array {
-  const file = Writer.create();
-  file.fork();
-  for (const attribute of metadata) writeAttribute(file.uint32(tag(METADATA_ATTRIBUTES, BYTES)), attribute);
-  file.ldelim();
-  for (const node of nodes) writeNode(file, node);
-  return Uint8Array.from(file.finish());
-}
-
-function writeNode(file: Writer, { id, name, type, dataDeps, attributes }: ChakraNode): void {
-  file.fork();
-  if (id !== 0) file.uint32(tag(NODE.id, VARINT)).uint64(id);
-  file.uint32(tag(NODE.name, BYTES)).string(name);
-  file.uint32(tag(NODE.type, VARINT)).int32(type);
-  if (dataDeps.length > 0) {
-    file.uint32(tag(NODE.dataDeps, BYTES)).fork();
-    for (const dep of dataDeps) file.uint64(dep);
-    file.ldelim();
-  }
-  for (const attribute of attributes) writeAttribute(file.uint32(tag(NODE.attributes, BYTES)), attribute);
-  file.ldelim();
-}
-
-function writeAttribute(file: Writer, [name, kind, value]: Attribute): void {
-  file.fork().uint32(tag(ATTRIBUTE.name, BYTES)).string(name);
-  if (kind === "int32") file.uint32(tag(ATTRIBUTE.int32, VARINT)).int32(value);
-  else if (kind === "int64") file.uint32(tag(ATTRIBUTE.int64, VARINT)).int64(value);
-  else if (kind === "bool") file.uint32(tag(ATTRIBUTE.bool, VARINT)).bool(value);
-  else file.uint32(tag(ATTRIBUTE.string, BYTES)).string(value);
-  file.ldelim();
 }

@@ -439,12 +439,11 @@ function readerOf(top: Fields, fields: Fields, keys: Keys): Reader {
   const names = READERS.flatMap(([, architectures]) => architectures);
   const types = [...new Set(READERS.map(([known]) => known))];
   if (typeof named === "string") {
-    const expected = `one of ${names.join(", ")}${didYouMean(named, names)}`;
+    const expected = `an architecture of ${types.join(", ")}${didYouMean(named, names)}`;
     throw new InputError(keys.place("architectures"), expected, named).as("unknown-name");
   }
   const expected = `one of ${types.join(", ")}`;
   if (type === undefined) throw new InputError(keys.place("model_type"), expected);
-  throw new InputError(keys.place("model_type"), `${expected}${didYouMean(String(type), types)}`, type).as(
-    "unknown-name",
-  );
+  const meant = typeof type === "string" ? didYouMean(type, types) : "";
+  throw new InputError(keys.place("model_type"), `${expected}${meant}`, type).as("unknown-name");
 }

@@ -18,16 +18,28 @@ export interface Computation {
   readonly sixteenBits?: boolean;
   /** Where it was measured or given, this instead of a roofline; picoseconds. */
   readonly givenPs?: number;
+  /** A delay beside the NPU's other computations, which go on: only what waits for it is held up. */
+  readonly aside?: boolean;
 }
 
 /** What the members of a group send each other. `send`: from every NPU of a stage to the one of the next (or previous) stage. */
 export type CommunicationKind = NamedCollective | "send";
+
+/** Groups named one by one, where they are no axes of a mesh: those of a trace. */
+export interface NpuGroups {
+  /** NPUs of each. */
+  readonly size: number;
+  /** [groups x size] in the order of the group; of a send: from, to */
+  readonly members: Int32Array;
+}
 
 /** A communication in which every group of a name does the same (in a pipeline: the groups of one stage). */
 export interface Communication {
   readonly name: string;
   readonly collective: CommunicationKind;
   readonly group: GroupName;
+  /** Who takes part instead of the groups of that name, which is then "all". */
+  readonly among?: NpuGroups;
   /** nccl-tests size: of the whole buffer, per group; of a send: what one NPU sends. */
   readonly bytes: number;
 }

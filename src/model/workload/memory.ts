@@ -110,7 +110,7 @@ export function checkMemory(
 const NAMES = {
   parameters: "parameters",
   gradients: "gradients",
-  optimizer: "optimiser",
+  optimizer: "optimizer",
   activations: "activations",
   working: "what is worked on",
 } as const;

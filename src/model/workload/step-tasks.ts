@@ -92,6 +92,8 @@ function table<T>(): { of: (key: string, make: () => T) => number; all: T[] } {
 /** A part of a pass as one task: computations in a row are one. */
 interface Node {
   readonly computations: Computation[];
+  /** Its computation is a delay beside the others. */
+  readonly isAside: boolean;
   readonly communication: Communication | null;
   /** Nodes of the pass, INPUT or EARLIER. */
   readonly after: number[];
@@ -105,11 +107,15 @@ interface Template {
 
 const isComputation = (part: Part | undefined): part is ComputationPart => part !== undefined && "computation" in part;
 
+/** Whether a part takes its turn among the computations of its NPU. */
+const takesTurn = (part: Part | undefined): part is ComputationPart =>
+  isComputation(part) && part.computation.aside !== true;
+
 /** Returns a pass with computations put together that nothing between waits for. */
 function templateOf({ parts, outputs }: Pass): Template {
   const isAwaited = parts.map(() => false);
   for (const part of parts) {
-    const own = isComputation(part);
+    const own = takesTurn(part);
     for (const at of part.after) if (at >= 0 && !own) isAwaited[at] = true;
   }
   for (const at of outputs) isAwaited[at] = true;
@@ -119,13 +125,14 @@ function templateOf({ parts, outputs }: Pass): Template {
     const before = nodes[nodes.length - 1];
     const after = [...new Set(part.after.map((at) => (at >= 0 ? nodeOf[at] : at)))];
     const joins =
-      isComputation(part) &&
-      isComputation(parts[i - 1]) &&
+      takesTurn(part) &&
+      takesTurn(parts[i - 1]) &&
       !isAwaited[i - 1] &&
       after.every((at) => at === nodes.length - 1 || before.after.includes(at));
     if (joins) before.computations.push(part.computation);
-    else if (isComputation(part)) nodes.push({ computations: [part.computation], communication: null, after });
-    else nodes.push({ computations: [], communication: part.communication, after });
+    else if ("computation" in part) {
+      nodes.push({ computations: [part.computation], isAside: !takesTurn(part), communication: null, after });
+    } else nodes.push({ computations: [], isAside: false, communication: part.communication, after });
     nodeOf.push(nodes.length - 1);
   }
   return { nodes, outputs: [...new Set(outputs.map((at) => nodeOf[at]))] };
@@ -135,7 +142,7 @@ function templateOf({ parts, outputs }: Pass): Template {
 const laneName = ({ group, name }: Communication): string => (group === "pipeline" ? name : group);
 
 const SEND_ON = "activations to the next stage";
-const SEND_BACK = "gradients to the stage before";
+export const SEND_BACK = "gradients to the stage before";
 
 /** Returns the layers of a part one by one. */
 const unrolled = (runs: readonly LayerRun[]): LayerRun["layer"][] =>
@@ -143,7 +150,7 @@ const unrolled = (runs: readonly LayerRun[]): LayerRun["layer"][] =>
 
 /**
  * Returns a step as tasks, stage by stage in the order of issue: computations of a stage one after the other, communications when
- * what they wait for is done, gradients after the last backward pass of their layer, updates when all else of the stage is done.
+ * what they wait for is done, delays beside them, gradients after the last backward pass of their layer, updates when all else of the stage is done.
  * Communications within one NPU are left out. O(tasks).
  */
 export function stepTasks(step: TrainingStep): StepTasks {
@@ -172,10 +179,11 @@ export function stepTasks(step: TrainingStep): StepTasks {
   };
 
   const addNode = (stage: number, node: Node, label: number, phase: number, mb: number, after: number[]): number => {
-    const { communication, computations } = node;
-    const name = communication === null ? "compute" : laneName(communication);
+    const { communication, computations, isAside } = node;
+    const name =
+      communication !== null ? laneName(communication) : isAside ? `delays of ${labels.all[label]}` : "compute";
     const lane = lanes.of(`${stage} ${name}`, () => {
-      const computes = communication === null;
+      const computes = communication === null && !isAside;
       return { actor: stage, name, computes, inOrder: computes };
     });
     const work =
@@ -209,7 +217,7 @@ export function stepTasks(step: TrainingStep): StepTasks {
       }
       const task = addNode(stage, node, label, phase, mb, after);
       done.push([task]);
-      if (node.communication !== null) open.push(task);
+      if (node.communication !== null || node.isAside) open.push(task);
     }
     return outputs.length === 0 ? input : [...new Set(outputs.flatMap((at) => done[at]))];
   };
@@ -227,7 +235,7 @@ export function stepTasks(step: TrainingStep): StepTasks {
   const addSend = (stage: number, backward: boolean, part: number, mb: number, after: number[]): void => {
     const name = backward ? SEND_BACK : SEND_ON;
     const label = labels.of(name, () => name);
-    const node: Node = { computations: [], communication: sendOf(name), after: [] };
+    const node: Node = { computations: [], isAside: false, communication: sendOf(name), after: [] };
     sent[sendPlace(backward, part, mb)] = addNode(stage, node, label, backward ? 1 : 0, mb, after);
   };
 
@@ -274,7 +282,7 @@ export function stepTasks(step: TrainingStep): StepTasks {
         addPass(stage, layers[at].gradients, label, 2, -1, [last, last], open);
       }
     }
-    const barrier: Node = { computations: [], communication: null, after: [] };
+    const barrier: Node = { computations: [], isAside: false, communication: null, after: [] };
     const all = [
       addNode(
         stage,

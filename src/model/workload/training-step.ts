@@ -16,7 +16,7 @@ export interface TrainingStep {
   readonly stages: readonly (readonly LayerRun[])[];
   /** Bytes that one NPU sends to the next stage with a micro batch; the same come back as gradients. */
   readonly boundaryBytes: number;
-  /** Samples and tokens of the whole step, over all copies. */
+  /** Samples and tokens of the whole step, over all copies; 0 tokens where samples have none. */
   readonly samples: number;
   readonly tokens: number;
   /** Operations that the model needs for the step, over all NPUs, nothing computed again; for the utilisation. */

@@ -125,17 +125,18 @@ export async function makeTrees(
       ...(options.nvls === false || sums ? {} : trafficOf(flow)),
       ...(found.repaired === null ? {} : { repaired: found.repaired }),
       notes: [...notes, ...found.notes],
-      synthesis: {
-        ms: Math.round(ms * 1000) / 1000,
-        backend: engine.backend,
-        threads: 1,
-        seed: options.seed ?? 1,
-        trials: found.trials,
-        policy: found.policy,
-      },
+      synthesis: synthesisOf(engine, options, ms, found),
     },
   };
 }
+
+/** Returns how something was made, for its report. */
+const synthesisOf = (
+  { backend }: Engine,
+  { seed = 1 }: SynthesizeOptions,
+  ms: number,
+  { trials, policy }: { readonly trials: number; readonly policy: string },
+) => ({ ms: Math.round(ms * 1000) / 1000, backend, threads: 1, seed, trials, policy });
 
 /** Returns the copies per root that trees of several groups are to have. Throws InputError where they are to be found. */
 function copiesOfGroups(k: SynthesizeOptions["k"], { groupCount }: Collective): number | null {
@@ -175,14 +176,7 @@ function madeGroups(
     making: {
       algorithm: maker.name,
       notes: [...notes, ...found.notes],
-      synthesis: {
-        ms: Math.round(ms * 1000) / 1000,
-        backend: engine.backend,
-        threads: 1,
-        seed: options.seed ?? 1,
-        trials: found.trials,
-        policy: found.policy,
-      },
+      synthesis: synthesisOf(engine, options, ms, found),
     },
   };
 }

@@ -5,7 +5,7 @@ import { messages } from "../../model/messages/messages.ts";
 import { PS_PER_SECOND, PS_PER_US } from "../../model/numbers/units.ts";
 import { shortestRoutes } from "../../model/routes/list-routes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import type { CommunicationKind } from "../../model/workload/layer-work.ts";
+import type { CommunicationKind, NpuGroups } from "../../model/workload/layer-work.ts";
 import { ALGORITHMS } from "../../synthesize/catalog.ts";
 import { isBetter, usOf } from "../auto/best.ts";
 import { type Algorithm, candidatesFor, isOwnFailure } from "../auto/candidates.ts";
@@ -26,21 +26,14 @@ export interface CommunicationCost {
   readonly use: Float64Array;
 }
 
-/** Several groups that do the same at once. */
-export interface Groups {
-  /** [groups x size] NPUs */
-  readonly members: Int32Array;
-  readonly size: number;
-}
-
 /** Returns what a communication of some groups takes. */
-export type CostOf = (kind: CommunicationKind, groups: Groups, bytes: number) => Promise<CommunicationCost>;
+export type CostOf = (kind: CommunicationKind, groups: NpuGroups, bytes: number) => Promise<CommunicationCost>;
 
 /** Bytes, for a size that need not be whole; every member's part has one at least. */
 const wholeBytes = (bytes: number, size: number): number => Math.max(size, Math.ceil(bytes / size) * size);
 
 /** Returns groups as the option of that name has them. */
-function groupText({ members, size }: Groups): string {
+function groupText({ members, size }: NpuGroups): string {
   const groups: string[] = [];
   for (let at = 0; at < members.length; at += size) groups.push(members.subarray(at, at + size).join(","));
   return groups.join(";");
@@ -118,7 +111,7 @@ export function communicationCosts(engine: Engine, topology: Topology, signal?: 
 type Request = Omit<Parameters<typeof synthesize>[2], "algorithm">;
 
 /** Returns the request of a collective of some groups. */
-function requestOf(topology: Topology, collective: NamedCollective, groups: Groups, bytes: number): Request {
+function requestOf(topology: Topology, collective: NamedCollective, groups: NpuGroups, bytes: number): Request {
   const isWhole = groups.size === topology.npuCount;
   return {
     collective,
@@ -179,7 +172,7 @@ const nothingFor = (collective: CollectiveKind, topology: Topology): InputError 
  * Returns what it takes when the first member of every group sends `bytes` to its second at the same time, on shortest ways: the
  * way's latency and the most loaded link of all. O(groups x hops).
  */
-export function sendCost(topology: Topology, { members, size }: Groups, bytes: number): CommunicationCost {
+export function sendCost(topology: Topology, { members, size }: NpuGroups, bytes: number): CommunicationCost {
   const { linkBytesPerSecond, linkLatencyPs } = topology;
   const list = messages();
   for (let at = 0; at < members.length; at += size) list.add(0, members[at], members[at + 1], false);

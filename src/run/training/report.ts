@@ -1,4 +1,5 @@
 import type { Topology } from "../../model/topology/topology.ts";
+import type { PlacedTasks } from "../../model/workload/placed-tasks.ts";
 import { topologySummary } from "../../report/result.ts";
 import type { Trained, TrainRequest } from "./training.ts";
 
@@ -38,3 +39,25 @@ export function trainingReport(
     search,
   };
 }
+
+/** Returns what `train --json` prints of tasks that were read: the same, without a model. */
+export function givenReport(
+  { name, source, placed }: { readonly name: string; readonly source: string; readonly placed: PlacedTasks },
+  topology: Topology,
+  rows: Trained["rows"],
+) {
+  return {
+    schema: "banyan/workload@1" as const,
+    topology: topologySummary(topology),
+    workload: {
+      name,
+      source,
+      npus: placed.npuCount,
+      actors: placed.tasks.actors.length,
+      tasks: placed.tasks.work.length,
+    },
+    rows,
+  };
+}
+
+export type GivenReport = ReturnType<typeof givenReport>;

@@ -1,12 +1,12 @@
 import { shiftedLinks } from "../../model/symmetry/shift.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import type { Communication, Computation } from "../../model/workload/layer-work.ts";
-import { groupMembers, groupSizeOf, inStage, npusOf, type Parallelism } from "../../model/workload/parallelism.ts";
-import { inOneStream, type StepTasks, stepTasks, type Work } from "../../model/workload/step-tasks.ts";
-import type { TrainingStep } from "../../model/workload/training-step.ts";
+import type { Computation } from "../../model/workload/layer-work.ts";
+import type { GroupName } from "../../model/workload/parallelism.ts";
+import type { PlacedTasks } from "../../model/workload/placed-tasks.ts";
+import { inOneStream, type StepTasks, type Work } from "../../model/workload/step-tasks.ts";
 import { type ActorTime, exposureOf } from "../../simulate/workload/exposure.ts";
 import { type StepTimes, simulateStep, type WorkCosts } from "../../simulate/workload/step.ts";
-import type { CommunicationCost, CostOf, Groups } from "./costs.ts";
+import type { CommunicationCost, CostOf } from "./costs.ts";
 
 /** What simulating a step needs besides the step. */
 export interface TrainOptions {
@@ -14,6 +14,8 @@ export interface TrainOptions {
   readonly costOf: CostOf;
   /** Returns how long a computation takes on one NPU; picoseconds, a whole number. */
   readonly computationPs: (computation: Computation) => number;
+  /** Sums of gradients get of shared links what other communications leave. */
+  readonly blockingFirst?: boolean | undefined;
   /** Communications of an NPU take turns, also those of different groups (Zhao 2026, A.1.4). */
   readonly oneStream?: boolean;
 }
@@ -27,36 +29,19 @@ export interface TrainedStep {
   readonly costs: readonly (CommunicationCost | null)[];
 }
 
-/** Returns the groups of a communication in a stage. */
-function groupsOf(parallelism: Parallelism, { collective, group, name }: Communication, stage: number): Groups {
-  if (collective !== "send") {
-    return { members: groupMembers(parallelism, group, stage), size: groupSizeOf(parallelism, group) };
-  }
-  const { pipeline } = parallelism;
-  const next = (stage + (name.startsWith("gradients") ? pipeline - 1 : 1)) % pipeline;
-  const pairs: number[] = [];
-  for (let npu = 0; npu < npusOf(parallelism); npu++) {
-    if (inStage(parallelism, npu, stage) === npu) pairs.push(npu, inStage(parallelism, npu, next));
-  }
-  return { members: Int32Array.from(pairs), size: 2 };
-}
-
 /**
- * Returns a step simulated on a network whose first NPUs are those of the step's mesh, all groups of a stage communicating at once.
- * Rejects as the costs do.
+ * Returns tasks simulated on a network whose first NPUs are theirs, all groups that do the same communicating at once. Rejects as
+ * the costs do.
  */
 export async function simulateTraining(
   topology: Topology,
-  step: TrainingStep,
-  { costOf, computationPs, oneStream = false }: TrainOptions,
+  placed: PlacedTasks,
+  { costOf, computationPs, blockingFirst = false, oneStream = false }: TrainOptions,
 ): Promise<TrainedStep> {
-  const all = stepTasks(step);
-  const tasks = oneStream ? inOneStream(all) : all;
+  const tasks = oneStream ? inOneStream(placed.tasks) : placed.tasks;
   const shifts = new Map<number, Int32Array | null>();
   const costs: (CommunicationCost | null)[] = [];
-  for (const work of tasks.works) {
-    costs.push(work.kind === "computations" ? null : await stageCost(topology, step, work, costOf, shifts));
-  }
+  for (const w of tasks.works.keys()) costs.push(await costOfWork(topology, placed, w, costOf, shifts));
   const ps = Float64Array.from(tasks.works, (work, w) =>
     work.kind === "computations"
       ? work.computations.reduce((all, one) => all + computationPs(one), 0)
@@ -66,29 +51,40 @@ export async function simulateTraining(
     ...sharedLinks(tasks, costs),
     ps,
     latencyPs: new Float64Array(ps.length),
-    priority: new Int32Array(ps.length),
+    priority: Int32Array.from(tasks.works, (work) => (blockingFirst && sumsGradients(work) ? 1 : 0)),
   });
   return { tasks, times, actors: exposureOf(tasks, times), costs };
 }
 
-/** Returns what a communication of a stage takes: that of the first stage where the network looks the same from both. */
-async function stageCost(
+/** Who sums gradients, which nothing but the update waits for. */
+const COPIES: readonly GroupName[] = ["data", "copies", "expertCopies"];
+
+const sumsGradients = (work: Work): boolean =>
+  work.kind === "communication" && COPIES.includes(work.communication.group);
+
+/**
+ * Returns what a communication takes, null of computations: where the network looks the same from the first actor, what it takes
+ * there, so that the stages of a pipeline are made once.
+ */
+async function costOfWork(
   topology: Topology,
-  { parallelism }: TrainingStep,
-  { communication, stage }: Extract<Work, { kind: "communication" }>,
+  { tasks, npus, groups }: PlacedTasks,
+  w: number,
   costOf: CostOf,
   shifts: Map<number, Int32Array | null>,
-): Promise<CommunicationCost> {
-  const { collective, bytes } = communication;
-  const own = groupsOf(parallelism, communication, stage);
-  const first = groupsOf(parallelism, communication, 0);
-  const by = own.members[0] - first.members[0];
+): Promise<CommunicationCost | null> {
+  const work = tasks.works[w];
+  const own = groups[w];
+  if (work.kind === "computations" || own === null) return null;
+  const { collective, bytes } = work.communication;
+  const by = (npus[work.stage]?.[0] ?? 0) - (npus[0]?.[0] ?? 0);
   if (by <= 0) return costOf(collective, own, bytes);
   if (!shifts.has(by)) shifts.set(by, shiftedLinks(topology, by));
   const linkImage = shifts.get(by) ?? null;
-  const isMoved = first.members.every((npu, i) => (npu + by) % topology.npuCount === own.members[i]);
-  if (linkImage === null || !isMoved) return costOf(collective, own, bytes);
-  const cost = await costOf(collective, first, bytes);
+  if (linkImage === null) return costOf(collective, own, bytes);
+  const { npuCount } = topology;
+  const members = own.members.map((npu) => (npu - by + npuCount) % npuCount);
+  const cost = await costOf(collective, { ...own, members }, bytes);
   const use = new Float64Array(cost.use.length);
   for (let link = 0; link < use.length; link++) use[linkImage[link]] = cost.use[link];
   return { ...cost, use };

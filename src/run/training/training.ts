@@ -1,4 +1,4 @@
-import { InputError, unlessRefused } from "../../base/errors.ts";
+import { InputError, inWords, unlessRefused } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { Engine } from "../../engine/types.ts";
 import { boxesOf } from "../../model/routes/rings.ts";
@@ -7,7 +7,8 @@ import { type Accelerator, type Precision, peakOf } from "../../model/workload/a
 import type { Computation } from "../../model/workload/layer-work.ts";
 import { checkMemory, greatestMemory, type StageMemory } from "../../model/workload/memory.ts";
 import { type Model, tableStep } from "../../model/workload/models.ts";
-import { npusOf, type Parallelism } from "../../model/workload/parallelism.ts";
+import type { Parallelism } from "../../model/workload/parallelism.ts";
+import { type PlacedTasks, placedStep } from "../../model/workload/placed-tasks.ts";
 import { computationPs } from "../../model/workload/roofline.ts";
 import type { Optimizer } from "../../model/workload/sharing.ts";
 import type { TrainingStep } from "../../model/workload/training-step.ts";
@@ -36,11 +37,16 @@ export interface TrainRequest {
   readonly optimizer?: Optimizer;
   readonly bucketBytes?: number;
   readonly pass?: PassKind;
+  /** Sums of gradients get of shared links what other communications leave. */
+  readonly blockingFirst?: boolean;
   /** Who makes the collectives, a row each: "library", "best", "ideal", or names of algorithms. */
   readonly collectives?: readonly string[];
   readonly signal?: AbortSignal;
   readonly onProgress?: (what: string, done: number, total: number) => void;
 }
+
+/** Part of the memory that a mesh found by search may take: runtimes and buffers of communications want the rest. */
+const ROOM = 0.94;
 
 /** The collectives that are compared where nobody says which. */
 export const USUAL_COLLECTIVES: readonly string[] = ["library", "best", "ideal"];
@@ -60,10 +66,18 @@ export interface Trained {
   readonly activeParameters: number;
   readonly memory: StageMemory;
   readonly rows: readonly TrainingRow[];
+  readonly placed: PlacedTasks;
   /** The step with the collectives of the last row that are schedules; for timelines. */
   readonly shown: TrainedStep;
   /** With "auto": what was tried. */
   readonly search: (Omit<Found<null>, "best"> & { readonly best: readonly TriedWay[] }) | null;
+}
+
+/** Returns the samples that a copy takes at a time where nobody says it: one, and of decoding as many as keep all stages busy. */
+function usualMicroBatch({ pass, parallelism, batch }: TrainRequest): number {
+  if (pass !== "decode" || parallelism === "auto") return 1;
+  const each = batch / parallelism.data;
+  return Number.isInteger(each / parallelism.pipeline) ? each / parallelism.pipeline : 1;
 }
 
 /** Returns the step of a model in one way. Throws InputError where it does not divide. */
@@ -142,32 +156,28 @@ function communicationsOf({ tasks, costs }: TrainedStep): TrainingCommunication[
  * fit, with what would do; else as `synthesize` does.
  */
 export async function train(engine: Engine, topology: Topology, request: TrainRequest): Promise<Trained> {
-  const { model, accelerator, precision = "bf16", signal, collectives = USUAL_COLLECTIVES, onProgress } = request;
+  const { model, accelerator, precision = "bf16", signal, collectives = USUAL_COLLECTIVES } = request;
+  const { onProgress, blockingFirst } = request;
   const ownPs = clockOf(request);
   const table = communicationCosts(engine, topology, signal);
   const peakFlops = peakOf(accelerator, precision);
   const search = request.parallelism === "auto" ? await fastest(topology, request, ownPs, table) : null;
   const way: Way = search?.best[0]?.way ?? {
     parallelism: request.parallelism as Parallelism,
-    microBatch: request.microBatch ?? 1,
+    microBatch: request.microBatch ?? usualMicroBatch(request),
     recompute: request.recompute ?? "none",
   };
   const step = stepOf(request, way);
   refuseTooLarge(request, way, step);
-  const rows: TrainingRow[] = [];
-  let shown: TrainedStep | null = null;
-  for (const [done, algorithm] of collectives.entries()) {
-    onProgress?.(`the collectives of ${algorithm}`, done, collectives.length);
-    const trained = await simulateTraining(topology, step, { costOf: table.by({ algorithm }), computationPs: ownPs });
-    const figures = {
-      collectives: algorithm,
-      ps: trained.times.ps,
-      actors: trained.actors,
-      communications: communicationsOf(trained),
-    };
-    rows.push(trainingRow(step, figures, { npus: npusOf(step.parallelism), peakFlops }));
-    if (shown === null || algorithm !== "ideal") shown = trained;
-  }
+  const placed = placedStep(step);
+  const { rows, shown } = await rowsOf(topology, placed, step, {
+    collectives,
+    computationPs: ownPs,
+    peakFlops,
+    table,
+    onProgress,
+    blockingFirst,
+  });
   const { sizes } = model;
   const counts =
     sizes.kind === "transformer" ? [parameterCount(sizes.config), activeParameterCount(sizes.config)] : [0, 0];
@@ -179,9 +189,96 @@ export async function train(engine: Engine, topology: Topology, request: TrainRe
     activeParameters,
     memory: greatestMemory(step),
     rows,
-    shown: shown as TrainedStep,
+    shown,
+    placed,
     search,
   };
+}
+
+/** Returns a row for each maker of collectives, and the last that is made of schedules. */
+async function rowsOf(
+  topology: Topology,
+  placed: PlacedTasks,
+  figures: Pick<TrainingStep, "samples" | "tokens" | "modelFlops">,
+  {
+    collectives,
+    computationPs,
+    peakFlops,
+    table,
+    onProgress,
+    blockingFirst,
+  }: {
+    readonly collectives: readonly string[];
+    readonly computationPs: (computation: Computation) => number;
+    readonly peakFlops: number | null;
+    readonly table: CostTable;
+    readonly onProgress: TrainRequest["onProgress"];
+    readonly blockingFirst?: boolean | undefined;
+  },
+): Promise<{ readonly rows: readonly TrainingRow[]; readonly shown: TrainedStep }> {
+  const rows: TrainingRow[] = [];
+  let shown: TrainedStep | null = null;
+  for (const [done, algorithm] of collectives.entries()) {
+    onProgress?.(`the collectives of ${algorithm}`, done, collectives.length);
+    const trained = await simulateTraining(topology, placed, {
+      costOf: table.by({ algorithm }),
+      computationPs,
+      blockingFirst,
+    });
+    const { times, actors } = trained;
+    const row = { collectives: algorithm, ps: times.ps, actors, communications: communicationsOf(trained) };
+    rows.push(trainingRow(figures, row, { npus: placed.npuCount, peakFlops }));
+    if (shown === null || algorithm !== "ideal") shown = trained;
+  }
+  return { rows, shown: shown as TrainedStep };
+}
+
+/** Tasks of somebody else's: a trace, or a text with the times of its layers. */
+export interface GivenWorkload {
+  readonly placed: PlacedTasks;
+  /** For computations that have no time; null where every one has. */
+  readonly accelerator: Accelerator | null;
+  readonly precision?: Precision;
+  readonly collectives?: readonly string[];
+  readonly signal?: AbortSignal;
+  readonly onProgress?: TrainRequest["onProgress"];
+}
+
+/**
+ * Returns what a workload that was read takes on a network. Throws InputError where it has more NPUs than the network, or
+ * computations without a time and without an accelerator to tell it; else as `synthesize` does.
+ */
+export async function trainGiven(
+  engine: Engine,
+  topology: Topology,
+  { placed, accelerator, precision = "bf16", collectives = USUAL_COLLECTIVES, signal, onProgress }: GivenWorkload,
+): Promise<Pick<Trained, "rows" | "shown" | "placed">> {
+  if (placed.npuCount > topology.npuCount) {
+    throw new InputError(
+      "the topology",
+      `one of ${placed.npuCount} NPUs, as the workload has`,
+      inWords(`${topology.npuCount} NPUs`),
+    );
+  }
+  const timeOf = (computation: Computation): number => {
+    if (computation.givenPs !== undefined) return computation.givenPs;
+    if (accelerator === null)
+      throw new InputError(
+        optionName("accelerator"),
+        `a name such as h100, for "${computation.name}" has no time of its own`,
+      );
+    return computationPs(accelerator, precision, computation);
+  };
+  const table = communicationCosts(engine, topology, signal);
+  const figures = { samples: 0, tokens: 0, modelFlops: 0 };
+  const found = await rowsOf(topology, placed, figures, {
+    collectives,
+    computationPs: timeOf,
+    peakFlops: null,
+    table,
+    onProgress,
+  });
+  return { ...found, placed };
 }
 
 /** Returns the fastest meshes, by the costs of libraries' collectives at powers of four of bytes. */
@@ -213,10 +310,14 @@ async function fastest(
         if (recompute !== undefined && way.recompute !== recompute) return null;
         return unlessRefused(() => stepOf(request, way));
       },
-      fits: (step) => greatestMemory(step).total <= accelerator.memoryBytes,
+      fits: (step) => greatestMemory(step).total <= ROOM * accelerator.memoryBytes,
       computationPs: ownPs,
       simulate: async ({ step }) => {
-        const { times } = await simulateTraining(topology, step, { costOf, computationPs: ownPs });
+        const { times } = await simulateTraining(topology, placedStep(step), {
+          costOf,
+          computationPs: ownPs,
+          blockingFirst: request.blockingFirst ?? false,
+        });
         return { ps: times.ps, result: null };
       },
     },

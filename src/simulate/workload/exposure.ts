@@ -17,14 +17,25 @@ export interface ActorTime {
  * exposed, a computation of another actor is bubble. O(tasks + pauses x what they wait for).
  */
 export function exposureOf(tasks: StepTasks, times: StepTimes): ActorTime[] {
-  const { actors, lanes, lane } = tasks;
+  const { actors, lanes, lane, offset, awaited } = tasks;
   const { startPs, endPs, ps } = times;
   const computations: number[][] = actors.map(() => []);
   const lastOf = new Int32Array(actors.length).fill(-1);
+  const endsWith = (actor: number, t: number): void => {
+    if (lastOf[actor] < 0 || endPs[t] > endPs[lastOf[actor]]) lastOf[actor] = t;
+  };
   for (let t = 0; t < lane.length; t++) {
     const { actor, computes } = lanes[lane[t]];
-    if (computes) (computations[actor] as number[]).push(t);
-    if (lastOf[actor] < 0 || endPs[t] > endPs[lastOf[actor]]) lastOf[actor] = t;
+    endsWith(actor, t);
+    if (computes) {
+      (computations[actor] as number[]).push(t);
+      continue;
+    }
+    // a collective of several actors is in the lane of one
+    for (let k = offset[t]; k < offset[t + 1]; k++) {
+      const before = lanes[lane[awaited[k]]];
+      if (before.computes) endsWith(before.actor, t);
+    }
   }
   return actors.map((actor, a) => {
     const exposedPs = new Map<string, number>();
@@ -39,7 +50,8 @@ export function exposureOf(tasks: StepTasks, times: StepTimes): ActorTime[] {
     const own = (computations[a] as number[]).sort((x, y) => startPs[x] - startPs[y] || x - y);
     for (const task of own) {
       pause(tasks, times, task, until, count);
-      computePs += endPs[task] - startPs[task];
+      // an NPU and its host may compute at the same time
+      computePs += Math.max(0, endPs[task] - Math.max(until, startPs[task]));
       until = Math.max(until, endPs[task]);
     }
     const last = lastOf[a];
@@ -54,10 +66,12 @@ export function exposureOf(tasks: StepTasks, times: StepTimes): ActorTime[] {
   });
 }
 
-/** Returns what a communication is counted as. */
+/** Returns what a wait for a task that computes nothing is counted as. */
 function kindOf({ works, work }: StepTasks, task: number): string {
   const one = works[work[task]];
-  return one.kind === "communication" ? one.communication.group : "compute";
+  if (one.kind === "computations") return "delays";
+  const { among, collective, group } = one.communication;
+  return among === undefined ? group : collective;
 }
 
 /** Counts the time from `from` to the start of a task by what it waited for. */

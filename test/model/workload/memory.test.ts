@@ -139,7 +139,7 @@ describe("what does not fit", () => {
   it("is refused with what needs how much, and what would fit", () => {
     const said = check("llama3-8b", { parallelism: { data: 8 }, batch: 8, sequence: 4096 });
     expect(said).toMatch(
-      /^llama3-8b needs \d+ GB of memory an NPU \(16\.1 GB parameters, 16\.1 GB gradients, 96\.4 GB optimiser, [\d.]+ GB activations\), and a100 has 85\.9 GB; it fits with /,
+      /^llama3-8b needs \d+ GB of memory an NPU \(16\.1 GB parameters, 16\.1 GB gradients, 96\.4 GB optimizer, [\d.]+ GB activations\), and a100 has 85\.9 GB; it fits with /,
     );
     expect(said).toContain("ZeRO 1 (");
     expect(said).not.toContain("tp 2");

@@ -3,6 +3,7 @@ import { pageTargets } from "./page-targets.ts";
 import { serverTargets } from "./server-targets.ts";
 import type { FuzzTarget } from "./target.ts";
 import { wordTargets } from "./word-targets.ts";
+import { workloadTargets } from "./workload-targets.ts";
 
 /** Returns a target for every reader. */
 export const fuzzTargets = (): FuzzTarget[] => [
@@ -10,4 +11,5 @@ export const fuzzTargets = (): FuzzTarget[] => [
   ...wordTargets(),
   ...pageTargets(),
   ...serverTargets(),
+  ...workloadTargets(),
 ];

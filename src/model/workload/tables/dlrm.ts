@@ -121,5 +121,5 @@ export function dlrmStep(sizes: DlrmSizes, options: TableOptions): TrainingStep 
   const top = stack("top", sizes.top, samples, false);
   const flops = [...stack("", sizes.bottom, 1, true), ...stack("", sizes.top, 1, false)];
   const all = flops.reduce((sum, { products }) => sum + products.reduce((s, p) => s + productFlops(p), 0), 0);
-  return copiedStep(name, [sparse, ...top.map((layer) => localLayer(layer, options))], options, [1, all]);
+  return copiedStep(name, [sparse, ...top.map((layer) => localLayer(layer, options))], options, [0, all]);
 }

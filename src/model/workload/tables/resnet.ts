@@ -115,6 +115,6 @@ export function resnetStep(sizes: ResnetSizes, options: TableOptions): TrainingS
     sizes.name,
     layers.map((layer) => localLayer(layer, options)),
     options,
-    [1, flops],
+    [0, flops],
   );
 }

@@ -155,11 +155,19 @@ export const headSizes = ({ latent, headSize }: TransformerConfig): { query: num
     ? { query: headSize, value: headSize }
     : { query: latent.plainSize + latent.rotarySize, value: latent.valueSize };
 
+/** Each layer is a task of every micro batch. */
+const MOST_LAYERS = 10_000;
+
 /** Returns a configuration whose sizes are whole and go together. Throws InputError, at `where`, for the first that does not. */
 export function checkedConfig(config: TransformerConfig, where = config.name): TransformerConfig {
   const sizes = ["layers", "hidden", "heads", "kvHeads", "headSize", "ffn", "vocabulary", "sequence"] as const;
   for (const size of sizes) whole(`${where}: ${size}`, config[size], size === "ffn" ? 0 : 1);
   whole(`${where}: encoderLayers`, config.encoderLayers, 0);
+  if (config.layers + config.encoderLayers > MOST_LAYERS) {
+    throw new InputError(`${where}: layers`, `at most ${MOST_LAYERS}`, config.layers + config.encoderLayers).as(
+      "out-of-range",
+    );
+  }
   if (config.latent === null && config.heads % config.kvHeads !== 0) {
     throw new InputError(`${where}: kvHeads`, `a divisor of the ${config.heads} heads`, config.kvHeads);
   }

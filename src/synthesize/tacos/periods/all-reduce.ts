@@ -46,8 +46,9 @@ export async function manyRounds(
   request: SynthesisRequest,
   context: SynthesisContext,
 ): Promise<Synthesis<PeriodSchedule> | null> {
-  if (leastTransfers(request.collective) <= MOST_LISTED || combPlaces(request.topology) === null) return null;
-  if (isForHalves(request)) return null;
+  const { topology, collective } = request;
+  if (!isWhole(topology, collective) || leastTransfers(collective) <= MOST_LISTED) return null;
+  if (combPlaces(topology) === null || isForHalves(request)) return null;
   const found = await findPeriods(request, context);
   return found === null || found.halvesPs < found.endPs ? null : synthesisOf(request, found);
 }
