@@ -67,7 +67,8 @@ function themisPart({ trials, inverted, exposed, figure4 }) {
   return [
     "## Themis, figure 12: iterations on the six networks of table 2",
     "",
-    "Speed-ups over the baseline. Ideal: bytes over the bandwidth of the dimensions that a group has. Per NPU 32 images, 128 pairs",
+    "Speed-ups over the baseline. Ideal: bytes over the bandwidth of the dimensions that a group has. 'Roofline FP16 from total",
+    "FLOPS available' (5.2) is read in four ways; operations alone at 312 TFLOP/s are nearest. Per NPU 32 images, 128 pairs",
     "of sentences, 512 samples, 16 sequences of 1,024. Transformer-1T: LIBRA's MSFT-1T (h = 24,576; sums of 805 MB, the batch and",
     "the 128 NPUs are Themis'), products split among the first 128 NPUs, ZeRO 2 over 8; on 16 x 64 both have 8 of dimension 2.",
     "",

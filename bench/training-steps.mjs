@@ -77,7 +77,11 @@ export function blockingStep(step, groups) {
 export async function iteration(topology, step, costOf, clock, oneStream = false) {
   if (npusOf(step.parallelism) > topology.npuCount)
     throw new Error(`${step.name}: more NPUs than ${topology.name} has`);
-  const { times, actors, tasks } = await simulateTraining(topology, placedStep(step), { costOf, computationPs: clock, oneStream });
+  const { times, actors, tasks } = await simulateTraining(topology, placedStep(step), {
+    costOf,
+    computationPs: clock,
+    oneStream,
+  });
   const [{ computePs, exposedPs }] = actors;
   const exposed = Object.fromEntries([...exposedPs].map(([group, ps]) => [group, ps / 1e6]));
   return {
