@@ -169,7 +169,7 @@ function figure39Part(rows) {
     "",
     "Times by the best network of table A.1. All-to-alls by our flows within 0.1 % of what none beats, all-reduces in alpha and beta,",
     "buckets the best of four, communications in one stream; 2^20 tokens in sequences of 512, decoders as long; computing by our",
-    "efficiencies of an A100, a batch of 16-bit numbers unless said. Rings: `shifted-ring:N`, N - 1 steps.",
+    "efficiencies of an A100. Rings: `shifted-ring:N`, N - 1 steps.",
     "",
     table(
       [
