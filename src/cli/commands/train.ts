@@ -53,7 +53,7 @@ async function subjectOf({ options }: Context, text: string, topology: Topology)
         : null;
     const placed = readChakra(
       traces.map((file) => ({ name: file, bytes: read(file) })),
-      { groups: own, dimensions: topology.shape },
+      { groups: own, dimensions: topology.npuCount === traces.length ? topology.shape : null },
     );
     return { name, source: "Chakra traces", placed };
   }

@@ -1,4 +1,4 @@
-import { spelt, unknownName } from "../topology/closest.ts";
+import { closest, spelt, unknownName } from "../topology/closest.ts";
 import { type DlrmSizes, dlrmStep, LIBRA_DLRM } from "./tables/dlrm.ts";
 import { GNMT_8, GNMT_16, type GnmtSizes, gnmtStep } from "./tables/gnmt.ts";
 import { RESNETS, type ResnetSizes, resnetStep } from "./tables/resnet.ts";
@@ -45,7 +45,7 @@ export const MODEL_NAMES: readonly string[] = MODELS.map(({ name }) => name);
 export function modelNamed(name: string, place = "the model"): Model {
   const all = MODELS.flatMap((model) => [model.name, ...model.aliases]);
   const meant = spelt(name, all);
-  if (meant === undefined) throw unknownName(place, name, all);
+  if (meant === undefined) throw unknownName(place, name, MODEL_NAMES, { list: "models", meant: closest(name, all) });
   return MODELS.find((model) => model.name === meant || model.aliases.includes(meant)) as Model;
 }
 
