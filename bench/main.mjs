@@ -17,6 +17,7 @@ const BENCHES = [
   "conjecture",
   "generation",
   "themis",
+  "training",
   "optima",
   "limits",
   "taccl",

@@ -41,6 +41,7 @@ export const MENU = [
       "docs/science/direct.md",
       "docs/science/themis.md",
       "docs/science/programs.md",
+      "docs/science/training.md",
       "docs/science/measured.md",
     ],
   ],

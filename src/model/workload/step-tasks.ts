@@ -319,3 +319,21 @@ export function stepTasks(step: TrainingStep): StepTasks {
     awaited: Int32Array.from(tasks.awaited, (task) => (task < 0 ? sent[-1 - task] : task)),
   };
 }
+
+/**
+ * Returns the same tasks with all communications of an actor in one stream: one at a time, whoever they are among, first come, first
+ * served. O(lanes + tasks).
+ */
+export function inOneStream(tasks: StepTasks): StepTasks {
+  const first = new Map<number, number>();
+  const kept: Lane[] = [];
+  const laneOf = Int32Array.from(tasks.lanes, (lane) => {
+    const { actor, computes } = lane;
+    const known = computes ? undefined : first.get(actor);
+    if (known !== undefined) return known;
+    const number = kept.push(computes ? lane : { actor, name: "communications", computes, inOrder: false }) - 1;
+    if (!computes) first.set(actor, number);
+    return number;
+  });
+  return { ...tasks, lanes: kept, lane: tasks.lane.map((lane) => laneOf[lane]) };
+}

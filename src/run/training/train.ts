@@ -3,7 +3,7 @@ import type { Topology } from "../../model/topology/topology.ts";
 import type { Computation } from "../../model/workload/layer-work.ts";
 import type { GroupName } from "../../model/workload/parallelism.ts";
 import type { PlacedTasks } from "../../model/workload/placed-tasks.ts";
-import type { StepTasks, Work } from "../../model/workload/step-tasks.ts";
+import { inOneStream, type StepTasks, type Work } from "../../model/workload/step-tasks.ts";
 import { type ActorTime, exposureOf } from "../../simulate/workload/exposure.ts";
 import { type StepTimes, simulateStep, type WorkCosts } from "../../simulate/workload/step.ts";
 import type { CommunicationCost, CostOf } from "./costs.ts";
@@ -16,6 +16,8 @@ export interface TrainOptions {
   readonly computationPs: (computation: Computation) => number;
   /** Sums of gradients get of shared links what other communications leave. */
   readonly blockingFirst?: boolean | undefined;
+  /** Communications of an NPU take turns, also those of different groups (Zhao 2026, A.1.4). */
+  readonly oneStream?: boolean;
 }
 
 /** A step that was simulated. */
@@ -34,9 +36,9 @@ export interface TrainedStep {
 export async function simulateTraining(
   topology: Topology,
   placed: PlacedTasks,
-  { costOf, computationPs, blockingFirst = false }: TrainOptions,
+  { costOf, computationPs, blockingFirst = false, oneStream = false }: TrainOptions,
 ): Promise<TrainedStep> {
-  const { tasks } = placed;
+  const tasks = oneStream ? inOneStream(placed.tasks) : placed.tasks;
   const shifts = new Map<number, Int32Array | null>();
   const costs: (CommunicationCost | null)[] = [];
   for (const w of tasks.works.keys()) costs.push(await costOfWork(topology, placed, w, costOf, shifts));
