@@ -43,7 +43,7 @@ const SCENES = [
     act: async (page) => {
       await press("Work out the step")(page);
       await page.getByRole("img", { name: /bars over/ }).waitFor({ timeout: 120_000 });
-      await page.getByText(/^A step of/).scrollIntoViewIfNeeded();
+      await page.getByRole("heading", { name: "Where the time goes" }).evaluate((head) => head.scrollIntoView());
       await page.waitForTimeout(500);
     },
   },
@@ -70,7 +70,7 @@ for (const { name, view = name, address, colorScheme = "light", act } of SCENES)
     await page.getByText("was verified").first().waitFor({ timeout: 60_000 });
     await page.waitForTimeout(1500);
     await act?.(page);
-    if (size === "phone") await page.getByRole("tablist").first().scrollIntoViewIfNeeded();
+    if (size === "phone" && name !== "training") await page.getByRole("tablist").first().scrollIntoViewIfNeeded();
     const file = `${FOLDER}/${name}-${size}.png`;
     await page.screenshot({ path: at(file) });
     console.log(file);

@@ -1,3 +1,4 @@
+import { InputError } from "../../base/errors.ts";
 import { stepTrace } from "../../export/workloads/step-trace.ts";
 import { utf8Text } from "../../import/text/utf8.ts";
 import { readHuggingFace } from "../../import/workloads/hugging-face.ts";
@@ -89,7 +90,10 @@ export const train = async ({ wish }: Ask<"train">, tools: Tools): Promise<Train
 /** Returns the step of a row. */
 async function stepOf({ wish, row }: Ask<"trainingTimeline">, tools: Tools): Promise<TrainedStep> {
   const { own } = await trainedFor(wish, tools);
-  return own.steps[row] as TrainedStep;
+  const step = own.steps[row];
+  if (step === undefined)
+    throw new InputError("the row", `one of the report's, below ${own.steps.length},`, row).as("out-of-range");
+  return step;
 }
 
 /** Answers "trainingTimeline". */
