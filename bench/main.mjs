@@ -22,6 +22,7 @@ const BENCHES = [
   "taccl",
   "ilp",
   "web",
+  "training-published",
 ];
 
 const names = process.argv.slice(2);
