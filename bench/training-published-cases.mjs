@@ -146,7 +146,9 @@ function records(text) {
   const [heading, ...lines] = text.trimEnd().split(/\r?\n/);
   const names = heading.split(",");
   return lines.map((line) => {
-    const cells = [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(([, quoted, plain]) => quoted ?? plain);
+    const cells = [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
+      ([, quoted, plain]) => quoted ?? plain,
+    );
     return Object.fromEntries(names.map((name, i) => [name, cells[i] ?? ""]));
   });
 }
@@ -158,7 +160,8 @@ const numberIn = (text, pattern, otherwise) => {
 
 /** Megatron-Bridge's tables of pre-training; tokens a second of one GPU. Distributed optimiser, no recomputation. */
 function bridgeRow({ source_url: url, metric, model, system, gpus, tp, pp, batch, seq, precision, value }) {
-  if (!url.includes("Megatron-Bridge") || !metric.startsWith("tokens/s/GPU") || !metric.includes("Pre-Training")) return null;
+  if (!url.includes("Megatron-Bridge") || !metric.startsWith("tokens/s/GPU") || !metric.includes("Pre-Training"))
+    return null;
   if (MODELS[model] === undefined) return null;
   const format = precision === "FP8" ? "FP8-CS" : precision;
   const fsdp = numberIn(metric, /FSDP (\S+?)[ )]/, 0);
@@ -239,8 +242,6 @@ export function publishedRows(text) {
       zero: dp * row.cp === 1 ? 0 : row.zero,
       box: boxOf(row.system, row.gpus),
       precision: precisionOf(row.format),
-      isOverlapped:
-        row.source >= "container 26.06" && OVERLAPPED.includes(`${row.model} ${row.system} ${row.format}`),
       isFlash: true,
       isSplit: row.tp > 1,
     };
@@ -251,6 +252,8 @@ export function publishedRows(text) {
     const times = rows.map(({ seconds }) => seconds);
     const newest = rows.filter(({ source }) => source.startsWith("v5.1"));
     const row = rows[0].group === "MLPerf" ? middle(newest.length > 0 ? newest : rows) : rows[0];
-    return { ...row, repeats: rows.length, spread: Math.max(...times) / Math.min(...times) };
+    const isOverlapped =
+      row.source >= "container 26.06" && OVERLAPPED.includes(`${row.model} ${row.system} ${row.format}`);
+    return { ...row, isOverlapped, repeats: rows.length, spread: Math.max(...times) / Math.min(...times) };
   });
 }

@@ -116,10 +116,12 @@ export function predictor(lib, engine) {
         costOf: costsOn(topology, row, shares, collectives),
         computationPs: (computation) => lib.computationPs(accelerator, row.precision, computation, clock),
       });
-      const share = (of) => trained.actors.reduce((sum, actor) => sum + of(actor), 0) / trained.actors.length / trained.times.ps;
+      const share = (of) =>
+        trained.actors.reduce((sum, actor) => sum + of(actor), 0) / trained.actors.length / trained.times.ps;
       const exposed = {};
       for (const { exposedPs } of trained.actors) {
-        for (const [name, ps] of exposedPs) exposed[name] = (exposed[name] ?? 0) + ps / trained.actors.length / trained.times.ps;
+        for (const [name, ps] of exposedPs)
+          exposed[name] = (exposed[name] ?? 0) + ps / trained.actors.length / trained.times.ps;
       }
       return {
         seconds: (trained.times.ps / 1e12) * scale,
