@@ -23,6 +23,7 @@ const BENCHES = [
   "taccl",
   "ilp",
   "web",
+  "training-published",
 ];
 
 const names = process.argv.slice(2);

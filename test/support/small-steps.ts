@@ -66,6 +66,7 @@ export function smallStep(sizes: SmallStep): TrainingStep {
     parallelism,
     microBatches: sizes.microBatches,
     order: "1f1b",
+    overlapped: false,
     trains: true,
     stages: Array.from({ length: stages }, (_, s) =>
       Array.from({ length: sizes.layersOfStage }, (_, i) => ({ layer: layer(s * sizes.layersOfStage + i), count: 1 })),

@@ -140,6 +140,7 @@ export function readAstraText(text: string, fileName: string, options: AstraText
     parallelism,
     microBatches: 1,
     order: "1f1b",
+    overlapped: false,
     trains: header.policy !== "DISTRIBUTED_INFERENCE",
     stages: [(header.policy === "MICRO" ? layers.slice(0, 1) : layers).map((layer) => ({ layer, count: 1 }))],
     boundaryBytes: 0,

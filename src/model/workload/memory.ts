@@ -46,10 +46,9 @@ export function stepMemory(step: TrainingStep): StageMemory[] {
     const parameters = sumOf(runs, (memory) => memory.parameters);
     const gradients = sumOf(runs, (memory) => memory.gradients);
     const optimizer = sumOf(runs, (memory) => memory.optimizer);
-    const activations = mostKept(
-      passes,
-      parts.map((part) => sumOf(part, (memory) => memory.activations)),
-    );
+    const keptOf = parts.map((part) => sumOf(part, (memory) => memory.activations));
+    // an overlapped forward pass begins before the backward pass before it has given anything back
+    const activations = mostKept(passes, keptOf) + (step.overlapped ? Math.max(...keptOf) : 0);
     const working = Math.max(0, ...runs.map(({ layer }) => layer.memory.working));
     const total = parameters + gradients + optimizer + activations + working;
     return { stage, parameters, gradients, optimizer, activations, working, total };

@@ -6,8 +6,10 @@ export interface Product {
   readonly rows: number;
   readonly inner: number;
   readonly columns: number;
-  /** How many of them there are, one after the other or at once. */
+  /** How many of them there are. */
   readonly count: number;
+  /** One kernel does them all at once (grouped GEMM), so they fill units together; else they come one after the other. */
+  readonly isGrouped?: boolean;
   /** Brings the input together before it; again in the backward pass, where only the own part was kept. */
   readonly gather?: Communication;
   /** Of the gradients of the input, beside the gradients of the weights. */
@@ -90,13 +92,13 @@ function computationOf(
   columns: number,
   bytes: number,
 ): Computation {
-  const { count, sixteenBits } = product;
+  const { count, isGrouped, sixteenBits } = product;
   const computation: Computation = {
     name,
     kind: "matmul",
     flops: 2 * rows * inner * columns * count,
     bytes: bytes * count,
-    shape: { rows, inner, columns },
+    shape: { rows: isGrouped === true ? rows * count : rows, inner, columns },
   };
   return sixteenBits === true ? { ...computation, sixteenBits } : computation;
 }

@@ -21,6 +21,18 @@ export interface Efficiencies {
   readonly launchPs: number;
 }
 
+/**
+ * Shares of the 16-bit peak that kernels of attention reach by their authors, for `attention` where it is known which ones run:
+ * FlashAttention on A100 25 to 40 % (Dao 2023, abstract), here the middle; its second version on A100 50 to 73 % (same place) and on
+ * H100 35 %, and its third on H100 75 % (Shah et al. 2024, abstract).
+ */
+export const ATTENTION_SHARES = {
+  "flash-1 on a100": 0.325,
+  "flash-2 on a100": 0.615,
+  "flash-2 on h100": 0.35,
+  "flash-3 on h100": 0.75,
+} as const;
+
 /** Operations a second of the accelerator that `matmulHalfSize` is said of: A100, 16 bits. */
 const SIZE_PEAK = 312e12;
 

@@ -149,12 +149,13 @@ const unrolled = (runs: readonly LayerRun[]): LayerRun["layer"][] =>
   runs.flatMap(({ layer, count }) => Array.from({ length: count }, () => layer));
 
 /**
- * Returns a step as tasks, stage by stage in the order of issue: computations of a stage one after the other, communications when
- * what they wait for is done, delays beside them, gradients after the last backward pass of their layer, updates when all else of the stage is done.
- * Communications within one NPU are left out. O(tasks).
+ * Returns a step as tasks, stage by stage in the order of issue: computations of a stage one after the other (of overlapped passes,
+ * of which two are under way at a time, those first that could begin first), communications when what they wait for is done, delays
+ * beside them, gradients after the last backward pass of their layer, updates when all else of the stage is done. Communications
+ * within one NPU are left out. O(tasks).
  */
 export function stepTasks(step: TrainingStep): StepTasks {
-  const { parallelism, microBatches, order, trains } = step;
+  const { parallelism, microBatches, order, trains, overlapped } = step;
   const { pipeline, interleaved } = parallelism;
   const tasks = new TaskList();
   const works = table<Work>();
@@ -184,7 +185,7 @@ export function stepTasks(step: TrainingStep): StepTasks {
       communication !== null ? laneName(communication) : isAside ? `delays of ${labels.all[label]}` : "compute";
     const lane = lanes.of(`${stage} ${name}`, () => {
       const computes = communication === null && !isAside;
-      return { actor: stage, name, computes, inOrder: computes };
+      return { actor: stage, name, computes, inOrder: computes && !overlapped };
     });
     const work =
       communication === null
@@ -246,6 +247,8 @@ export function stepTasks(step: TrainingStep): StepTasks {
     const ends = new Map<number, readonly number[]>();
     /** [parts] what the layers' last backward passes end with */
     const lastOf: (readonly number[])[][] = parts.map((layers) => layers.map(() => []));
+    /** What the last pass and the one before ended with; of overlapped passes two are under way at a time. */
+    let endsBefore: readonly [readonly number[], readonly number[]] = [[], []];
     for (const { microBatch, part, backward } of passesOf(
       { stages: pipeline, interleaved, microBatches },
       stage,
@@ -258,7 +261,8 @@ export function stepTasks(step: TrainingStep): StepTasks {
       const isFirst = backward ? place === partCount - 1 : place === 0;
       const from = backward ? place + 1 : place - 1;
       const ahead = backward ? (ends.get(microBatch) ?? []) : [];
-      let input: readonly number[] = isFirst ? ahead : [-1 - sendPlace(backward, from, microBatch)];
+      const given: readonly number[] = isFirst ? ahead : [-1 - sendPlace(backward, from, microBatch)];
+      let input = overlapped ? [...new Set([...given, ...endsBefore[0]])] : given;
       let earlier = input;
       for (let k = 0; k < layers.length; k++) {
         const at = backward ? layers.length - 1 - k : k;
@@ -270,6 +274,7 @@ export function stepTasks(step: TrainingStep): StepTasks {
         input = output;
         if (backward) lastOf[part][at] = output;
       }
+      endsBefore = [endsBefore[1], input];
       const isLast = backward ? place === 0 : place === partCount - 1;
       if (!isLast) addSend(stage, backward, place, microBatch, [...input]);
       else if (!backward) ends.set(microBatch, input);

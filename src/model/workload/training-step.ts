@@ -10,6 +10,8 @@ export interface TrainingStep {
   readonly parallelism: Parallelism;
   readonly microBatches: number;
   readonly order: PipelineOrder;
+  /** The next pass of a stage computes while one waits for communications. */
+  readonly overlapped: boolean;
   /** False for inference: forward passes only. */
   readonly trains: boolean;
   /** [stage x interleaved + part] The layers of each part of each stage, first to last. */

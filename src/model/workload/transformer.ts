@@ -32,7 +32,7 @@ export function transformerStep(asked: TransformerConfig, wanted: TransformerOpt
   const config = checkedConfig(asked);
   const options = wanted.pass === "decode" ? withWholeSequences(wanted) : wanted;
   checkOptions(config, options);
-  const { parallelism, pass, batch, sequence, order, bucketBytes } = options;
+  const { parallelism, pass, batch, sequence, order, overlapped, bucketBytes } = options;
   const shape = localShape(config, options);
   const trains = pass === "train";
   const sharing = { parallelism, bytes: parameterBytes(options), bucketBytes, trains };
@@ -41,6 +41,7 @@ export function transformerStep(asked: TransformerConfig, wanted: TransformerOpt
     parallelism,
     microBatches: microBatchesOf(options),
     order,
+    overlapped,
     trains,
     stages: sharedLayers(partsOf(shape), sharing),
     boundaryBytes: shape.ownTokens * config.hidden * shape.bytes,

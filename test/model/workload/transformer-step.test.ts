@@ -192,6 +192,20 @@ describe("experts", () => {
     ]);
   });
 
+  it("fill units together where one kernel does their products, with the same operations", () => {
+    const rowsOf = (groupedExperts: boolean): number[] => {
+      const options = optionsOf(MIXED, { parallelism: { data: 4, expert: 2 }, batch: 4, groupedExperts });
+      const layer = layersOf(transformerStep(MIXED, options)).find(({ name }) => name === "layer with experts");
+      const products = computationsOf(layer?.forward ?? { parts: [], outputs: [] });
+      return products
+        .filter(({ name }) => name === "experts up")
+        .flatMap(({ flops, shape }) => [flops, shape?.rows ?? 0]);
+    };
+    const [together, apart] = [rowsOf(true), rowsOf(false)];
+    expect(together[0]).toBe(apart[0]);
+    expect(together[1]).toBe(((MIXED.experts?.count ?? 0) / 2) * (apart[1] ?? 0));
+  });
+
   it("get more with a capacity above what balance needs", () => {
     expect(operationsOf(step(1.25))).toBeGreaterThan(operationsOf(step(1)));
   });

@@ -39,6 +39,7 @@ function step(parallelism: Partial<Parallelism>, microBatches: number, one: Laye
     parallelism: { ...ALONE, ...parallelism },
     microBatches,
     order: "1f1b",
+    overlapped: false,
     trains: true,
     stages: Array.from({ length: pipeline * interleaved }, () => [{ layer: one, count: 1 }]),
     boundaryBytes: 1,

@@ -102,6 +102,7 @@ export function copiedStep(
     parallelism,
     microBatches: 1,
     order: "1f1b",
+    overlapped: false,
     trains: true,
     stages: sharedLayers([layers], { parallelism, bytes, bucketBytes, trains: true }),
     boundaryBytes: 0,

@@ -315,6 +315,7 @@ function expertBlock(shape: LocalShape, name: string): Operation[] {
     inner,
     columns,
     count,
+    ...(options.groupedExperts && { isGrouped: true }),
   });
   const moved = sent * hidden;
   const operations: Operation[] = [

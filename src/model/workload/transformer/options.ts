@@ -30,10 +30,17 @@ export interface TransformerOptions {
   /** One kernel for attention, which keeps no scores (Dao et al. 2022); else products and a softmax through memory. */
   readonly flash: boolean;
   readonly order: PipelineOrder;
+  /**
+   * Two passes of a stage are under way at a time, each computing while the other waits: a forward pass hides the exchanges of a
+   * backward pass and the other way round (DeepSeek-V3, 3.2.1; Megatron-LM: --overlap-moe-expert-parallel-comm).
+   */
+  readonly overlapped: boolean;
   /** Of sums of gradients. */
   readonly bucketBytes: number;
   /** Tokens that an expert has room for, by those it gets if all get as many. */
   readonly capacityFactor: number;
+  /** Products of an NPU's experts are one kernel (Gale et al. 2023: MegaBlocks; Megatron-LM's default); else one after the other. */
+  readonly groupedExperts: boolean;
   /** How many layers each part of the pipeline has, in the order of the model; null: as evenly as they go. */
   readonly layersPerPart: readonly number[] | null;
   /** How operations of attention are counted in the model's operations. */
@@ -53,9 +60,11 @@ export const defaultOptions = ({ sequence }: TransformerConfig): TransformerOpti
   recompute: "none",
   flash: true,
   order: "1f1b",
+  overlapped: false,
   // PyTorch's DistributedDataParallel: bucket_cap_mb 25
   bucketBytes: 25 * 2 ** 20,
   capacityFactor: 1,
+  groupedExperts: true,
   layersPerPart: null,
   attentionCount: "causal",
 });
