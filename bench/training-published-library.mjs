@@ -3,6 +3,7 @@ import { boxTopology } from "../dist/model/presets/boxes.js";
 import { acceleratorNamed } from "../dist/model/workload/accelerators.js";
 import { modelNamed } from "../dist/model/workload/models.js";
 import { ALONE } from "../dist/model/workload/parallelism.js";
+import { placedStep } from "../dist/model/workload/placed-tasks.js";
 import { ATTENTION_SHARES, computationPs, DEFAULT_EFFICIENCIES } from "../dist/model/workload/roofline.js";
 import { defaultOptions } from "../dist/model/workload/transformer/options.js";
 import { transformerStep } from "../dist/model/workload/transformer.js";
@@ -20,5 +21,6 @@ export const LIBRARY = {
   defaultOptions,
   transformerStep,
   communicationCosts,
+  placedStep,
   simulateTraining,
 };

@@ -112,7 +112,7 @@ export function predictor(lib, engine) {
       const accelerator = lib.acceleratorNamed(SYSTEMS[row.system].accelerator);
       const attention = row.attention === undefined ? {} : { attention: lib.ATTENTION_SHARES[row.attention] };
       const clock = { ...lib.DEFAULT_EFFICIENCIES, ...attention, ...efficiencies };
-      const trained = await lib.simulateTraining(topology, step, {
+      const trained = await lib.simulateTraining(topology, lib.placedStep(step), {
         costOf: costsOn(topology, row, shares, collectives),
         computationPs: (computation) => lib.computationPs(accelerator, row.precision, computation, clock),
       });

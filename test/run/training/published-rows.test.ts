@@ -7,6 +7,7 @@ import { boxTopology } from "../../../src/model/presets/boxes.ts";
 import { acceleratorNamed } from "../../../src/model/workload/accelerators.ts";
 import { modelNamed } from "../../../src/model/workload/models.ts";
 import { ALONE } from "../../../src/model/workload/parallelism.ts";
+import { placedStep } from "../../../src/model/workload/placed-tasks.ts";
 import { ATTENTION_SHARES, computationPs, DEFAULT_EFFICIENCIES } from "../../../src/model/workload/roofline.ts";
 import { defaultOptions } from "../../../src/model/workload/transformer/options.ts";
 import { transformerStep } from "../../../src/model/workload/transformer.ts";
@@ -16,7 +17,7 @@ import { sharedFiles, sharedText } from "../../support/shared-data.ts";
 
 const LIBRARY = {
   ...{ boxTopology, acceleratorNamed, modelNamed, ALONE, ATTENTION_SHARES, computationPs, DEFAULT_EFFICIENCIES },
-  ...{ defaultOptions, transformerStep, communicationCosts, simulateTraining },
+  ...{ defaultOptions, transformerStep, communicationCosts, placedStep, simulateTraining },
 };
 
 /** Rows as the bench has them, which is JavaScript. */
