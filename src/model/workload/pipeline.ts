@@ -56,14 +56,3 @@ export function passesOf(
   for (let k = count - warmUp; k < count; k++) passes.push(backward(k));
   return passes;
 }
-
-/** Returns how many passes of micro batches a stage has under way at most: forward and not yet backward, over all parts. */
-export function mostUnderWay(passes: readonly PipelinePass[]): number {
-  let now = 0;
-  let most = 0;
-  for (const { backward } of passes) {
-    now += backward ? -1 : 1;
-    if (now > most) most = now;
-  }
-  return most;
-}

@@ -13,9 +13,6 @@ import { contender } from "../auto/chunk-trials.ts";
 import { linkUseOf } from "../link-use.ts";
 import { type SynthesizeResult, synthesize } from "../synthesize.ts";
 
-/** Who makes the collectives of a step: a name from the catalogue, what libraries have, the best of all, or no schedule at all. */
-export const CHOICES = ["library", "best", "ideal"] as const;
-
 /** What a communication takes when it has the network to itself. */
 export interface CommunicationCost {
   /** The algorithm, "send", or "limit". */
@@ -47,7 +44,7 @@ const isQuick = (name: string): boolean =>
   ALGORITHMS.some(({ name: own, traits }) => own === name && traits?.solves !== true);
 
 export interface CostOptions {
-  /** One of CHOICES, or an algorithm's name. */
+  /** "library", "best", "ideal", or an algorithm's name. */
   readonly algorithm: string;
   /** Of an algorithm that is named. */
   readonly policy?: string;

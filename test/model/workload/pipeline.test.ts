@@ -1,10 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mostUnderWay, passesOf } from "../../../src/model/workload/pipeline.ts";
+import { type PipelinePass, passesOf } from "../../../src/model/workload/pipeline.ts";
 
 const SHAPES = fc
   .tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 5 }))
   .map(([stages, interleaved, groups]) => ({ stages, interleaved, microBatches: stages * groups }));
+
+/** Returns how many micro batches are forward and not yet backward, at most. */
+function mostUnderWay(passes: readonly PipelinePass[]): number {
+  let now = 0;
+  return Math.max(...passes.map(({ backward }) => (now += backward ? -1 : 1)));
+}
 
 describe("passes of a stage", () => {
   it("are the published ones of a pipeline of 4 stages, 8 micro batches", () => {
