@@ -73,11 +73,11 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan compare dgx-h100:2 --collective allgather --sizes 1KiB,32KiB,1MiB,32MiB,1GiB --format svg -o plot.svg",
   ],
   train: [
-    "banyan train llama3-70b dgx-h100:8 --parallel tp=8,pp=4,dp=2 --batch 128 --seq 8192",
-    "banyan train llama3-8b dgx-a100:2 --parallel zero=3 --batch 32 --algorithms library,best --details",
-    "banyan train mixtral-8x7b dgx-h100:8 --parallel auto --batch 256",
-    "banyan train config.json dgx-h100:4 -p tp=8,pp=2,dp=2 --batch 64 --trace step.json",
-    "banyan train gpt3-175b dgx-a100:8 -p tp=8,pp=8 --batch 64 --seq 2048 --without 0-nvsw0",
+    "banyan train llama3-70b dgx-h100:8 --parallel tp=8,pp=4,dp=2 --batch 128 --seq 8192 --algorithms library",
+    "banyan train llama3-8b dgx-h100:1 --batch 64",
+    "banyan train llama3-8b dgx-a100:2 --parallel zero=3 --batch 32 --algorithms library,ideal --details",
+    "banyan train llama3-8b dgx-h100:1 -p tp=4,pp=2 --batch 16 --algorithms ring --trace step.json --svg step.svg",
+    "banyan train gpt2-xl torus:4x4 --accelerator a100 -p zero=3 --batch 64 --without 0-1 --algorithms library",
   ],
   calibrate: [
     "banyan calibrate dgx-a100:1 all_reduce_perf.log -o ours.json",
