@@ -6,7 +6,7 @@ import { PS_PER_SECOND, PS_PER_US } from "../../model/numbers/units.ts";
 import { shortestRoutes } from "../../model/routes/list-routes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { CommunicationKind, NpuGroups } from "../../model/workload/layer-work.ts";
-import { ALGORITHMS } from "../../synthesize/catalog.ts";
+import { USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
 import { isBetter, usOf } from "../auto/best.ts";
 import { type Algorithm, candidatesFor, isOwnFailure } from "../auto/candidates.ts";
 import { contender } from "../auto/chunk-trials.ts";
@@ -35,13 +35,6 @@ function groupText({ members, size }: NpuGroups): string {
   for (let at = 0; at < members.length; at += size) groups.push(members.subarray(at, at + size).join(","));
   return groups.join(";");
 }
-
-const isLibrary = (name: string): boolean =>
-  ALGORITHMS.some((maker) => maker.name === name && maker.traits?.library !== undefined);
-
-/** Algorithms that search for long are left out of "best" unless they are named. */
-const isQuick = (name: string): boolean =>
-  ALGORITHMS.some(({ name: own, traits }) => own === name && traits?.solves !== true);
 
 export interface CostOptions {
   /** "library", "best", "ideal", or an algorithm's name. */
@@ -120,14 +113,13 @@ function requestOf(topology: Topology, collective: NamedCollective, groups: NpuG
 /** Returns those that are tried for a choice. */
 function makersFor(topology: Topology, request: Request, algorithm: string): readonly Algorithm[] {
   const { candidates } = candidatesFor(topology, request);
-  const named = candidates.filter(({ name }) =>
-    algorithm === "library"
-      ? isLibrary(name)
-      : algorithm === "best" || algorithm === "ideal"
-        ? isQuick(name)
-        : name === algorithm,
-  );
-  return named.length > 0 ? named : candidates.filter(({ name }) => isLibrary(name) || name === "tacos");
+  const isLibrary = ({ traits }: Algorithm): boolean => traits?.library !== undefined;
+  const named = candidates.filter((maker) => {
+    if (algorithm === "library") return isLibrary(maker);
+    // those that solve are tried only where they are named
+    return algorithm === "best" || algorithm === "ideal" ? maker.traits?.solves !== true : maker.name === algorithm;
+  });
+  return named.length > 0 ? named : candidates.filter((maker) => isLibrary(maker) || maker.name === USUAL_ALGORITHM);
 }
 
 async function attempt(

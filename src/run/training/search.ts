@@ -2,6 +2,7 @@ import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { refuseStopped, turn } from "../../base/stopping.ts";
 import type { Computation, Pass } from "../../model/workload/layer-work.ts";
+import { RECOMPUTATIONS, type Recomputation } from "../../model/workload/operations.ts";
 import { ALONE, type Parallelism } from "../../model/workload/parallelism.ts";
 import type { TrainingStep } from "../../model/workload/training-step.ts";
 
@@ -9,7 +10,7 @@ import type { TrainingStep } from "../../model/workload/training-step.ts";
 export interface Way {
   readonly parallelism: Parallelism;
   readonly microBatch: number;
-  readonly recompute: "none" | "selective" | "full";
+  readonly recompute: Recomputation;
 }
 
 /** A way that fits, with its step. */
@@ -66,7 +67,7 @@ export function* waysOf({ npus, box, layers, experts, batch, fixed }: SearchSpac
               if (zero === 3 && pipeline > 1) continue;
               for (const microBatch of powers(8).filter((b) => (batch / data) % b === 0)) {
                 if (interleaved > 1 && (batch / data / microBatch) % pipeline !== 0) continue;
-                for (const recompute of ["none", "selective", "full"] as const) {
+                for (const recompute of RECOMPUTATIONS) {
                   const sequence = fixed.sequence ?? tensor > 1;
                   const rest = { expertTensor: experts > 0 ? 1 : tensor, interleaved, sequence, zero };
                   const parallelism = { ...ALONE, tensor, pipeline, context, data, expert, ...rest, ...fixed };
@@ -116,9 +117,6 @@ export function computeBoundPs(step: TrainingStep, computationPs: (computation: 
   return most;
 }
 
-/** Of those that list equal figures the one that computes least again, in larger micro batches, comes first. */
-const NOT_TRIED_AGAIN = ["none", "selective", "full"];
-
 /**
  * Returns the fastest ways to train, `keep` of them: all meshes of the NPUs; of each and each micro batch the one that fits the
  * memory with least computed again; in the order of their bounds, until the bound is above the time of the last that is kept.
@@ -156,7 +154,7 @@ export async function fastestWays<Result>(
     const { parallelism, microBatch, recompute } = way;
     const key = JSON.stringify([parallelism, microBatch]);
     // what fits with less computed again is not slower
-    if (key === fitted && NOT_TRIED_AGAIN.indexOf(recompute) > 0) continue;
+    if (key === fitted && recompute !== "none") continue;
     const step = make(way);
     if (step === null) continue;
     tried++;

@@ -1,6 +1,7 @@
 import { InputError, inWords, unlessRefused } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { Engine } from "../../engine/types.ts";
+import { toUs } from "../../model/numbers/units.ts";
 import { boxesOf } from "../../model/routes/rings.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { type Accelerator, type Precision, peakOf } from "../../model/workload/accelerators.ts";
@@ -150,7 +151,7 @@ function communicationsOf({ tasks, costs }: TrainedStep): TrainingCommunication[
     const { algorithm, ps } = costs[w] as CommunicationCost;
     const key = `${work.stage} ${group} ${collective} ${bytes} ${algorithm} ${ps}`;
     const before = found.get(key)?.times ?? 0;
-    found.set(key, { group, collective, bytes, algorithm, us: ps / 1e6, times: before + times[w] });
+    found.set(key, { group, collective, bytes, algorithm, us: toUs(ps), times: before + times[w] });
   });
   const distinct = new Map<string, TrainingCommunication>();
   for (const one of found.values()) {
@@ -337,7 +338,7 @@ async function fastest(
     ...counts,
     best: best.map(({ fitting: { way, step }, ps }) => ({
       way,
-      us: ps / 1e6,
+      us: toUs(ps),
       memoryBytes: greatestMemory(step).total,
     })),
   };

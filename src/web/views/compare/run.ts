@@ -1,9 +1,9 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { Comparison } from "../../../report/comparison.ts";
-import type { Progress } from "../../../request/progress.ts";
 import { listOf } from "../../../request/values.ts";
-import type { AlgorithmLine, Failure, MakeWish } from "../../protocol.ts";
-import { ask, failureOf } from "../../state/client.ts";
+import type { AlgorithmLine, MakeWish } from "../../protocol.ts";
+import { ask } from "../../state/client.ts";
+import { ownWork } from "../../state/own-work.ts";
 import { FIRST_RANGE, readRange, type SizeRange, sizesOf, sizeWord } from "../../state/size-range.ts";
 import { welcome, words } from "../../state/store.ts";
 import { makeWish, sameWish } from "../../state/words.ts";
@@ -22,11 +22,8 @@ export const tried = computed<ReadonlySet<string> | null>(() => {
 export const comparison = signal<Comparison | null>(null);
 /** What it was made from. */
 const asked = signal<MakeWish | null>(null);
-/** Null while nothing runs. */
-export const running = signal<{ readonly progress: Progress | null } | null>(null);
-export const failure = signal<Failure | null>(null);
-
-let controller: AbortController | null = null;
+const work = ownWork();
+export const { running, failure, stop: stopComparison } = work;
 
 /** What every algorithm is asked, without size and algorithm; the group and other options stay. */
 function wishNow(): MakeWish {
@@ -45,43 +42,17 @@ export function makersOf(): AlgorithmLine[] {
   return (welcome.value?.algorithms ?? []).filter(({ collectives }) => collectives.includes(collective));
 }
 
-/** Compares; what there is after each size is shown at once. What was shown before stays where it fails. */
-export async function runComparison(): Promise<void> {
-  controller?.abort();
-  const own = new AbortController();
-  controller = own;
-  const wish = wishNow();
-  const show = (found: Comparison): void => {
-    if (controller !== own) return;
-    batch(() => {
-      comparison.value = found;
-      asked.value = wish;
-    });
-  };
-  batch(() => {
-    running.value = { progress: null };
-    failure.value = null;
-  });
-  try {
-    const sizes = sizesOf(range.value).map(sizeWord);
-    const onProgress = (progress: Progress): void => {
-      if (controller === own) running.value = { progress };
+/** Compares; what there is after each size is shown at once, and stays where it is stopped. What was shown before stays where it fails. */
+export const runComparison = (): Promise<void> =>
+  work.run(async ({ signal, onProgress, isLast }) => {
+    const wish = wishNow();
+    const show = (found: Comparison): void => {
+      if (!isLast()) return;
+      batch(() => {
+        comparison.value = found;
+        asked.value = wish;
+      });
     };
-    show(await ask("compare", { wish, sizes }, { signal: own.signal, onProgress, onPartial: show }));
-  } catch (error) {
-    const found = failureOf(error);
-    if (controller === own && found.kind !== "cancelled") failure.value = found;
-  } finally {
-    if (controller === own) {
-      controller = null;
-      running.value = null;
-    }
-  }
-}
-
-/** Stops the comparison; the sizes that are done stay. */
-export function stopComparison(): void {
-  controller?.abort();
-  controller = null;
-  running.value = null;
-}
+    const sizes = sizesOf(range.value).map(sizeWord);
+    show(await ask("compare", { wish, sizes }, { signal, onProgress, onPartial: show }));
+  });

@@ -1,4 +1,4 @@
-import { useEffect, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import "./compare.css";
 import { formatSize } from "../../../model/numbers/units.ts";
 import { count, gbpsText, percent, timeText } from "../../../report/amounts.ts";
@@ -8,8 +8,8 @@ import { gainsOf } from "../../../report/gains.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { ChartLegend, useHidden } from "../../parts/chart-legend.tsx";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
-import { isCovered } from "../../parts/covered.ts";
 import { OneOf } from "../../parts/one-of.tsx";
+import { useEscape } from "../../parts/use-escape.ts";
 import { changeOptions, choose, offerFile, say, synthesize } from "../../state/actions.ts";
 import { MEASURES } from "../../state/choices.ts";
 import {
@@ -67,7 +67,7 @@ function Found({ found }: { readonly found: Comparison }) {
     <>
       <p>
         <strong>{`${collective} on ${found.topology.name || "the network"}.`}</strong> {bestText(found)}
-        {isOld.value && <span class="compare-old">made for another network or request</span>}
+        {isOld.value && <span class="old-answer">made for another network or request</span>}
       </p>
       <ComparisonChart comparison={found} order={order} onMake={(row) => void make(row)} />
       <div class="compare-files">
@@ -261,7 +261,7 @@ function Controls() {
   const { from, to, step } = range.value;
   const now = running.value;
   const sizes = sizesOf(range.value).length;
-  useEscape(now !== null);
+  useEscape(now !== null, stopComparison);
   return (
     <div class="compare-controls">
       <SizeSelect label="From" value={from} onChange={(power) => setRange(withEnd(range.value, "from", power))} />
@@ -307,20 +307,6 @@ function Controls() {
       )}
     </div>
   );
-}
-
-/** Escape stops the comparison that is looked at, where nothing else is under way that it would cancel. */
-function useEscape(isRunning: boolean): void {
-  useEffect(() => {
-    if (!isRunning) return;
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.key !== "Escape" || event.defaultPrevented || isCovered() || busy.value !== null) return;
-      event.preventDefault();
-      stopComparison();
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, [isRunning]);
 }
 
 function setRange(range: SizeRange): void {

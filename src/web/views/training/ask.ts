@@ -1,6 +1,5 @@
-import { batch, computed, signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import type { Options } from "../../../request/option-table.ts";
-import type { Progress } from "../../../request/progress.ts";
 import type {
   Failure,
   GivenFile,
@@ -12,7 +11,8 @@ import type {
 } from "../../protocol.ts";
 import { unpackFile } from "../../state/address-file.ts";
 import { TRAINING_OPTIONS, type TrainingOption } from "../../state/choices.ts";
-import { ask, failureOf } from "../../state/client.ts";
+import { ask } from "../../state/client.ts";
+import { ownWork } from "../../state/own-work.ts";
 import { words } from "../../state/store.ts";
 import { networkWish, sameNetwork } from "../../state/words.ts";
 
@@ -46,9 +46,8 @@ interface MadeStep {
 }
 
 export const step = signal<MadeStep | null>(null);
-/** Null while nothing runs. */
-export const running = signal<{ readonly progress: Progress | null } | null>(null);
-export const failure = signal<Failure | null>(null);
+const work = ownWork();
+export const { running, failure, stop: stopTraining } = work;
 
 /** Whether the step was made for another network or other words than those that stand there. */
 export const isOld = computed(() => {
@@ -63,8 +62,6 @@ export const isOld = computed(() => {
   );
 });
 
-let controller: AbortController | null = null;
-
 /** Returns the model of a word. Throws InputError for a file that cannot be unpacked. */
 async function modelOf(word: string): Promise<string | GivenFile> {
   if (modelFileOf(word) === null) return word;
@@ -74,39 +71,13 @@ async function modelOf(word: string): Promise<string | GivenFile> {
 }
 
 /** Works out the step that the fields ask for. What was shown before stays where it fails. */
-export async function train(): Promise<void> {
-  controller?.abort();
-  const own = new AbortController();
-  controller = own;
-  batch(() => {
-    running.value = { progress: null };
-    failure.value = null;
-  });
-  try {
+export const train = (): Promise<void> =>
+  work.run(async ({ signal, onProgress, isLast }) => {
     const [network, options, model] = [networkWish(words.value), said.value, modelWord.value];
     const wish = { network, model: await modelOf(model), options };
-    const onProgress = (progress: Progress): void => {
-      if (controller === own) running.value = { progress };
-    };
-    const view = await ask("train", { wish }, { signal: own.signal, onProgress });
-    if (controller === own) step.value = { view, wish, model };
-  } catch (error) {
-    const found = failureOf(error);
-    if (controller === own && found.kind !== "cancelled") failure.value = found;
-  } finally {
-    if (controller === own) {
-      controller = null;
-      running.value = null;
-    }
-  }
-}
-
-/** Stops the work; what was shown before stays. */
-export function stopTraining(): void {
-  controller?.abort();
-  controller = null;
-  running.value = null;
-}
+    const view = await ask("train", { wish }, { signal, onProgress });
+    if (isLast()) step.value = { view, wish, model };
+  });
 
 export type FieldName = TrainingOption | "model";
 

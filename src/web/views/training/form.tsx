@@ -3,14 +3,14 @@ import { useEffect, useRef } from "preact/hooks";
 import { flagOf } from "../../../request/option-table.ts";
 import { TRAINING_ROWS } from "../../../request/training-rows.ts";
 import { Combobox } from "../../parts/combobox.tsx";
-import { isCovered } from "../../parts/covered.ts";
 import { type ControlProps, Field } from "../../parts/field.tsx";
 import { Fold } from "../../parts/fold.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { useEscape } from "../../parts/use-escape.ts";
 import { choose, say, showView } from "../../state/actions.ts";
 import { isOnlyMentioned, packFile } from "../../state/address-file.ts";
 import type { TrainingOption } from "../../state/choices.ts";
-import { busy, words } from "../../state/store.ts";
+import { words } from "../../state/store.ts";
 import { changes, restoreAll } from "../../state/what-if.ts";
 import { changeText } from "../../state/what-if-changes.ts";
 import {
@@ -53,7 +53,7 @@ const change = (name: FieldName, value: string): void => {
 export function Form() {
   const isOpen = useSignal(false);
   const now = running.value;
-  useEscape(now !== null);
+  useEscape(now !== null, stopTraining);
   useEffect(() => {
     if ((["microBatch", "optimizer", "bucket"] as const).some((name) => errorAt(name) !== null)) isOpen.value = true;
   }, [failure.value, isOpen]);
@@ -128,20 +128,6 @@ function progressText(
   const { what, done, total } = progress;
   const doing = what === "meshes" ? "trying meshes" : `simulating with ${what}`;
   return total === undefined || done === undefined ? doing : `${doing}, ${done} of ${total}`;
-}
-
-/** Escape stops the work that is looked at, where nothing else is under way that it would cancel. */
-function useEscape(isRunning: boolean): void {
-  useEffect(() => {
-    if (!isRunning) return;
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.key !== "Escape" || event.defaultPrevented || isCovered() || busy.value !== null) return;
-      event.preventDefault();
-      stopTraining();
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, [isRunning]);
 }
 
 /** The model: of the catalogue, chosen or typed, or a config.json. */

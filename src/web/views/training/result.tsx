@@ -30,7 +30,7 @@ export function Result({ of }: { readonly of: Step }) {
     <div class="training-result">
       <p class="training-sentence">
         {answerText(report, report.rows[shownRow] as TrainingRow, of.wish.options["pass"])}
-        {isOld.value && <span class="training-old">made for another network or step</span>}
+        {isOld.value && <span class="old-answer">made for another network or step</span>}
       </p>
       {cost !== null && (
         <p class="training-cost">
