@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { commandsHere } from "../support/cli-here.ts";
+import { TINY_LLAMA } from "../support/tiny-llama.ts";
 
 const here = commandsHere();
 
@@ -14,23 +15,9 @@ interface Row {
 
 const rowsOf = async (line: string): Promise<readonly Row[]> => ((await here.json(line)) as { rows: Row[] }).rows;
 
-/** A small model of its own: 4 layers. */
-const config = {
-  architectures: ["LlamaForCausalLM"],
-  model_type: "llama",
-  hidden_size: 1024,
-  num_hidden_layers: 4,
-  num_attention_heads: 8,
-  num_key_value_heads: 8,
-  intermediate_size: 4096,
-  vocab_size: 32000,
-  max_position_embeddings: 2048,
-  tie_word_embeddings: false,
-};
-
 describe("banyan train", () => {
   it("has parts that sum to the step, and no collectives faster than the limit", async () => {
-    const file = here.put("config.json", config);
+    const file = here.put("config.json", TINY_LLAMA);
     const rows = await rowsOf(`train ${file} dgx-a100:2 -p tp=4,pp=2,dp=2 --batch 16 --algorithms library,best,ideal`);
     expect(rows.map(({ collectives }) => collectives)).toEqual(["library", "best", "ideal"]);
     for (const { us, computeUs, exposedUs, bubbleUs } of rows) {
@@ -64,7 +51,7 @@ describe("banyan train", () => {
   });
 
   it("finds a mesh that fits, not slower than one of one's own", async () => {
-    const file = here.put("config.json", config);
+    const file = here.put("config.json", TINY_LLAMA);
     const auto = (await here.json(`train ${file} dgx-a100:1 --batch 16 --algorithms library`)) as {
       rows: Row[];
       search: { best: { us: number }[]; tried: number; simulated: number; tooLarge: number; pruned: number };
@@ -77,7 +64,7 @@ describe("banyan train", () => {
   });
 
   it("writes a timeline whose slices are within the step", async () => {
-    const file = here.put("config.json", config);
+    const file = here.put("config.json", TINY_LLAMA);
     const [row] = await rowsOf(`train ${file} dgx-a100:1 -p tp=4,pp=2 --batch 8 --algorithms ring --trace step.json`);
     const { traceEvents } = JSON.parse(readFileSync(here.at("step.json"), "utf8"));
     const slices = traceEvents.filter(({ ph }: { ph: string }) => ph === "X");
@@ -87,7 +74,7 @@ describe("banyan train", () => {
   });
 
   it("draws where the time goes", async () => {
-    const file = here.put("config.json", config);
+    const file = here.put("config.json", TINY_LLAMA);
     await rowsOf(`train ${file} dgx-a100:1 -p tp=4,pp=2 --batch 8 --algorithms ring,ideal --svg step.svg`);
     const text = readFileSync(here.at("step.svg"), "utf8");
     expect(text).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
@@ -103,7 +90,7 @@ describe("banyan train", () => {
   });
 
   it("reads the Chakra traces that it writes, and takes as long", async () => {
-    const file = here.put("config.json", config);
+    const file = here.put("config.json", TINY_LLAMA);
     const network = "ring:4@100GB/s,0.5us";
     const line = `train ${file} ${network} --accelerator a100 -p tp=2,pp=2 --batch 8 --algorithms ring --chakra traces`;
     const [own] = await rowsOf(line);

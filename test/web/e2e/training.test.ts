@@ -1,20 +1,10 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { TINY_LLAMA } from "../../support/tiny-llama.ts";
 import { describeApp, PATIENCE } from "./with-app.ts";
 
 /** A small model of its own: 2 layers. */
-const CONFIG = JSON.stringify({
-  architectures: ["LlamaForCausalLM"],
-  model_type: "llama",
-  hidden_size: 1024,
-  num_hidden_layers: 2,
-  num_attention_heads: 8,
-  num_key_value_heads: 8,
-  intermediate_size: 4096,
-  vocab_size: 32000,
-  max_position_embeddings: 2048,
-  tie_word_embeddings: false,
-});
+const CONFIG = JSON.stringify({ ...TINY_LLAMA, num_hidden_layers: 2 });
 
 describeApp("training steps in the app", (tools) => {
   it("are worked out of a config.json, kept in the address, and saved", PATIENCE, async () => {

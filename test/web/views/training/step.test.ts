@@ -10,24 +10,10 @@ import {
   slicesAt,
   told,
 } from "../../../../src/web/views/training/step-rows.ts";
+import { TINY_LLAMA } from "../../../support/tiny-llama.ts";
 import { ask, fileOf, networkWish, shown } from "../../../support/worker-asks.ts";
 
-/** A small model of its own: 4 layers. */
-const CONFIG = fileOf(
-  "config.json",
-  JSON.stringify({
-    architectures: ["LlamaForCausalLM"],
-    model_type: "llama",
-    hidden_size: 1024,
-    num_hidden_layers: 4,
-    num_attention_heads: 8,
-    num_key_value_heads: 8,
-    intermediate_size: 4096,
-    vocab_size: 32000,
-    max_position_embeddings: 2048,
-    tie_word_embeddings: false,
-  }),
-);
+const CONFIG = fileOf("config.json", JSON.stringify(TINY_LLAMA));
 
 const wishOf = (topology: string, options: TrainWish["options"], changes: TrainWish["options"] = {}): TrainWish => ({
   network: networkWish(topology, changes),
