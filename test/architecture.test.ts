@@ -31,10 +31,14 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...["base", "model", "picture", "engine", "import", "export", "verify", "simulate", "lower", "execute", "explain"],
     ...["synthesize", "report", "request", "kinds"],
   ],
+  // tasks in processes, on servers, in folders: below the command line, which starts it
+  sweep: [
+    ...["base", "model", "engine", "import", "export", "report", "request", "synthesize", "kinds", "run"],
+  ],
   cli: [
     "independent",
     ...["base", "model", "engine", "import", "export", "verify", "simulate", "lower", "execute", "explain"],
-    ...["synthesize", "report", "request", "kinds", "run"],
+    ...["synthesize", "report", "request", "kinds", "run", "sweep"],
   ],
   web: [
     ...["base", "model", "picture", "engine", "import", "export", "verify", "simulate", "explain"],
@@ -43,7 +47,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The only places that touch a platform: `node:*`, threads, files. */
-const ON_NODE = ["independent", "engine", "run/threads", "cli"];
+const ON_NODE = ["independent", "engine", "run/threads", "sweep", "cli"];
 /** What the page itself, without its worker, runs of the rest, so that it is there before anything is computed. */
 const IN_THE_PAGE = ["base", "report", "request", "model/numbers", "picture", "web"];
 /** The worker of the page. */
