@@ -10,6 +10,9 @@ import { at, paths, root } from "./paths.mjs";
 import { stepHash, writeStamp } from "./stamp.mjs";
 
 const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
+/** Packages that people install when they want them: loaded when they are asked for, never packed. */
+const { peerDependencies } = createRequire(import.meta.url)("../package.json");
+const optionalPackages = Object.keys(peerDependencies);
 const fresh = at(`dist-${process.pid}`);
 const hash = stepHash.dist();
 /** What people start. Node 22 keeps compiled code between runs; that of threads too, where the environment says so. */
@@ -31,7 +34,7 @@ const packed = (entry, output, modules) =>
     logLevel: "error",
     plugins: [recorder(modules)],
     // these look for files of their own
-    ssr: { noExternal: true, external: ["highs", "piscina"] },
+    ssr: { noExternal: true, external: ["highs", "piscina", ...optionalPackages] },
     build: {
       ssr: at(entry),
       outDir: join(fresh, "command/cli"),
