@@ -33,7 +33,10 @@ const WORK_PER_ARC = 2000;
 /** Levels that are searched for maps before all others. */
 const FIRST_LEVELS = 3;
 
-const isIdentity = (element: Int32Array): boolean => element.every((image, i) => image === i);
+function isIdentity(element: Int32Array): boolean {
+  for (let i = 0; i < element.length; i++) if (element[i] !== i) return false;
+  return true;
+}
 
 /** The level of the identity alone. */
 export const STILL: Level = {
@@ -44,6 +47,15 @@ export const STILL: Level = {
   },
   child: () => STILL,
 };
+
+/** Returns whether a group draws nothing but the identity, as one of more maps does in a case of thousands. */
+function isStill(draw: () => Int32Array | null): boolean {
+  for (let i = 0; i < 2 * IDLE_DRAWS; i++) {
+    const element = draw();
+    if (element === null || !isIdentity(element)) return element === null;
+  }
+  return true;
+}
 
 /** Random products of maps (Celler et al. 1995, product replacement). */
 interface Pool {
@@ -281,10 +293,11 @@ export function levelsOf(network: ColouredNetwork): Level {
       kept.set(own, known);
       return known.level;
     }
-    const finer = marked(partition, point);
-    if (isDiscrete(finer)) return STILL;
     const rng = random(point, orbits.generators.length);
     const from = poolOf(orbits.generators, rng);
+    if (isStill(() => fixing(orbits, from, point))) return STILL;
+    const finer = marked(partition, point);
+    if (isDiscrete(finer)) return STILL;
     const pool = poolOf([], rng);
     complete(finer, { pool, draw: () => fixing(orbits, from, point), onFound: () => {} });
     return levelOf(own, finer, pool);
