@@ -18,8 +18,10 @@ const ofAll = ({ npuCount }: Topology, kind: "allgather" | "broadcast" = "allgat
   collective({ kind, groups: [everyone(npuCount)], sizeBytes: 2 ** 20, chunksPerNpu: 1, rootRank: 0 });
 
 /** Returns the targets of failures written as `--without-each` takes them. */
-const named = (topology: Topology, failures: readonly string[]): Target[][] =>
-  failures.map((failure) => failure.split("+").map(resolver(topology, "failures")));
+function named(topology: Topology, failures: readonly string[]): Target[][] {
+  const resolve = resolver(topology, "failures");
+  return failures.map((failure) => failure.split("+").map(resolve));
+}
 
 /** Expects equal numbers, of which the first that differs is told: quicker than toEqual for thousands. */
 const same = (are: ArrayLike<number>, should: ArrayLike<number>): void => {
