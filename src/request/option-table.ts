@@ -99,7 +99,7 @@ export const TABLE = {
   withoutEach: {
     part: "command",
     value: "<ids>",
-    help: "what each of these failures alone would cost, the worst first: NPUs, switches and links as for --without, what fails together joined by + (3-rail3+7,5), or all links, switches or npus",
+    help: "what each of these failures alone would cost, the worst first: NPUs, switches and links as for --without, what fails together joined by + (3-rail3+7,5), or all links, nics, switches, npus or boxes; pairs:nics, triples:links: all that can fail together",
     repeats: true,
     parse: listed("names of NPUs, switches and links"),
   },

@@ -3,7 +3,7 @@ import { parseYaml, type Yaml } from "../../import/text/yaml-text.ts";
 import { formatSize, PS_PER_US, parseSize, parseTime } from "../../model/numbers/units.ts";
 import { TASK_VERBS, type TaskBudget, type TaskVerb } from "../../model/sweep/task.ts";
 import { didYouMean, unknownName } from "../../model/topology/closest.ts";
-import { FAILURE_POOLS, type FailurePool } from "../../model/topology/failure-sets.ts";
+import { POOLS, type Pool } from "../../model/topology/failure-sets.ts";
 import { flagOf, NETWORK_OPTIONS, type OptionId, optionsOf, ROWS } from "../option-table.ts";
 import { wholeNumber } from "../values.ts";
 
@@ -12,11 +12,11 @@ import { wholeNumber } from "../values.ts";
 /** What may fail together in a point: nothing, named things, or sets out of a pool. */
 export type FailureSpec =
   | { readonly kind: "names"; readonly names: readonly string[] }
-  | { readonly kind: "every"; readonly size: number; readonly of: FailurePool }
+  | { readonly kind: "every"; readonly size: number; readonly of: Pool }
   | {
       readonly kind: "random";
       readonly size: number;
-      readonly of: FailurePool;
+      readonly of: Pool;
       readonly times: number;
       readonly seed: number;
     };
@@ -312,11 +312,11 @@ function failureSpec({ yaml }: Reader, value: unknown, place: string): FailureSp
     place,
     "none, names joined by +, {each: links}, {every: 2, of: nics} or {random: 3, of: switches, times: 200}",
   );
-  const poolAt = (key: string): FailurePool => {
+  const poolAt = (key: string): Pool => {
     const word = String(spec[key]);
     const at = spec[key] === undefined ? place : yaml.valueAt(spec, key);
-    if (!FAILURE_POOLS.includes(word as FailurePool)) throw unknownName(at, word, FAILURE_POOLS);
-    return word as FailurePool;
+    if (!POOLS.includes(word as Pool)) throw unknownName(at, word, POOLS);
+    return word as Pool;
   };
   if (spec["each"] !== undefined) {
     refuseUnknown(yaml, spec, ["each"], "a part of such failures");
