@@ -89,12 +89,12 @@ function pairs(flat: readonly string[]): [string, string][] {
   return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i] as string, flat[2 * i + 1] as string]);
 }
 
-/** Keeps what came of a task; false for a sweep that was cancelled. */
+/** Keeps what came of a task; false for a sweep that is no more. */
 export const keep = async (client: Redis, keys: Keys, sweep: string, hash: string, outcome: string): Promise<boolean> =>
   (await call(
     client,
     "keep",
-    ...[keys.cancelled, keys.results(sweep), keys.done(sweep)],
+    ...[keys.sweeps, keys.results(sweep), keys.done(sweep)],
     ...[sweep, hash, outcome, FORGOTTEN_S],
   )) === 1;
 

@@ -206,6 +206,7 @@ export async function openRedisEngine(url: string, options: RedisEngineOptions):
     if (isUncertain || performance.now() - heard > CHECK_MS) {
       isUncertain = false;
       heard = performance.now();
+      await patiently(beat);
       await handOver([...pending.values()]);
       if (ready.length > 0) return;
     }

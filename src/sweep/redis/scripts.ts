@@ -10,11 +10,11 @@ const NOW = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
 export const SCRIPTS = {
-  /** Keeps what came of a task, the first of each hash; nothing for a sweep that was cancelled. */
+  /** Keeps what came of a task, the first of each hash; nothing for a sweep that is no more. */
   keep: {
     name: "banyanKeep",
-    keys: 3, // cancelled, results, done
-    lua: `if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
+    keys: 3, // sweeps, results, done
+    lua: `if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
 if redis.call('HSETNX', KEYS[2], ARGV[2], ARGV[3]) == 1 then
   redis.call('RPUSH', KEYS[3], ARGV[2])
   redis.call('EXPIRE', KEYS[2], ARGV[4])

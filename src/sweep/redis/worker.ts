@@ -48,6 +48,8 @@ const LOOK_MS = 5000;
 const MOST_DEATHS = 100;
 /** What a worker may take to end, beside its tasks. */
 const LAST_MS = 5000;
+/** When what a lost server did not hear is said again. */
+const AGAIN_MS = 500;
 /** A number of stalls that no task has. */
 const NO_LIMIT = 1e9;
 
@@ -189,6 +191,7 @@ export async function runRedisWorker(url: string, options: RedisWorkerOptions): 
       lockDuration: LOCK_MS,
       stalledInterval: LOOK_MS,
       maxStalledCount: NO_LIMIT,
+      runRetryDelay: AGAIN_MS,
     });
     // what the server answers is asked again
     worker.on("error", () => undefined);

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Outcome } from "../../../src/model/sweep/task.ts";
+import { sweepKey } from "../../../src/sweep/redis/board.ts";
 import { compile } from "../../support/cli.ts";
 import { fakeJobs, fakeOutcome } from "../../support/fake-executors.ts";
 import { redisMissing, startRedis, type TestRedis } from "../../support/redis.ts";
@@ -150,13 +151,8 @@ describe.skipIf(redisMissing !== null)(
       const before = linesOf(name).length;
       // the tasks that were handed over are done without it
       const client = new Redis(redis.port);
-      let kept = 0;
-      while (kept < count - before) {
-        await pause(50);
-        const [key] = await client.keys("banyan:results:*");
-        kept = key === undefined ? 0 : await client.hlen(key);
-      }
-      one.child.kill("SIGTERM");
+      while ((await client.hlen(`banyan:results:${sweepKey(name)}`)) < count - before) await pause(50);
+    one.child.kill("SIGTERM");
       await one.ended;
       // nobody works any more
       expect((await coordinator(name, count).ended).code).toBe(0);
