@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { CancelledError, InputError } from "../../base/errors.ts";
 import type { Job, Outcome } from "../../model/sweep/task.ts";
 import type { EngineState, SweepEngine } from "../engine.ts";
+import { isRunning } from "../processes.ts";
 import { openStore } from "../store.ts";
 import { readRedisAddress } from "./address.ts";
 import { cancelTasks } from "./admin.ts";
@@ -44,7 +45,7 @@ export interface RedisEngineOptions {
 
 export const MOST_PRIORITY = 1000;
 /** Times that a task is begun whose process crashes. */
-const ATTEMPTS = 3;
+const ATTEMPTS = 2;
 const BACKOFF_MS = 1000;
 /** Tasks at once that keep workers busy while news travel; and how many each of them may have waiting. */
 const LEAST_WINDOW = 1000;
@@ -56,16 +57,6 @@ const CHECK_MS = 60_000;
 const LAST_MS = 5000;
 /** Entries that the queue's own log of events keeps. */
 const EVENTS = 100;
-
-/** Returns whether a process of this machine is there. */
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== "ESRCH";
-  }
-}
 
 /** Opens a sweep's part of a server's queues. Rejects with InputError where the server cannot be used, or the sweep is run elsewhere. */
 export async function openRedisEngine(url: string, options: RedisEngineOptions): Promise<SweepEngine> {

@@ -152,7 +152,7 @@ describe.skipIf(redisMissing !== null)(
       // the tasks that were handed over are done without it
       const client = new Redis(redis.port);
       while ((await client.hlen(`banyan:results:${sweepKey(name)}`)) < count - before) await pause(50);
-    one.child.kill("SIGTERM");
+      one.child.kill("SIGTERM");
       await one.ended;
       // nobody works any more
       expect((await coordinator(name, count).ended).code).toBe(0);
