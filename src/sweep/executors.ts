@@ -120,18 +120,13 @@ async function started({ backend, threads, store, memoryBytes }: ExecutorOptions
   if ("kind" in answer && answer.kind === "ready")
     return { child, backend: answer.backend, ask, end: () => void child.kill("SIGKILL") };
   child.kill("SIGKILL");
-  if ("kind" in answer && answer.kind === "unfit")
-    throw new InputError("a process for tasks", answer.why).saying(answer.why);
+  if ("kind" in answer && answer.kind === "unfit") throw new InputError("a process for tasks", answer.why).saying(answer.why);
   throw new InputError("a process for tasks", "one that starts").saying(
     `no process for tasks could be started: ${firstLine((answer as Death).lastWords) || deathText(answer as Death)}`,
   );
 }
 
-const firstLine = (text: string): string =>
-  text
-    .split("\n")
-    .find((line) => line.trim() !== "")
-    ?.trim() ?? "";
+const firstLine = (text: string): string => text.split("\n").find((line) => line.trim() !== "")?.trim() ?? "";
 
 const deathText = ({ code, signal }: Death): string =>
   signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`;

@@ -73,8 +73,7 @@ function placed<T>(place: string, made: () => T): T {
   try {
     return made();
   } catch (error) {
-    if (error instanceof InputError && !error.message.startsWith(place))
-      throw error.saying(`${place}: ${error.message}`);
+    if (error instanceof InputError && !error.message.startsWith(place)) throw error.saying(`${place}: ${error.message}`);
     throw error;
   }
 }
@@ -166,10 +165,7 @@ function* product(axes: readonly Axis[], at = 0, chosen: Values = {}): Generator
 }
 
 /** Returns the failures' axis of a block, all of its values at once, and the others. Throws InputError where it is zipped. */
-function parted(block: readonly Axis[]): {
-  readonly axes: readonly Axis[];
-  readonly failures: readonly AxisValue[] | null;
-} {
+function parted(block: readonly Axis[]): { readonly axes: readonly Axis[]; readonly failures: readonly AxisValue[] | null } {
   const own = block.find(({ names }) => names.includes("failures"));
   if (own === undefined) return { axes: block, failures: null };
   if (own.names.length > 1)
@@ -195,14 +191,10 @@ export function planSweep(file: SweepFile, fileName: string, inputs: Inputs): Sw
     const subjects = first?.names.includes("topology") === true ? first : null;
     let sets = failures === null ? lengths : 0;
     for (let i = 0; i < (subjects?.length ?? 0); i++) {
-      const values = Object.fromEntries(
-        (subjects as Axis).at(i).map((value, k) => [(subjects as Axis).names[k], value]),
-      );
+      const values = Object.fromEntries((subjects as Axis).at(i).map((value, k) => [(subjects as Axis).names[k], value]));
       const whole = networkOf(values["topology"] as AxisValue, optionsOf(file, values));
       if (failures === null) continue;
-      const topology = placed((values["topology"] as AxisValue).place, () =>
-        changedFrom(whole, optionsOf(file, values)),
-      );
+      const topology = placed((values["topology"] as AxisValue).place, () => changedFrom(whole, optionsOf(file, values)));
       const each = failuresOf(topology, failures).reduce((sum, { count }) => sum + count, 0);
       const others = lengths / (subjects as Axis).length;
       refuseMany(fileName, file.blocks[b] as readonly Axis[], points + sets + each * others, each);
@@ -228,10 +220,7 @@ export function planSweep(file: SweepFile, fileName: string, inputs: Inputs): Sw
           }
           const whole = networkOf(values["topology"] as AxisValue, options);
           const { collective, root, group, outsiders, without, degrade } = options;
-          const key = JSON.stringify([
-            values["topology"]?.value,
-            { collective, root, group, outsiders, without, degrade },
-          ]);
+          const key = JSON.stringify([values["topology"]?.value, { collective, root, group, outsiders, without, degrade }]);
           if (!classes.has(key)) {
             if (classes.size > 16) classes.clear();
             const topology = changedFrom(whole, options);
