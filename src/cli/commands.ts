@@ -16,6 +16,7 @@ export const COMMANDS: Readonly<Record<CommandName, () => Promise<{ readonly run
   calibrate: () => import("./commands/calibrate.ts"),
   search: () => import("./commands/search.ts"),
   sweep: () => import("./commands/sweep.ts"),
+  worker: () => import("./commands/worker.ts"),
   serve: () => import("./commands/serve.ts"),
   list: () => import("./commands/list.ts"),
   help: () => import("./commands/help.ts"),

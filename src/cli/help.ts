@@ -108,6 +108,11 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan sweep failures.yaml",
     "banyan sweep failures.yaml --jobs 4 --memory 4GiB -o failures.sweep",
   ],
+  worker: [
+    "banyan worker redis://queue.example:6379 --concurrency 8 --memory 4GiB",
+    "BANYAN_REDIS_PASSWORD_FILE=secret banyan worker 'rediss://queue.example?ca=ca.pem'",
+    "banyan worker redis://queue.example --script workers.sh && sbatch --ntasks=64 workers.sh",
+  ],
   serve: [
     "banyan serve",
     "banyan serve dgx-a100:2",
@@ -183,6 +188,12 @@ takes both twice. No other found network has less of both; for all-to-alls furth
 Moore: as few steps as any network of that size can have. BW: T_B is the least there is. f: rate of an all-to-all from each node
 to each, in units of a link. bound: proved for each figure by itself. *: the fastest. --bandwidth is that of a node, the one behind
 "@" in a construction that of each link.\n\n`,
+  worker: `A worker does tasks of sweeps that were started with --engine redis://... and the same address. After Ctrl-C or SIGTERM what
+runs may end (--grace), the rest is handed back; the second signal ends it at once. A worker of another version, or without the
+native build where a sweep asks for it, is refused (exit code 2). User and password: in the address, or the password in
+BANYAN_REDIS_PASSWORD, or in the file that BANYAN_REDIS_PASSWORD_FILE names. Parameters of the address: prefix=NAME, patience=600
+(seconds that a lost server is waited for); with rediss:// ca=FILE, insecure=1, servername=NAME. With --share a worker does one
+share of a folder that --engine slurm made, without a server.\n\n`,
   serve: `The app works in the browser; nothing is sent anywhere. FILE is read again whenever the page is loaded. Requests from other
 machines need --host.\n\n`,
   compare: `% of limit: 100 % is as fast as any algorithm can be. * marks the fastest of its size (simulated time). Every line is a

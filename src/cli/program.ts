@@ -267,6 +267,11 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       "db",
     ],
   },
+  worker: {
+    args: [["<PLACE>", "redis://host:port, rediss:// for TLS; with --share the folder of a sweep's shares"]],
+    summary: "do tasks of sweeps, anywhere: of a Redis server's queue, or one share of a folder; until Ctrl-C",
+    options: ["concurrency", "memory", "grace", "share", "script"],
+  },
   serve: {
     args: [
       [
