@@ -263,6 +263,8 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       "jobs",
       "memory",
       "retry",
+      "status",
+      "cancel",
       "store",
       "db",
     ],

@@ -54,8 +54,7 @@ export interface SweepFile {
 
 const KEYS = ["sweep", "do", "axes", "options", "budget", "keep", "prices", "priority"] as const;
 const PRICED = ["npu", "switch", "cable"] as const;
-const USUAL_PRIORITY = 100;
-const MOST_PRIORITY = 2_097_152;
+const MOST_PRIORITY = 1000;
 /** What a file may say of the collective beside the network. */
 const OF_COLLECTIVES: readonly OptionId[] = ["collective", ...optionsOf("collective")];
 
@@ -140,8 +139,8 @@ export function readSweepFile(text: string, fileName: string): SweepFile {
     prices: pricesOf(reader, top),
     priority:
       top["priority"] === undefined
-        ? USUAL_PRIORITY
-        : numberIn(top["priority"], yaml.valueAt(top, "priority"), 1, MOST_PRIORITY),
+        ? 0
+        : numberIn(top["priority"], yaml.valueAt(top, "priority"), -MOST_PRIORITY, MOST_PRIORITY),
   };
 }
 
