@@ -1,6 +1,6 @@
 import { InternalError } from "../../base/errors.ts";
 import { type Random, random } from "../../base/random.ts";
-import { disjointSets } from "../graph/graph.ts";
+import { type DisjointSets, disjointSets } from "../graph/graph.ts";
 import { composed, inverted } from "../numbers/ordering.ts";
 import { type ColouredNetwork, imageOf } from "./coloured-network.ts";
 import { findMap } from "./map-search.ts";
@@ -151,7 +151,7 @@ export function levelsOf(network: ColouredNetwork, known: readonly Int32Array[])
   };
 
   /** Joins the orbits of nodes and arcs under a map; returns whether some were apart. */
-  const joinBy = (sets: ReturnType<typeof disjointSets>, element: Int32Array): boolean => {
+  const joinBy = (sets: DisjointSets, element: Int32Array): boolean => {
     let joins = false;
     for (let point = 0; point < element.length; point++) {
       if (element[point] === point || sets.least(point) === sets.least(element[point])) continue;
@@ -161,8 +161,11 @@ export function levelsOf(network: ColouredNetwork, known: readonly Int32Array[])
     return joins;
   };
 
-  /** Makes the group's pool such that the orbits of nodes and arcs are those of all maps that keep the cells of the partition. */
-  const complete = (partition: Partition, { pool, draw, onFound }: Making): void => {
+  /**
+   * Makes the group's pool such that the orbits of nodes and arcs are those of all maps that keep the cells of the partition; returns
+   * these orbits.
+   */
+  const complete = (partition: Partition, { pool, draw, onFound }: Making): DisjointSets => {
     const sets = disjointSets(nodes + arcs);
     for (const element of pool.elements) joinBy(sets, element);
     const drawn = (): void => {
@@ -216,12 +219,24 @@ export function levelsOf(network: ColouredNetwork, known: readonly Int32Array[])
       else known.push(nodes + arc);
     }
     for (const list of alike.values()) unify(list);
+    return sets;
   };
 
   const isDiscrete = ({ length }: Partition): boolean => length.every((many) => many === 1);
 
-  /** Returns the orbits of a group of some maps at least, with ways to their least points. O(generators * points). */
-  const orbitsOf = (pool: Pool): Orbits => {
+  /**
+   * Returns the orbits of a group of some maps at least, `known` those of nodes and arcs, with ways to their least points. About as many
+   * steps as there are points; O(generators * points).
+   */
+  const orbitsOf = (pool: Pool, known: DisjointSets): Orbits => {
+    const size = new Int32Array(nodes + arcs);
+    for (let point = 0; point < size.length; point++) size[known.least(point)]++;
+    /** Returns how many points there are in the orbit of one that no smaller one is in. */
+    const sizeOf = (first: number): number => {
+      if (first < nodes + arcs) return size[known.least(first)];
+      const [one, other] = [known.least(first - arcs), known.least(nodes + back[first - nodes - arcs])];
+      return one === other ? size[one] / 2 : size[one];
+    };
     const generators = [...pool.elements];
     while (generators.length < 2 * IDLE_DRAWS) generators.push(pool.draw() as Int32Array);
     const steps = generators.flatMap((element) => [element, inverted(element)]);
@@ -233,7 +248,8 @@ export function levelsOf(network: ColouredNetwork, known: readonly Int32Array[])
       let last = 1;
       queue[0] = first;
       orbit[first] = first;
-      for (let i = 0; i < last; i++) {
+      const all = sizeOf(first);
+      for (let i = 0; i < last && last < all; i++) {
         for (let s = 0; s < steps.length; s++) {
           const image = imageOf(network, steps[s] as Int32Array, queue[i]);
           if (orbit[image] >= 0) continue;
@@ -274,9 +290,9 @@ export function levelsOf(network: ColouredNetwork, known: readonly Int32Array[])
   /** Levels with maps, by what they leave where it is; asked for longest ago first. */
   const kept = new Map<string, { readonly level: Level; readonly bytes: number }>();
 
-  const levelOf = (key: string, partition: Partition, pool: Pool): Level => {
+  const levelOf = (key: string, partition: Partition, pool: Pool, known: DisjointSets): Level => {
     if (pool.elements.length === 0) return STILL;
-    const orbits = orbitsOf(pool);
+    const orbits = orbitsOf(pool, known);
     const { orbit, moves, step } = orbits;
     const level: Level = { orbit, moves, step, child: (point) => childOf(key, partition, orbits, point) };
     kept.set(key, { level, bytes: orbits.bytes });
@@ -303,39 +319,38 @@ export function levelsOf(network: ColouredNetwork, known: readonly Int32Array[])
     const finer = marked(partition, point);
     if (isDiscrete(finer)) return STILL;
     const pool = poolOf([], rng);
-    complete(finer, { pool, draw: () => fixing(orbits, from, point), onFound: () => {} });
-    return levelOf(own, finer, pool);
+    const sets = complete(finer, { pool, draw: () => fixing(orbits, from, point), onFound: () => {} });
+    return levelOf(own, finer, pool, sets);
   };
 
   /** Searches the first levels of a chain for maps that the pool of the whole group does not make yet. */
-  const deepen = (pool: Pool, whole: Partition): void => {
-    const pools = [pool];
+  const deepen = (whole: Partition, pool: Pool, sets: DisjointSets): void => {
+    const levels = [{ pool, sets }];
     let partition = whole;
-    for (let depth = 0; depth < FIRST_LEVELS; depth++) {
-      const above = pools[depth] as Pool;
+    for (const above of levels) {
       const point = firstShared(partition);
-      if (point < 0) return;
+      if (point < 0 || levels.length > FIRST_LEVELS) return;
       partition = marked(partition, point);
       if (isDiscrete(partition)) return;
-      const orbits = above.elements.length === 0 ? null : orbitsOf(above);
-      const own = poolOf([], random(depth, 1));
-      complete(partition, {
-        pool: own,
-        draw: () => (orbits === null ? null : fixing(orbits, above, point)),
-        onFound(element) {
-          for (const pool of pools) pool.add(element);
-        },
-      });
-      pools.push(own);
+      const orbits = above.pool.elements.length === 0 ? null : orbitsOf(above.pool, above.sets);
+      const own = poolOf([], random(levels.length, 1));
+      const draw = () => (orbits === null ? null : fixing(orbits, above.pool, point));
+      const onFound = (element: Int32Array): void => {
+        for (const one of levels) {
+          one.pool.add(element);
+          joinBy(one.sets, element);
+        }
+      };
+      levels.push({ pool: own, sets: complete(partition, { pool: own, draw, onFound }) });
     }
   };
 
   const partition = refiner.initial();
   if (isDiscrete(partition)) return STILL;
   const pool = poolOf(known, random(0));
-  complete(partition, { pool, draw: pool.draw, onFound: () => {} });
-  deepen(pool, partition);
-  return levelOf("", partition, pool);
+  const sets = complete(partition, { pool, draw: pool.draw, onFound: () => {} });
+  deepen(partition, pool, sets);
+  return levelOf("", partition, pool, sets);
 }
 
 /** Returns the first thing that one of some points gives; null where none does. */
