@@ -253,6 +253,28 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       ["output", "write the report as JSON; NAME.svg: the plot"],
     ],
   },
+  results: {
+    args: [
+      ["<PLACE>", "a sweep's folder, also of one that is going on, or its rows as .jsonl, .csv, .parquet or .duckdb"],
+    ],
+    summary: "query, pivot and plot what a sweep found, and name the task behind any cell",
+    options: [
+      "where",
+      "columns",
+      "sort",
+      "limit",
+      ["group", "a row for each combination of these columns, with --value of its rows"],
+      "value",
+      "pivot",
+      "cell",
+      "sql",
+      "plot",
+      "x",
+      "y",
+      "colour",
+      ["output", "write them: NAME.csv, .json, .jsonl, .parquet, .duckdb, or a plot as .svg"],
+    ],
+  },
   serve: {
     args: [
       [
@@ -284,7 +306,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
 };
 
 /** What stands for the value of an option of one command. */
-const VALUES: Readonly<Record<string, string>> = { "search size": "<sizes>" };
+const VALUES: Readonly<Record<string, string>> = { "search size": "<sizes>", "results group": "<names>" };
 
 /** An option of a command as it is written. */
 export interface OptionUsage {

@@ -18,6 +18,7 @@ export const COMMAND_NAMES = [
   "train",
   "calibrate",
   "search",
+  "results",
   "serve",
   "list",
   "help",

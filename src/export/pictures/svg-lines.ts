@@ -59,7 +59,7 @@ function linesPicture({ title, x, y, names, lines }: LinePlot): Picture {
         text: y.text(point.y),
       })),
   }));
-  const isUpright = names !== null && names.some((name) => name.length * 6.2 > width / names.length);
+  const isUpright = names?.some((name) => name.length * 6.2 > width / names.length) === true;
   const longest = names?.reduce((most, name) => Math.max(most, short(name, MOST_NAMES).length), 0) ?? 0;
   const below = names === null ? 46 : isUpright ? 34 + 5.8 * longest : 46;
   function* parts(): Generator<string> {

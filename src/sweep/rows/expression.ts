@@ -377,16 +377,51 @@ export function readCondition(text: string, columns: readonly Column[], option: 
   return condition;
 }
 
-/** Returns the condition that "topology=mesh:4x4, size=1MiB" says of rows: all of what is listed. Throws InputError. */
+/** Yields the parts of a list with where they begin, from 0 on; commas within quotes and brackets part nothing. */
+function* partsOf(text: string): Generator<{ readonly text: string; readonly at: number }> {
+  let [from, depth, quote] = [0, 0, ""];
+  for (let i = 0; i <= text.length; i++) {
+    const letter = text[i] ?? ",";
+    if (quote !== "") {
+      if (letter === quote) quote = "";
+    } else if (letter === "'" || letter === '"') quote = letter;
+    else if ("([{".includes(letter)) depth++;
+    else if (")]}".includes(letter)) depth--;
+    if (i === text.length || (letter === "," && depth <= 0 && quote === "")) {
+      yield { text: text.slice(from, i), at: from };
+      from = i + 1;
+    }
+  }
+}
+
+/**
+ * Returns the condition that "topology=mesh:4x4, without=3>4" says of rows: all of what is listed. A value goes to the next comma
+ * outside of brackets, or stands in quotes; null is nothing. Throws InputError.
+ */
 export function readCell(text: string, columns: readonly Column[], option: string): Condition {
-  const reader = new Reader(tokensOf(text, option), columns, option);
   const all: Condition[] = [];
-  do {
-    const column = reader.column();
-    if (!reader.takesSign("=") && !reader.takesSign("==")) throw reader.refused("= and a value");
-    if (reader.takesWord("null")) all.push((row) => cellOf(row, column.name) === null);
-    else all.push(comparison(reader, column, "="));
-  } while (reader.takesSign(",") || reader.takesWord("and"));
-  if (reader.token.kind !== "end") throw reader.refused("a comma or the end");
+  for (const part of partsOf(text)) {
+    const place = optionName(option, `, column ${part.at + 1 + (part.text.length - part.text.trimStart().length)}`);
+    const [, name = "", value = ""] = /^\s*(.*?)\s*={1,2}\s*(.*?)\s*$/s.exec(part.text) ?? [];
+    const column = columns.find((one) => one.name === name);
+    if (name === "" || value === "") throw new InputError(place, "COLUMN=VALUE, as in size=1MiB", part.text.trim());
+    if (column === undefined)
+      throw unknownColumn(
+        place,
+        name,
+        columns.map((one) => one.name),
+      );
+    const [, , inside] = /^(['"])(.*)\1$/s.exec(value) ?? [];
+    if (value === "null" && column.type !== "none") all.push((row) => cellOf(row, name) === null);
+    else all.push((row) => isThatCell(cellOf(row, name), inside ?? value, inside !== undefined));
+  }
   return allOf(all);
+}
+
+/** Returns whether a cell is what a text says; of one without quotes the amount counts too. */
+function isThatCell(cell: Cell, text: string, isQuoted: boolean): boolean {
+  if (cell === null) return false;
+  if (`${cell}` === text) return true;
+  const amount = isQuoted && typeof cell === "string" ? null : amountOf(text);
+  return amount !== null && amountIn(cell) === amount;
 }

@@ -107,7 +107,7 @@ function groupOf<T>(groups: Map<string, T>, key: string, option: string, made: (
 }
 
 /** What the row of a best value says beside it. */
-const BESIDE = ["algorithm", "made_by", "network", "task"] as const;
+const BESIDE = ["network", "algorithm", "made_by", "task"] as const;
 
 /** Returns the cells of an aggregate: itself and, of a best one, the row that has it. */
 function resultCells({ name, aggregate }: Valued, tally: Tally, beside: readonly string[]): Record<string, Cell> {
@@ -134,7 +134,10 @@ export function grouped(
     for (const tally of group.tallies) tally.add(row);
   }
   const sorted = [...groups.values()].sort((a, b) => compareLists(a.cells, b.cells));
-  const beside = BESIDE.filter((one) => all.some(({ name }) => name === one) && !names.includes(one));
+  const has = (one: string): boolean => all.some(({ name }) => name === one) && !names.includes(one);
+  const beside = BESIDE.filter(
+    (one) => has(one) && !(one === "made_by" && all.some(({ name }) => name === "algorithm")),
+  );
   return sorted.map(({ cells, tallies }) => ({
     ...Object.fromEntries(names.map((name, i) => [name, cells[i] as Cell])),
     ...Object.assign({}, ...values.map((value, i) => resultCells(value, tallies[i] as Tally, beside))),
@@ -225,7 +228,13 @@ export const headingOf = (cells: readonly Cell[]): string => cells.map((cell) =>
 
 /** Returns a pivot as flat rows: one for each of its rows with a column for each of its columns and "all", and one of margins. */
 export function rowsOfPivot({ rowNames, rows, columns, cells, rowMargin, columnMargin, all }: Pivot): Row[] {
-  const headings = columns.map(headingOf);
+  const taken = new Set([...rowNames, "all"]);
+  const headings = columns.map((cells) => {
+    let heading = headingOf(cells);
+    for (let i = 2; taken.has(heading); i++) heading = `${headingOf(cells)} (${i})`;
+    taken.add(heading);
+    return heading;
+  });
   const line = (names: readonly Cell[], values: readonly Cell[], margin: Cell): Row => ({
     ...Object.fromEntries(rowNames.map((name, i) => [name, names[i] as Cell])),
     ...Object.fromEntries(headings.map((heading, i) => [heading, values[i] as Cell])),
