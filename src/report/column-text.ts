@@ -1,4 +1,4 @@
-import { formatSize } from "../model/numbers/units.ts";
+import { formatSize, TERA } from "../model/numbers/units.ts";
 import { gbpsText, percent, significant, timeText } from "./amounts.ts";
 
 /** Figures of columns that have their unit in their names. */
@@ -17,7 +17,7 @@ export function cellText(value: string | number | boolean | null, column: string
 
 /** Returns what writes a column's figures with their units, as pictures have them. */
 export function figureText(column: string): (value: number) => string {
-  if (/(?:^|_)us(?:_|$)/.test(column)) return (value) => (value < 0 ? `-${timeText(-value)}` : timeText(value));
+  if (/(?:^|_)us(?:_|$)/.test(column)) return (value) => (value < 0 ? `-${time(-value)}` : time(value));
   if (/GBps/.test(column)) return gbpsText;
   if (SHARE.test(column)) return percent;
   if (/(?:^|_)(?:size|bytes)$/.test(column))
@@ -25,12 +25,15 @@ export function figureText(column: string): (value: number) => string {
   return shortNumber;
 }
 
+/** Returns "1.234 ms": four digits. */
+const time = (us: number): string => timeText(Number(us.toPrecision(4)));
+
 /** Returns "1.5 M": four digits at most. */
 function shortNumber(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e15 || (size > 0 && size < 1e-3)) return value.toExponential(2);
   for (const [unit, factor] of [
-    ["T", 1e4 * 1e8],
+    ["T", TERA],
     ["G", 1e9],
     ["M", 1e6],
   ] as const)

@@ -50,8 +50,20 @@ export function axisOf(
   const margin = 0.06 * span;
   const from = fromZero && scale === "linear" && least >= 0 ? 0 : low - margin;
   const to = high + margin;
-  const ticks = ticksOf(scale, from, to, about).map((place) => valueAt(scale, place));
+  const ticks = (scale === "log10" ? decades(from, to, about) : ticksOf(scale, from, to, about)).map((place) =>
+    valueAt(scale, place),
+  );
   return { name, scale, ticks, place: (value) => (placeOn(scale, value) - from) / (to - from), text };
+}
+
+/** Returns the places of powers of ten, with 2 and 5 times these where there is room. */
+function decades(from: number, to: number, about: number): number[] {
+  const whole = ticksOf("log10", from, to, about);
+  const first = Math.floor(from);
+  const all = Array.from({ length: Math.ceil(to) - first + 1 }, (_, i) => first + i)
+    .flatMap((decade) => [decade, decade + Math.log10(2), decade + Math.log10(5)])
+    .filter((place) => place >= from && place <= to);
+  return all.length <= about + 2 ? all : whole;
 }
 
 /** Where a plot lies. */

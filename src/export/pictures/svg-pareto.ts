@@ -14,7 +14,9 @@ const PLANE = { left: 84, top: 18, width: 760, height: 440 };
 const LINE = 14;
 const LONGEST = 34;
 /** More names than this are no help. */
-const MOST_NAMED = 30;
+const MOST_NAMED = 18;
+/** How far a name may stand from its point, in lines. */
+const FARTHEST = 6;
 
 /** Returns which points no other beats in both, in order of x from the best; of equal ones the first. O(n log n). */
 export function frontOf({ x, y, points }: Pick<ParetoPlot, "x" | "y" | "points">): number[] {
@@ -60,6 +62,9 @@ function paretoPicture({ title, x, y, points }: ParetoPlot): Picture {
   }));
   const front = frontOf({ x, y, points });
   const isFront = new Set(front);
+  const names = namesAt(
+    front.map((i) => ({ name: points[i]?.name ?? "", ...(places[i] as { x: number; y: number }) })),
+  );
   function* parts(): Generator<string> {
     yield* gridOf(PLANE, across, upward);
     const others = places.filter((_, i) => !isFront.has(i)).map((place) => `M${at(place.x)} ${at(place.y)}h0`);
@@ -75,13 +80,16 @@ function paretoPicture({ title, x, y, points }: ParetoPlot): Picture {
       const said = escaped(`${point.name}: ${x.name} ${x.text(point.x)}, ${y.name} ${y.text(point.y)}`);
       yield `<circle cx="${at(place.x)}" cy="${at(place.y)}" r="4.6" class="fk0"><title>${said}</title></circle>`;
     }
-    yield* namesAt(front.map((i) => ({ name: points[i]?.name ?? "", ...(places[i] as { x: number; y: number }) })));
+    yield* names;
   }
   const better = ({ name, lessIsBetter }: ParetoPlot["x"]): string => `${lessIsBetter ? "less" : "more"} ${name}`;
-  const unnamed = front.length - Math.min(front.length, MOST_NAMED);
+  const unnamed = front.length - names.length;
   const sentence = `${front.length} of ${points.length} that no other beats in both ${better(x)} and ${better(y)}; the others pale.${unnamed === 0 ? "" : ` ${unnamed} without a name.`}`;
   return { title, sentence, width: left + width + 40, height: top + height + 48, parts: parts() };
 }
+
+/** Letters stand out on points and lines below them. */
+const HALO = "paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round";
 
 interface Box {
   readonly left: number;
@@ -92,11 +100,10 @@ interface Box {
 
 const meet = (a: Box, b: Box): boolean => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
-/** Yields names beside their points where they cover neither points nor each other, the nearest such place first; else with a line to it. */
-function* namesAt(
-  points: readonly { readonly name: string; readonly x: number; readonly y: number }[],
-): Generator<string> {
+/** Returns names beside their points where they cover neither points nor each other, farther ones with a line; those without a place have none. */
+function namesAt(points: readonly { readonly name: string; readonly x: number; readonly y: number }[]): string[] {
   const { left, top, width, height } = PLANE;
+  const named: string[] = [];
   const taken: Box[] = points.map(({ x, y }) => ({ left: x - 6, right: x + 6, top: y - 6, bottom: y + 6 }));
   // evenly along the front, its ends among them
   const count = Math.min(points.length, MOST_NAMED);
@@ -109,7 +116,7 @@ function* namesAt(
     const text = short(point.name, LONGEST);
     const wide = 6.4 * text.length + 4;
     let found: { readonly box: Box; readonly far: number } | null = null;
-    for (let ring = 0; ring < 16 && found === null; ring++) {
+    for (let ring = 0; ring < FARTHEST && found === null; ring++) {
       for (const [side, turn] of [
         [1, -1],
         [1, 1],
@@ -129,10 +136,14 @@ function* namesAt(
     if (found === null) continue;
     const { box, far } = found;
     taken.push(box);
-    if (far > 0) {
-      const near = box.left > point.x ? box.left : box.right;
-      yield `<path d="M${at(point.x)} ${at(point.y)}L${at(near)} ${at((box.top + box.bottom) / 2)}" class="axis" style="stroke:var(--soft)" stroke-opacity=".6"/>`;
-    }
-    yield label(box.left + 2, box.bottom - 3, text, "label", "start");
+    const near = box.left > point.x ? box.left : box.right;
+    const line =
+      far === 0
+        ? ""
+        : `<path d="M${at(point.x)} ${at(point.y)}L${at(near)} ${at((box.top + box.bottom) / 2)}" class="axis" style="stroke:var(--soft)" stroke-opacity=".6"/>`;
+    named.push(
+      line + label(box.left + 2, box.bottom - 3, text, "label", "start").replace("<text ", `<text style="${HALO}" `),
+    );
   }
+  return named;
 }
