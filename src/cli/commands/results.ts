@@ -7,7 +7,7 @@ import { type OptionId, optionValue, placeOf, refuseOptions, textOf } from "../.
 import type { OutputFile } from "../../run/export/world.ts";
 import { readValues } from "../../sweep/rows/aggregates.ts";
 import { cellOf } from "../../sweep/rows/cells.ts";
-import { type Column, type Profile, profileOf } from "../../sweep/rows/columns.ts";
+import { type Column, type Profile, profileOf, profiling } from "../../sweep/rows/columns.ts";
 import { askSql, databaseToLines, withDatabaseFile } from "../../sweep/rows/database.ts";
 import { readCell, readCondition } from "../../sweep/rows/expression.ts";
 import {
@@ -24,9 +24,10 @@ import {
 import { isDatabase, openRows, type RowSource, SWEEP } from "../../sweep/rows/source.ts";
 import { placeInStore } from "../../sweep/store.ts";
 import { taskBase, taskCommand, taskOfRow } from "../../sweep/task-command.ts";
-import { answerText, type Context, outJson, outLines, outRows } from "../context.ts";
+import { answerText, type Context, outJson, outLines, outRows, STANDARD_OUTPUT } from "../context.ts";
 import { outputFile } from "../files/output-file.ts";
 import { pivotReport, rowsReport, type TaskBehind, tasksReport } from "../reports/results-report.ts";
+import { labelled, writtenText } from "../reports/text.ts";
 import { csvParts, type Ending, endingOf, fileParts, lineParts, withColumns } from "../results/output.ts";
 import { barsPlot, heatPlot, linesPlot, paretoPlot } from "../results/plot.ts";
 
@@ -112,13 +113,14 @@ interface Destination {
 }
 
 async function answer(context: Context, source: RowSource, place: string, out: Destination | null): Promise<number> {
-  const { options, json, quiet } = context;
+  const { json, quiet } = context;
   const profile = profileOf(source.rows());
   const found = await find(context, source, profile, out?.ending ?? null);
-  if (out !== null) await writeOut(context, out, source, found, place, profile);
+  const bytes = out === null ? undefined : await writeOut(context, out, source, found, place, profile);
   if (json) outJson(context, reportOf(found, place, source, profile));
   else if (out === null) show(context, found, place, profile);
-  else if (!quiet && options["output"] !== "-") context.note(`written to ${out.file.path}`);
+  else if (!quiet && out.file.path !== STANDARD_OUTPUT)
+    outLines(context, [labelled("written", writtenText(out.file.path, bytes))]);
   return 0;
 }
 
@@ -177,7 +179,19 @@ async function find(context: Context, source: RowSource, profile: Profile, endin
     const own = profileOf(groups).columns;
     return { ...chosenOf(context, own, groups, limit), columns: own, pivot: null, tasks: null };
   }
-  return { ...chosenOf(context, columns, rows, limit, source), columns, pivot: null, tasks: null };
+  const { add, profile: ofTaken } = profiling();
+  const found = chosenOf(context, columns, ending === null ? passing(rows, add) : rows, limit, source);
+  // what is the same in all rows is so in those that were asked for
+  const shown = ending === null && found.total !== null && condition !== null ? ofTaken().columns : columns;
+  return { ...found, columns: shown, pivot: null, tasks: null };
+}
+
+/** Yields rows that somebody looks at. */
+function* passing(rows: Iterable<Row>, look: (row: Row) => void): Generator<Row> {
+  for (const row of rows) {
+    look(row);
+    yield row;
+  }
 }
 
 /** Returns rows in the order, and with the columns, that were asked for. */
@@ -256,24 +270,20 @@ async function writeOut(
   found: Found,
   place: string,
   profile: Profile,
-): Promise<void> {
+): Promise<number> {
   const { chosen, columns, rows } = found;
   const own = { [Symbol.iterator]: () => withColumns(rows, chosen) };
   switch (ending) {
     case "csv":
-      file.write(csvParts(chosen ?? columns.map(({ name }) => name), rows));
-      return;
+      return file.write(csvParts(chosen ?? columns.map(({ name }) => name), rows));
     case "jsonl":
-      file.write(lineParts(own));
-      return;
+      return file.write(lineParts(own));
     case "json":
-      file.write([answerText({ ...context, json: false }, reportOf(found, place, source, profile))]);
-      return;
+      return file.write([answerText({ ...context, json: false }, reportOf(found, place, source, profile))]);
     case "svg":
-      file.write(plotOf(context, found, place));
-      return;
+      return file.write(plotOf(context, found, place));
     default:
-      await withDatabaseFile(own, ending, (made) => file.write(fileParts(made)));
+      return await withDatabaseFile(own, ending, (made) => file.write(fileParts(made)));
   }
 }
 

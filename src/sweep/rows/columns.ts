@@ -40,22 +40,23 @@ export interface Profile {
 
 /** Returns the columns of rows in the order in which they first appear. O(cells). */
 export function profileOf(rows: Iterable<Row>): Profile {
+  const { add, profile } = profiling();
+  for (const row of rows) add(row);
+  return profile();
+}
+
+/** Returns what looks at rows as they go by, and the profile of those that did. */
+export function profiling(): { add(row: Row): void; profile(): Profile } {
   const found = new Map<string, Counts>();
   let count = 0;
-  for (const row of rows) {
+  const add = (row: Row): void => {
     for (const name of Object.keys(row)) {
       const cell = cellOf(row, name);
       let counts = found.get(name);
       if (counts === undefined) {
         // rows before this one lack it
-        counts = {
-          numbers: 0,
-          texts: 0,
-          truths: 0,
-          allWhole: true,
-          first: cell,
-          isConstant: count === 0 || cell === null,
-        };
+        const isConstant = count === 0 || cell === null;
+        counts = { numbers: 0, texts: 0, truths: 0, allWhole: true, first: cell, isConstant };
         found.set(name, counts);
       }
       if (typeof cell === "number") {
@@ -66,8 +67,8 @@ export function profileOf(rows: Iterable<Row>): Profile {
       if (counts.isConstant && cell !== counts.first) counts.isConstant = false;
     }
     count++;
-  }
-  const columns = [...found].map(([name, counts]): Column => {
+  };
+  const columnOf = ([name, counts]: [string, Counts]): Column => {
     const nulls = count - counts.numbers - counts.texts - counts.truths;
     const isConstant = counts.isConstant && (nulls === 0 || nulls === count);
     return {
@@ -77,6 +78,6 @@ export function profileOf(rows: Iterable<Row>): Profile {
       nulls,
       constant: isConstant ? counts.first : undefined,
     };
-  });
-  return { rows: count, columns };
+  };
+  return { add, profile: () => ({ rows: count, columns: [...found].map(columnOf) }) };
 }

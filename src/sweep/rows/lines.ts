@@ -32,6 +32,15 @@ function rowFrom(value: Readonly<Record<string, unknown>>): Row {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, cellFrom(one)]));
 }
 
+/** Returns whether a row has a number that may have been rounded when it was read. */
+function hasHuge(row: Row): boolean {
+  for (const name in row) {
+    const cell = row[name];
+    if (typeof cell === "number" && (cell >= 2 ** 53 || cell <= -(2 ** 53))) return true;
+  }
+  return false;
+}
+
 const isSchedule = (value: unknown): value is { readonly sha256: string } =>
   isObject(value) && typeof value["sha256"] === "string";
 
@@ -58,7 +67,7 @@ const isEntry = (value: Readonly<Record<string, unknown>>): boolean =>
   typeof value["task"] === "string" && isObject(value["cells"]) && Array.isArray(value["rows"]);
 
 /** Whole numbers so long that they may be beyond what a double holds. */
-const LONG = /[:[,]\s*-?(\d{16,})\s*[,}\]]/g;
+const LONG = /[:[,]\s*-?(\d{16,})(?=\s*[,}\]])/g;
 
 function countRounded(line: string): number {
   let count = 0;
@@ -75,8 +84,9 @@ export function rowsOfLine(line: string, place: string, oddities: Oddities): rea
     throw new InputError(place, "a JSON object", line).saying(`${place}: ${(error as Error).message}`);
   }
   if (!isObject(value)) throw new InputError(place, "a JSON object", value);
-  if (/\d{16}/.test(line)) oddities.rounded += countRounded(line);
-  return isEntry(value) ? rowsOfEntry(value) : [rowFrom(value)];
+  const rows = isEntry(value) ? rowsOfEntry(value) : [rowFrom(value)];
+  if (rows.some(hasHuge)) oddities.rounded += countRounded(line);
+  return rows;
 }
 
 /** Returns whether a line that is no JSON is one whose end is missing, rather than something else. */
