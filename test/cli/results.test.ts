@@ -54,6 +54,20 @@ describe("banyan results", () => {
     expect(await run("results links.sweep --where 'us < 0'")).toBe("results     links.sweep: 0 rows of 400\n");
   });
 
+  it("answers with no rows where there are none", async () => {
+    folders();
+    const none = await json("results links.sweep --where 'us < 0' --columns us,size");
+    expect(none).toMatchObject({ matching: 0, rows: [], columns: [{ name: "us" }, { name: "size" }] });
+    here.put("empty.jsonl", "");
+    expect(await run("results empty.jsonl")).toBe("results     empty.jsonl: 0 rows\n");
+    for (const ending of ["csv", "parquet", "duckdb"]) {
+      await run(`results empty.jsonl -o empty.${ending} -q`);
+      expect((await json(`results empty.${ending}`)).allRows).toBe(0);
+    }
+    expect((await json("results empty.jsonl --sql 'select count(*) as n from results'")).rows).toEqual([{ n: 0 }]);
+    expect((await ends("results empty.jsonl --where 'us < 3'")).err).toContain('is "us"');
+  });
+
   it("says what a sweep has so far", async () => {
     folders();
     const { out, err } = await ends("results going.sweep --json");

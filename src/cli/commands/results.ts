@@ -142,8 +142,7 @@ async function find(context: Context, source: RowSource, profile: Profile, endin
   if (sql !== undefined) {
     const { names, rows, isCut } = await askSql(source.rows(), sql, limit ?? Number.POSITIVE_INFINITY);
     const own = profileOf(rows).columns;
-    const ofName = (name: string): Column =>
-      own.find((column) => column.name === name) ?? { name, type: "none", whole: false, nulls: 0, constant: undefined };
+    const ofName = (name: string): Column => own.find((column) => column.name === name) ?? nothingIn(name);
     return {
       columns: names.map(ofName),
       chosen: names,
@@ -185,6 +184,9 @@ async function find(context: Context, source: RowSource, profile: Profile, endin
   const shown = ending === null && found.total !== null && condition !== null ? ofTaken().columns : columns;
   return { ...found, columns: shown, pivot: null, tasks: null };
 }
+
+/** Returns a column of no rows. */
+const nothingIn = (name: string): Column => ({ name, type: "none", whole: false, nulls: 0, constant: undefined });
 
 /** Yields rows that somebody looks at. */
 function* passing(rows: Iterable<Row>, look: (row: Row) => void): Generator<Row> {
@@ -315,7 +317,7 @@ function reportOf(
 ) {
   const shown = [...withColumns(rows, chosen)];
   const named =
-    chosen === null ? columns : chosen.map((name) => columns.find((column) => column.name === name) as Column);
+    chosen === null ? columns : chosen.map((name) => columns.find((column) => column.name === name) ?? nothingIn(name));
   return {
     schema: "banyan/results@1" as const,
     place,

@@ -18,6 +18,17 @@ const hasDuckDb = await import("@duckdb/node-api").then(
   () => true,
   () => false,
 );
+/** A reader of Parquet that has nothing of DuckDB in it; null where it is not installed (npm install --save-dev hyparquet). */
+interface Hyparquet {
+  asyncBufferFromFile(file: string): Promise<unknown>;
+  parquetReadObjects(options: { readonly file: unknown }): Promise<Record<string, unknown>[]>;
+}
+const HYPARQUET = "hyparquet";
+const hyparquet = await import(/* @vite-ignore */ HYPARQUET).then(
+  (module: Hyparquet) => module,
+  () => null,
+);
+
 const folder = mkdtempSync(join(tmpdir(), "sql-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -145,6 +156,20 @@ describe.skipIf(!hasDuckDb)("files of databases", () => {
     ]);
     expect(back[0]?.["q\"uo'te; drop table results"]).toBe(true);
     expect(readdirSync(folder).filter((name) => name.startsWith(".odd"))).toEqual([]);
+  });
+
+  it.skipIf(hyparquet === null)("as Parquet is read by another reader", async () => {
+    const { asyncBufferFromFile, parquetReadObjects } = hyparquet as Hyparquet;
+    const rows = sweepRows(300, 4);
+    const file = join(folder, "other.parquet");
+    await writeParquet(rows, file);
+    const names = profileOf(rows).columns.map(({ name }) => name);
+    const plain = (await parquetReadObjects({ file: await asyncBufferFromFile(file) })).map((row) =>
+      Object.fromEntries(
+        Object.entries(row).map(([name, value]) => [name, (typeof value === "bigint" ? Number(value) : value) as Cell]),
+      ),
+    );
+    expect(plain).toEqual(rows.map((row) => Object.fromEntries(names.map((name) => [name, cellOf(row, name)]))));
   });
 
   it("are replaced whole, or not at all", async () => {
