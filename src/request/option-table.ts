@@ -4,6 +4,7 @@ import { PS_PER_US, parseBandwidth, parseSize, parseTime } from "../model/number
 import type { SwitchDegree } from "../model/routes/switch-degrees.ts";
 import type { OptionRow, Part } from "./option-row.ts";
 import { SWEEP_ROWS } from "./sweep/sweep-rows.ts";
+import { RESULTS_ROWS } from "./sweep/results-rows.ts";
 import { TRAINING_ROWS } from "./training-rows.ts";
 import {
   degradations,
@@ -544,6 +545,7 @@ export const TABLE = {
   },
   ...TRAINING_ROWS,
   ...SWEEP_ROWS,
+  ...RESULTS_ROWS,
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
 export type OptionId = keyof typeof TABLE;
