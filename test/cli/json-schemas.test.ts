@@ -101,6 +101,7 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
     "search --all --max-nodes 6 --degrees 2 --no-cache",
     "search --nodes 8",
   ],
+  worker: ["worker redis://127.0.0.1:1", "worker none"],
   serve: ["serve none.json"],
   help: ["help synth", "help", "help --man", "help snth"],
   completion: ["completion bash", "completion zsh", "completion fish", "completion csh"],
@@ -115,7 +116,7 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
   ],
 };
 /** What a test of its own holds: `serve` ends with a signal only. */
-const ELSEWHERE = ["banyan/serve@1"];
+const ELSEWHERE = ["banyan/serve@1", "banyan/worker@1"];
 
 it("there is a schema for every verb and for errors, and for nothing else", () => {
   const names = readdirSync(FOLDER).map((file) => file.replace(".schema.json", ""));
