@@ -10,6 +10,16 @@ export function indicesBelow(count: number): Int32Array {
   return indices;
 }
 
+/** Returns the map that does one after the other. */
+export const composed = (second: Int32Array, first: Int32Array): Int32Array => first.map((image) => second[image]);
+
+/** Returns the map that takes everything back. */
+export function inverted(map: Int32Array): Int32Array {
+  const inverse = new Int32Array(map.length);
+  for (let i = 0; i < map.length; i++) inverse[map[i]] = i;
+  return inverse;
+}
+
 /**
  * Returns indices by the last of some columns, where equal by the one before, and so on; then in index order. Values are counted: they are
  * integers from 0. O(columns * (indices + values)).

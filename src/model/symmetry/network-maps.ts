@@ -1,6 +1,6 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import { disjointSets, groupedOnce, type NumberedSets, numberedSets } from "../graph/graph.ts";
-import { addTo } from "../numbers/ordering.ts";
+import { addTo, composed } from "../numbers/ordering.ts";
 import { linkCount, nodeCount, type Topology } from "../topology/topology.ts";
 import type { NetworkSymmetry } from "../trees/tree-flow.ts";
 
@@ -34,8 +34,6 @@ export function generatorMaps(topology: Topology, { steps }: NetworkSymmetry): N
     return { node, link };
   });
 }
-
-const composed = (second: Int32Array, first: Int32Array): Int32Array => first.map((image) => second[image]);
 
 /** Yields what each element of the group does, the identity first, the first dimension fastest. O(nodes + links) each. */
 export function* groupElements(topology: Topology, symmetry: NetworkSymmetry): Generator<NetworkMap> {
@@ -77,9 +75,12 @@ export function linkOrbits(topology: Topology, symmetry: NetworkSymmetry): Numbe
  * Returns where a map that permutes the nodes takes each link, [links]; of parallel links of equal kinds the k-th goes to the
  * k-th. Null where the map does not take links to links of their kinds. O(nodes + links).
  */
-export function imagesOfLinks(topology: Topology, kinds: Int32Array, map: Int32Array): Int32Array | null {
-  const { linkSource, linkTarget } = topology;
-  const nodes = nodeCount(topology);
+export function imagesOfLinks(
+  { linkSource, linkTarget }: Pick<Topology, "linkSource" | "linkTarget">,
+  kinds: Int32Array,
+  map: Int32Array,
+): Int32Array | null {
+  const nodes = map.length;
   const { offset, items } = groupedOnce(linkSource, nodes);
   const images = new Int32Array(linkSource.length);
   const first = new Int32Array(nodes).fill(-1);

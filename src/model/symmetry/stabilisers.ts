@@ -1,0 +1,325 @@
+import { InternalError } from "../../base/errors.ts";
+import { type Random, random } from "../../base/random.ts";
+import { disjointSets } from "../graph/graph.ts";
+import { composed, inverted } from "../numbers/ordering.ts";
+import { type ColouredNetwork, imageOf } from "./coloured-network.ts";
+import { findMap } from "./map-search.ts";
+import { copyOf, type Partition, type Refiner, refinerOf } from "./refinement.ts";
+
+/**
+ * The maps of a network that leave some points where they are, with the orbits of all points under them. Points are nodes, arcs
+ * and cables, as imageOf has them. A point's orbit is named by its least point.
+ */
+export interface Level {
+  /** [points] the least point of each point's orbit; null where no map but the identity is known. */
+  readonly orbit: Int32Array | null;
+  /** Returns whether some map of the level takes a point elsewhere. */
+  moves(point: number): boolean;
+  /** Returns a map of the level to apply to a point, to come nearer to the least of its orbit, which it is not. */
+  step(point: number): Int32Array;
+  /** Returns the level of those maps that also leave this point, the least of its orbit, where it is. */
+  child(point: number): Level;
+}
+
+/** So many random maps are drawn in a row that join no orbits before orbits are taken to be known. */
+const IDLE_DRAWS = 6;
+/** So many maps at most generate a level's group. */
+const MOST_GENERATORS = 48;
+/** Bytes of the maps of all levels that are kept; those that were asked for longest ago are made again. */
+const MOST_BYTES = 256e6;
+/** Nodes and arcs that are looked at to find maps, for a network of no arcs, and for each of its arcs; beyond, points stay apart. */
+const LEAST_WORK = 5e7;
+const WORK_PER_ARC = 2000;
+/** Levels that are searched for maps before all others. */
+const FIRST_LEVELS = 3;
+
+const isIdentity = (element: Int32Array): boolean => element.every((image, i) => image === i);
+
+/** The level of the identity alone. */
+export const STILL: Level = {
+  orbit: null,
+  moves: () => false,
+  step: () => {
+    throw new InternalError("a step where nothing moves");
+  },
+  child: () => STILL,
+};
+
+/** Random products of maps (Celler et al. 1995, product replacement). */
+interface Pool {
+  readonly elements: Int32Array[];
+  add(element: Int32Array): void;
+  /** Returns a random product; null where there is no map but the identity. */
+  draw(): Int32Array | null;
+}
+
+function poolOf(first: readonly Int32Array[], rng: Random): Pool {
+  const elements: Int32Array[] = [];
+  let last: Int32Array | null = null;
+  let settling = 0;
+  const add = (element: Int32Array): void => {
+    settling = Math.min(MOST_GENERATORS, elements.length + 1);
+    if (elements.length < MOST_GENERATORS) {
+      elements.push(element);
+      return;
+    }
+    // a random half takes it in
+    for (let i = 0; i < elements.length; i++) {
+      if (rng.below(2) === 0) elements[i] = composed(element, elements[i] as Int32Array);
+    }
+  };
+  first.forEach(add);
+  const turn = (): Int32Array => {
+    const i = rng.below(elements.length);
+    const j = rng.below(elements.length);
+    const [one, other] = [elements[i] as Int32Array, elements[j] as Int32Array];
+    const by = rng.below(2) === 0 ? other : inverted(other);
+    if (i !== j) elements[i] = rng.below(2) === 0 ? composed(by, one) : composed(one, by);
+    last = last === null ? (elements[i] as Int32Array) : composed(elements[i] as Int32Array, last);
+    return last;
+  };
+  const draw = (): Int32Array | null => {
+    if (elements.length === 0) return null;
+    for (; settling > 0; settling--) turn();
+    return turn();
+  };
+  return { elements, add, draw };
+}
+
+/** The orbits of a group. */
+interface Orbits {
+  readonly generators: readonly Int32Array[];
+  /** [points] */
+  readonly orbit: Int32Array;
+  readonly moves: Level["moves"];
+  readonly step: Level["step"];
+  /** That all this takes. */
+  readonly bytes: number;
+}
+
+/** A group as it is made. */
+interface Making {
+  readonly pool: Pool;
+  /** Returns a random map of the group from those that it is part of; null where these have none. */
+  readonly draw: () => Int32Array | null;
+  /** Hears of each map that only the search found. */
+  readonly onFound: (element: Int32Array) => void;
+}
+
+/**
+ * Returns the group of all maps of a network onto itself, as far as they are found: every map was held against every node and arc
+ * (elementOf), and so are products of maps that were. Deterministic.
+ */
+export function levelsOf(network: ColouredNetwork): Level {
+  const { nodes, source, target, kind, linkArcs, back } = network;
+  const arcs = source.length;
+  const points = nodes + 2 * arcs;
+  const refiner: Refiner = refinerOf(network);
+  const most = LEAST_WORK + WORK_PER_ARC * arcs;
+  let verified = 0;
+  const search = (partition: Partition, pairs: readonly (readonly [number, number])[]): Int32Array | null => {
+    if (refiner.work() + verified > most) return null;
+    verified += nodes;
+    const found = findMap(network, refiner, partition, pairs);
+    if (found !== null) verified += arcs;
+    return found;
+  };
+
+  const endsOf = (point: number): readonly number[] => {
+    if (point < nodes) return [point];
+    const arc = (point - nodes) % arcs;
+    return [source[arc], target[arc]];
+  };
+  /** Marks a point; both ends of a cable are not told apart. */
+  const marked = (partition: Partition, point: number): Partition => {
+    const copy = copyOf(partition);
+    const ends = endsOf(point);
+    for (const group of point < nodes + arcs ? ends.map((end) => [end]) : [ends]) refiner.mark(copy, group);
+    return copy;
+  };
+
+  /** Joins the orbits of nodes and arcs under a map; returns whether some were apart. */
+  const joinBy = (sets: ReturnType<typeof disjointSets>, element: Int32Array): boolean => {
+    let joins = false;
+    for (let point = 0; point < element.length; point++) {
+      if (element[point] === point || sets.least(point) === sets.least(element[point])) continue;
+      sets.join(point, element[point]);
+      joins = true;
+    }
+    return joins;
+  };
+
+  /** Makes the group's pool such that the orbits of nodes and arcs are those of all maps that keep the cells of the partition. */
+  const complete = (partition: Partition, { pool, draw, onFound }: Making): void => {
+    const sets = disjointSets(nodes + arcs);
+    for (const element of pool.elements) joinBy(sets, element);
+    const drawn = (): void => {
+      for (let idle = 0; idle < IDLE_DRAWS; idle++) {
+        const element = draw();
+        if (element === null) return;
+        if (isIdentity(element)) continue;
+        if (joinBy(sets, element)) idle = -1;
+        if (idle < 0 || pool.elements.length < IDLE_DRAWS) pool.add(element);
+      }
+    };
+    drawn();
+    const unify = (members: Iterable<number>): void => {
+      const apart: number[] = [];
+      for (const point of members) {
+        if (apart.some((other) => sets.least(other) === sets.least(point))) continue;
+        const ends = endsOf(point);
+        let isNew = true;
+        for (const other of apart) {
+          const from = endsOf(other);
+          const element = search(
+            partition,
+            from.map((end, i) => [end, ends[i] as number]),
+          );
+          if (element === null) continue;
+          joinBy(sets, element);
+          pool.add(element);
+          onFound(element);
+          drawn();
+          isNew = false;
+          break;
+        }
+        if (isNew) apart.push(point);
+      }
+    };
+    const { order, length, cell } = partition;
+    for (let at = 0; at < nodes; at += length[at]) {
+      if (length[at] > 1) unify(order.slice(at, at + length[at]).sort());
+    }
+    const alike = new Map<string, number[]>();
+    for (let arc = 0; arc < linkArcs; arc++) {
+      const [from, to] = [cell[source[arc]], cell[target[arc]]];
+      if (length[from] === 1 && length[to] === 1) continue;
+      const key = `${from} ${to} ${kind[arc]}`;
+      const known = alike.get(key);
+      if (known === undefined) alike.set(key, [nodes + arc]);
+      else known.push(nodes + arc);
+    }
+    for (const list of alike.values()) unify(list);
+  };
+
+  const isDiscrete = ({ length }: Partition): boolean => length.every((many) => many === 1);
+
+  /** Returns the orbits of a group of some maps at least, with ways to their least points. O(generators * points). */
+  const orbitsOf = (pool: Pool): Orbits => {
+    const generators = [...pool.elements];
+    while (generators.length < 2 * IDLE_DRAWS) generators.push(pool.draw() as Int32Array);
+    const steps = generators.flatMap((element) => [element, inverted(element)]);
+    const orbit = new Int32Array(points).fill(-1);
+    const towards = new Int32Array(points).fill(-1);
+    const queue = new Int32Array(points);
+    const isMoved = new Uint8Array(points);
+    const reach = (first: number): void => {
+      let last = 1;
+      queue[0] = first;
+      orbit[first] = first;
+      for (let i = 0; i < last; i++) {
+        for (let s = 0; s < steps.length; s++) {
+          const image = imageOf(network, steps[s] as Int32Array, queue[i]);
+          if (orbit[image] >= 0) continue;
+          orbit[image] = first;
+          towards[image] = s ^ 1;
+          queue[last++] = image;
+        }
+      }
+      for (let i = 0; i < last && last > 1; i++) isMoved[queue[i]] = 1;
+    };
+    for (let point = 0; point < nodes + arcs; point++) if (orbit[point] < 0) reach(point);
+    for (let arc = 0; arc < linkArcs; arc++) {
+      const cable = nodes + arcs + arc;
+      if (back[arc] > arc && orbit[cable] < 0) reach(cable);
+    }
+    return {
+      generators,
+      orbit,
+      moves: (point) => isMoved[point] === 1,
+      step: (point) => steps[towards[point]] as Int32Array,
+      bytes: 4 * (steps.length * (nodes + arcs) + 2 * points),
+    };
+  };
+
+  /** Returns a random map of a group that leaves a point, the least of its orbit, where it is (Schreier's lemma); null where it has none. */
+  const fixing = ({ step }: Orbits, pool: Pool, point: number): Int32Array | null => {
+    let element = pool.draw();
+    if (element === null) return null;
+    for (let at = imageOf(network, element, point); at !== point; ) {
+      const next = step(at);
+      element = composed(next, element);
+      at = imageOf(network, next, at);
+    }
+    return element;
+  };
+
+  let bytes = 0;
+  /** Levels with maps, by what they leave where it is; asked for longest ago first. */
+  const kept = new Map<string, { readonly level: Level; readonly bytes: number }>();
+
+  const levelOf = (key: string, partition: Partition, pool: Pool): Level => {
+    if (pool.elements.length === 0) return STILL;
+    const orbits = orbitsOf(pool);
+    const { orbit, moves, step } = orbits;
+    const level: Level = { orbit, moves, step, child: (point) => childOf(key, partition, orbits, point) };
+    kept.set(key, { level, bytes: orbits.bytes });
+    bytes += orbits.bytes;
+    for (const [other, { bytes: theirs }] of kept) {
+      if (bytes <= MOST_BYTES || other === key) break;
+      kept.delete(other);
+      bytes -= theirs;
+    }
+    return level;
+  };
+
+  const childOf = (key: string, partition: Partition, orbits: Orbits, point: number): Level => {
+    const own = `${key} ${point}`;
+    const known = kept.get(own);
+    if (known !== undefined) {
+      kept.delete(own);
+      kept.set(own, known);
+      return known.level;
+    }
+    const finer = marked(partition, point);
+    if (isDiscrete(finer)) return STILL;
+    const rng = random(point, orbits.generators.length);
+    const from = poolOf(orbits.generators, rng);
+    const pool = poolOf([], rng);
+    complete(finer, { pool, draw: () => fixing(orbits, from, point), onFound: () => {} });
+    return levelOf(own, finer, pool);
+  };
+
+  /** Searches the first levels of a chain for maps that the pool of the whole group does not make yet. */
+  const deepen = (pool: Pool, whole: Partition): void => {
+    const pools = [pool];
+    let partition = whole;
+    for (let depth = 0; depth < FIRST_LEVELS; depth++) {
+      const above = pools[depth] as Pool;
+      const point = firstShared(partition);
+      if (point < 0) return;
+      partition = marked(partition, point);
+      if (isDiscrete(partition)) return;
+      const orbits = above.elements.length === 0 ? null : orbitsOf(above);
+      const own = poolOf([], random(depth, 1));
+      complete(partition, {
+        pool: own,
+        draw: () => (orbits === null ? null : fixing(orbits, above, point)),
+        onFound(element) {
+          for (const pool of pools) pool.add(element);
+        },
+      });
+      pools.push(own);
+    }
+  };
+
+  const partition = refiner.initial();
+  if (isDiscrete(partition)) return STILL;
+  const pool = poolOf([], random(0));
+  complete(partition, { pool, draw: () => null, onFound: () => {} });
+  deepen(pool, partition);
+  return levelOf("", partition, pool);
+}
+
+/** Returns the least node that shares its cell; -1 where none does. */
+const firstShared = ({ cell, length }: Partition): number => cell.findIndex((at) => length[at] > 1);
