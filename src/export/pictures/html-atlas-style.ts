@@ -43,7 +43,10 @@ export const ATLAS_STYLE = [
   "figcaption{color:var(--soft);font-size:14px;margin-top:6px}.tools{display:flex;gap:6px;align-items:center;justify-content:space-between;margin-bottom:6px}.tools h3{margin:0}.tools div{display:flex;gap:6px}",
   "button{font:inherit;color:inherit;background:var(--paper);border:1px solid var(--soft);border-radius:8px;cursor:pointer}.tools button{min-width:36px;height:36px;padding:0 8px}td button,th button{border:0;padding:0;background:none;color:var(--npu-edge);text-decoration:underline;text-underline-offset:3px;text-align:left;font-weight:600;overflow-wrap:anywhere}",
   ".harm .w{fill:none;stroke-width:var(--line);stroke-linecap:round}.harm .n{stroke:var(--soft);stroke-width:1}.harm text{pointer-events:none}.harm .b{fill:var(--panel);stroke-width:1.5}.harm [data-m]{cursor:pointer}",
-  ...each.map((i) => `.harm .w.h${i},.harm .b.h${i}{stroke:var(--h${i})}.harm .n.h${i}{fill:var(--h${i})}.harm .n.h${i}+text{fill:var(--t${i})}`),
+  ...each.map(
+    (i) =>
+      `.harm .w.h${i},.harm .b.h${i}{stroke:var(--h${i})}.harm .n.h${i}{fill:var(--h${i})}.harm .n.h${i}+text{fill:var(--t${i})}`,
+  ),
   ...each.slice(3).map((i) => `.harm .w.h${i}{stroke-width:calc(var(--line)*${1 + (i - 2) * 0.25})}`),
   ".harm .w.hx,.harm .b.hx{stroke:var(--ink);stroke-dasharray:6 3;stroke-width:calc(var(--line)*1.6)}.harm .n.hx{fill:var(--ink)}.harm .n.hx+text{fill:var(--paper)}",
   ".harm .w.ho,.harm .b.ho{stroke:var(--soft);stroke-dasharray:1.5 3}.harm .n.ho{fill:var(--paper);stroke-dasharray:2 2}.harm .w.hq,.harm .b.hq{stroke:var(--rule)}.harm .n.hq{fill:var(--panel);stroke:var(--rule)}",

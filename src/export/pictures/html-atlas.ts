@@ -43,7 +43,7 @@ function stepsOf({ classes }: AtlasCollective): HarmStep[] {
   const most = ratios.reduce<number>((a, b) => Math.max(a, b ?? 1), 1);
   return classes.map(({ status }, i) => {
     const ratio = ratios[i];
-    if (status === "impossible") return "x";
+    if (status === "impossible" || status === "refused") return "x";
     if (status === "open" || ratio === null || ratio === undefined) return "o";
     if (changeText(ratio) === "no slower") return "0";
     return String(Math.max(1, Math.ceil((TOP_STEP * (ratio - 1)) / (most - 1) - 1e-9))) as HarmStep;
@@ -68,14 +68,17 @@ function figuresOf({ collective }: Shown, one: AtlasClass): [string, string][] {
   const { schedule, status, why, kept, keptNote } = one;
   if (schedule === null)
     return [
-      [status === "impossible" ? "no way" : "open", why ?? "not made yet"],
+      [status === "impossible" ? "no way" : status, why ?? "not made yet"],
       ["time before", time(healthy.us)],
     ];
   const hasRate = healthy.throughputGBps !== null && schedule.throughputGBps !== null;
   return [
     ["slower by", harmText(one)],
     ["time", `${time(healthy.us)} → ${time(schedule.us)}`],
-    ["limit", `${time(healthy.limitUs)} → ${time(schedule.limitUs)} (${changed(one.limitRose).replace("no slower", "no rise")})`],
+    [
+      "limit",
+      `${time(healthy.limitUs)} → ${time(schedule.limitUs)} (${changed(one.limitRose).replace("no slower", "no rise")})`,
+    ],
     ["algbw", `${gbps(healthy.algbwGBps)} → ${gbps(schedule.algbwGBps)}`],
     ...(hasRate
       ? [["throughput", `${gbps(healthy.throughputGBps)} → ${gbps(schedule.throughputGBps)}`] as [string, string]]
@@ -195,7 +198,11 @@ function* ranking(shown: Shown): Generator<string> {
     const cell = (key: string, text: string, html = escaped(text)): string =>
       `<td class="r" data-k="${key}">${html}</td>`;
     yield `<tr data-at="${at}"><th scope="row"><button type="button" data-at="${at}" aria-pressed="false">${escaped(title)}</button> <span class="note">${alikeText(members)}</span></th>`;
-    yield cell("Slower by", "", `<span><i class="h${steps[at]}" aria-hidden="true"></i>${escaped(harmText(one))}</span>`);
+    yield cell(
+      "Slower by",
+      "",
+      `<span><i class="h${steps[at]}" aria-hidden="true"></i>${escaped(harmText(one))}</span>`,
+    );
     yield cell("Time", schedule === null ? "–" : time(schedule.us));
     yield cell("Limit", schedule === null ? "–" : time(schedule.limitUs));
     yield cell("Of limit", schedule?.ofLimit == null ? "–" : formatShare(schedule.ofLimit));
@@ -204,7 +211,9 @@ function* ranking(shown: Shown): Generator<string> {
     yield cell(
       "Schedule",
       "",
-      schedule === null ? "–" : `<a href="${escaped(schedule.file)}" download="${escaped(file)}">${sizeOf(schedule.bytes)}</a>`,
+      schedule === null
+        ? "–"
+        : `<a href="${escaped(schedule.file)}" download="${escaped(file)}">${sizeOf(schedule.bytes)}</a>`,
     );
     const blame = schedule?.because ?? why ?? "not made yet";
     yield `<td class="why" data-k="Blame">${escaped(keptNote === null ? blame : `${blame}; ${keptNote}`)}</td></tr>\n`;
@@ -248,7 +257,10 @@ function dataOf(shown: readonly Shown[], marks: readonly Mark[]): string {
         rows: figuresOf(one, each),
       }));
       const sets = Object.fromEntries(Object.entries(collective.failures).filter(([name]) => name.includes("+")));
-      return [kind, { of: list.map((name) => byName.get(name) ?? -1), steps, cards, sets, further: collective.further }];
+      return [
+        kind,
+        { of: list.map((name) => byName.get(name) ?? -1), steps, cards, sets, further: collective.further },
+      ];
     }),
   );
   const known = marks.map(({ label, names: all }) => [label, all.flatMap((name) => placeOf.get(name) ?? [])]);

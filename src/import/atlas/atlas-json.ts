@@ -28,8 +28,8 @@ function checkClass(value: unknown, place: string): void {
   const one = asObject<Unknown>(value, place);
   for (const key of ["failed", "on"])
     for (const name of asList(one[key], `${place}.${key}`)) asText(name, `${place}.${key}`);
-  if (!["done", "impossible", "open"].includes(one["status"] as string))
-    refuse(`${place}.status`, "done, impossible or open", one["status"]);
+  if (!["done", "impossible", "refused", "open"].includes(one["status"] as string))
+    refuse(`${place}.status`, "done, impossible, refused or open", one["status"]);
   orNull(one["schedule"], `${place}.schedule`, checkSchedule);
   if (one["status"] === "done" && one["schedule"] === null) refuse(`${place}.schedule`, "a schedule", null);
   for (const key of ["slower", "limitRose"]) orNull(one[key], `${place}.${key}`, number);

@@ -38,8 +38,11 @@ export interface AtlasKept {
   readonly of: number;
 }
 
-/** "done": a schedule is there; "impossible": what is left has no way; "open": not known yet, or its budget was too small. */
-export type AtlasStatus = "done" | "impossible" | "open";
+/**
+ * "done": a schedule is there; "impossible": what is left has no way; "refused": the request means nothing there, or the algorithm
+ * does not apply; "open": not known yet, for it was not reached or its budget was too small.
+ */
+export type AtlasStatus = "done" | "impossible" | "refused" | "open";
 
 /** Failures that a symmetry of the network takes to each other, by the one that stands for them. */
 export interface AtlasClass {
@@ -146,10 +149,12 @@ export function foundByName({ failures, further }: AtlasCollective, names: reado
   return null;
 }
 
+/** Worse than any time, the worst first. */
+const NO_SCHEDULE = { impossible: Number.POSITIVE_INFINITY, refused: Number.MAX_VALUE, open: Number.MAX_VALUE / 2 };
+
 /** Returns how bad a class is, to be compared: no way, then not known, then by time over that of the whole network. */
 export function harmOf({ status, slower, limitRose }: AtlasClass): number {
-  if (status === "impossible") return Number.POSITIVE_INFINITY;
-  if (status === "open") return Number.MAX_VALUE;
+  if (status !== "done") return NO_SCHEDULE[status];
   return slower ?? limitRose ?? 0;
 }
 
@@ -195,10 +200,9 @@ export function worstByName(collective: AtlasCollective): Map<string, number> {
   return new Map([...among, ...alone]);
 }
 
-/** Returns a class in one word or two: "+14.3 %", "no slower", "no way", "open". */
+/** Returns a class in one word or two: "+14.3 %", "no slower", "no way", "refused", "open". */
 export function harmText(one: AtlasClass): string {
-  if (one.status === "impossible") return "no way";
-  if (one.status === "open") return "open";
+  if (one.status !== "done") return one.status === "impossible" ? "no way" : one.status;
   const ratio = one.slower ?? one.limitRose;
   return ratio === null ? "not known" : changeText(ratio);
 }

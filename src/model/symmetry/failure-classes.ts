@@ -215,7 +215,13 @@ function productOf({ nodes, source }: ColouredNetwork, path: readonly Int32Array
  * Returns the map of nodes and links that an element is, where failed links go to failed ones and the k-th of other parallel ones to
  * the k-th. Throws InternalError where it is no map of the network, or does not take one failure onto the other. O(nodes + links).
  */
-function mapOf(topology: Topology, network: ColouredNetwork, element: Int32Array, from: Failed, to: Failed): NetworkMap {
+function mapOf(
+  topology: Topology,
+  network: ColouredNetwork,
+  element: Int32Array,
+  from: Failed,
+  to: Failed,
+): NetworkMap {
   const { nodes, linkOffset, links } = network;
   const proved = elementOf(network, element.slice(0, nodes));
   const isOnto =
@@ -227,7 +233,9 @@ function mapOf(topology: Topology, network: ColouredNetwork, element: Int32Array
   const link = new Int32Array(linkCount(topology));
   const inOrder = (arc: number, { links: failed }: Failed): Int32Array => {
     const own = links.subarray(linkOffset[arc], linkOffset[arc + 1]);
-    return failed.size === 0 || own.length === 1 ? own : own.slice().sort((a, b) => +failed.has(b) - +failed.has(a) || a - b);
+    return failed.size === 0 || own.length === 1
+      ? own
+      : own.slice().sort((a, b) => +failed.has(b) - +failed.has(a) || a - b);
   };
   for (let arc = 0; arc < network.linkArcs; arc++) {
     const images = inOrder(proved[nodes + arc] - nodes, to);

@@ -125,7 +125,9 @@ function cellView(whole: Topology, cells: Cells, marks: Marks): HarmView {
     layout: layoutOf(shown, wires),
     wires,
     nodeMark: cells.names.map((name, cell) => marks.add(name, inside[cell] as string[])),
-    wireMark: wires.map(({ a, b }) => marks.add(`${cells.names[a]} – ${cells.names[b]}`, between.get(`${a} ${b}`) ?? [])),
+    wireMark: wires.map(({ a, b }) =>
+      marks.add(`${cells.names[a]} – ${cells.names[b]}`, between.get(`${a} ${b}`) ?? []),
+    ),
     boxMark: [],
   };
 }
