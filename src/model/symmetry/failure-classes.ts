@@ -164,6 +164,7 @@ function canonicalOf(network: ColouredNetwork, whole: Level, scale: number, poin
     }
     images = [...next.values()];
     key += ` ${name}`;
+    if (images[0]?.points.length === 0) return { key, path: images[0].path };
     level = level.child(point);
   }
 }

@@ -149,7 +149,8 @@ export function harmViews(
   if (isSmall || (isGrid(topology, wires) && nodes <= MOST_IN_GRID && isDrawable(topology, wires)))
     return { views: [plainView(topology, topology, "The network", `${sizeText(topology)}.`, marks)], marks: marks.all };
   const cells = coarseView(topology, MOST_CELLS, MOST_PAIRS);
-  const views = [cellView(topology, cells, marks)];
+  const overview = cellView(topology, cells, marks);
+  const views = [overview];
   const members = cells.names.map((): Set<number> => new Set());
   cells.cellOf.forEach((cell, node) => {
     members[cell]?.add(node);
@@ -159,7 +160,7 @@ export function harmViews(
   for (const cell of order) {
     const chosen = members[cell] as Set<number>;
     if (chosen.size < 2) continue;
-    const kind = signature(marks.all[views[0]?.nodeMark[cell] as number] as Mark);
+    const kind = signature(marks.all[overview.nodeMark[cell] as number] as Mark);
     const known = kinds.get(kind);
     if (known === undefined) kinds.set(kind, { cell, count: 1 });
     else known.count++;
@@ -177,7 +178,7 @@ export function harmViews(
   /** Whether a cell has the node, or an end of the link, that is to be seen. */
   function holds(cell: number): boolean {
     if (first === undefined) return false;
-    return (marks.all[views[0]?.nodeMark[cell] as number] as Mark).names.includes(first) || touches(cell, first);
+    return (marks.all[overview.nodeMark[cell] as number] as Mark).names.includes(first) || touches(cell, first);
   }
   function touches(cell: number, name: string): boolean {
     return [...(members[cell] as Set<number>)].some((node) => name.startsWith(`${topology.nodeNames[node]}-`));
