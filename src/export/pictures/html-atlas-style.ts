@@ -58,6 +58,7 @@ export const ATLAS_STYLE = [
   "td.why{min-width:16em;max-width:34em}tr.on th,tr.on td{background:var(--panel)}a{color:var(--npu-edge)}pre{background:var(--panel);padding:12px 14px;border-radius:8px;overflow-x:auto;font-size:13px}",
   "dl.facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(190px,100%),1fr));gap:10px 24px;margin:0}dl.facts dt{color:var(--soft);font-size:13px}dl.facts dd{margin:0;font-weight:600;overflow-wrap:anywhere}",
   "@media(max-width:900px){table,tbody,tr,th,td,caption{display:block}thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}tr{border:1px solid var(--rule);border-radius:10px;padding:8px 12px;margin-bottom:10px}th,td{border:0;padding:2px 0}td.r{text-align:left;white-space:normal;display:flex;justify-content:space-between;gap:12px}td[data-k]::before{content:attr(data-k);color:var(--soft)}td.why{min-width:0;max-width:none}td.why::before{display:block}}",
+  "@media(max-width:999px){.panel{position:sticky;bottom:8px;z-index:1;min-height:0;max-height:44vh;overflow:auto;box-shadow:0 2px 14px rgb(0 0 0/.25)}}",
   "@media(max-width:600px){main{padding:18px 14px 40px}h1{font-size:24px}.answer{font-size:16px}.bar{position:static}.scroll svg{width:calc(max(100%,.55*var(--wide))*var(--zoom,1))}}",
   "@media(prefers-reduced-motion:no-preference){.harm [data-m]{transition:opacity .12s}}@media print{.bar,.tools div,.panel{display:none}.scroll{max-height:none;overflow:visible;border:0}main{max-width:none;padding:0}}",
 ].join("\n");

@@ -129,7 +129,7 @@ function answers(shown: readonly Shown[]): string[] {
       ...(worst === undefined
         ? []
         : [
-            `the worst ${none === 0 ? "" : "of the others "}is ${classTitle(worst.one)}${worst.members > 1 ? ` (${many(worst.members)} alike)` : ""}: ${harmText(worst.one) === "no slower" ? "no slower" : `${harmText(worst.one)} time`}`,
+            `the worst ${none === 0 ? "" : "of the others "}is ${classTitle(worst.one)}${worst.members > 1 ? ` (${many(worst.members)} alike)` : ""}: ${harmText(worst.one) === "no slower" ? "no slower" : `${harmText(worst.one).replace("+", "")} longer`}`,
           ]),
       ...(open === 0 ? [] : [`${plural(open, "class", "classes")} still open`]),
     ].join("; ");
