@@ -10,7 +10,7 @@ import { openSearchCache } from "../files/search-cache.ts";
 import { searchReport } from "../reports/search-report.ts";
 import { table } from "../reports/table.ts";
 import { labelled } from "../reports/text.ts";
-import { searchOptions, sweepOptions } from "../search-options.ts";
+import { searchOptions, sweepOptions } from "../../run/search/from-texts.ts";
 
 /** `banyan search --nodes N --degree D`: the best networks of that size. `--all`: of all sizes, kept for later searches. */
 export const run = (context: Context): Promise<number> =>

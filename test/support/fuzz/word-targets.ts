@@ -1,7 +1,7 @@
 import { InputError, unlessRefused } from "../../../src/base/errors.ts";
 import { readCommandLine } from "../../../src/cli/command-line.ts";
 import { EXAMPLES } from "../../../src/cli/help.ts";
-import { searchOptions, sweepOptions } from "../../../src/cli/search-options.ts";
+import { searchOptions, sweepOptions } from "../../../src/run/search/from-texts.ts";
 import { parseBackend } from "../../../src/engine/kernels/choose.ts";
 import { parseProfileSize } from "../../../src/import/networks/taccl-topology.ts";
 import { constructionText, graphOf, sizeOf } from "../../../src/model/direct/construction.ts";

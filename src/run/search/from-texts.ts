@@ -1,6 +1,6 @@
-import { InputError } from "../base/errors.ts";
-import { optionName } from "../base/option-names.ts";
-import { parseSize } from "../model/numbers/units.ts";
+import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
+import { parseSize } from "../../model/numbers/units.ts";
 import {
   type OptionId,
   type Options,
@@ -9,9 +9,9 @@ import {
   refuseOptions,
   requestOf,
   textOf,
-} from "../request/option-table.ts";
-import { listOf, oneOf, wholeNumber } from "../request/values.ts";
-import { MOST_DEGREE, MOST_NODES, SEARCHED, type SearchOptions } from "../run/search/search.ts";
+} from "../../request/option-table.ts";
+import { listOf, oneOf, wholeNumber } from "../../request/values.ts";
+import { MOST_DEGREE, MOST_NODES, SEARCHED, type SearchOptions } from "./search.ts";
 
 /** Most weight of a size in a mix. */
 const MOST_WEIGHT = 1e9;
