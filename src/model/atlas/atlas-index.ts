@@ -201,7 +201,7 @@ export function worstByName(collective: AtlasCollective): Map<string, number> {
 }
 
 /** Returns a class in one word or two: "+14.3 %", "no slower", "no way", "refused", "open". */
-export function harmText(one: AtlasClass): string {
+export function harmText(one: Pick<AtlasClass, "status" | "slower" | "limitRose">): string {
   if (one.status !== "done") return one.status === "impossible" ? "no way" : one.status;
   const ratio = one.slower ?? one.limitRose;
   return ratio === null ? "not known" : changeText(ratio);
