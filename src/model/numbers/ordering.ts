@@ -11,7 +11,11 @@ export function indicesBelow(count: number): Int32Array {
 }
 
 /** Returns the map that does one after the other. */
-export const composed = (second: Int32Array, first: Int32Array): Int32Array => first.map((image) => second[image]);
+export function composed(second: Int32Array, first: Int32Array): Int32Array {
+  const both = new Int32Array(first.length);
+  for (let i = 0; i < both.length; i++) both[i] = second[first[i]];
+  return both;
+}
 
 /** Returns the map that takes everything back. */
 export function inverted(map: Int32Array): Int32Array {

@@ -3,8 +3,9 @@ import type { Collective } from "../collective/collective.ts";
 import { addTo, composed, indicesBelow, inverted } from "../numbers/ordering.ts";
 import type { Target } from "../topology/modify.ts";
 import { linkCount, nodeCount, type Topology } from "../topology/topology.ts";
-import { type ColouredNetwork, colouredNetwork, elementOf, imageOf } from "./coloured-network.ts";
+import { type ColouredNetwork, colouredNetwork, elementOf, elementOfOwn, imageOf } from "./coloured-network.ts";
 import type { NetworkMap } from "./network-maps.ts";
+import { networkSymmetry } from "./network-symmetry.ts";
 import { type Level, levelsOf, STILL } from "./stabilisers.ts";
 
 /** Failures that maps of the network take to each other, so that what is left is the same network but for names. */
@@ -65,7 +66,7 @@ export function failureClasses(
   failures: readonly (readonly Target[])[],
 ): FailureClasses {
   const network = colouredNetwork(topology, collective);
-  const whole = collective.kind === "custom" ? STILL : levelsOf(network);
+  const whole = collective.kind === "custom" ? STILL : levelsOf(network, translationsOf(topology, network));
   const scale = linkCount(topology) + 1;
   const failed = failedIn(topology, network, scale);
 
@@ -95,6 +96,12 @@ export function failureClasses(
       return of === undefined ? null : { of, map: () => mapOnto(of, failure) };
     },
   };
+}
+
+/** Returns what the generators of a network's translations do, as far as they are maps of what is asked of it. */
+function translationsOf(topology: Topology, network: ColouredNetwork): Int32Array[] {
+  const { steps = [] } = networkSymmetry(topology) ?? {};
+  return steps.flatMap((step) => elementOfOwn(network, step) ?? []);
 }
 
 /** Returns a function that says what fails where some targets do. O(targets * nodes of a box) a call. */

@@ -33,7 +33,10 @@ const WORK_PER_ARC = 2000;
 /** Levels that are searched for maps before all others. */
 const FIRST_LEVELS = 3;
 
-const isIdentity = (element: Int32Array): boolean => element.every((image, i) => image === i);
+function isIdentity(element: Int32Array): boolean {
+  for (let i = 0; i < element.length; i++) if (element[i] !== i) return false;
+  return true;
+}
 
 /** The level of the identity alone. */
 export const STILL: Level = {
@@ -44,6 +47,15 @@ export const STILL: Level = {
   },
   child: () => STILL,
 };
+
+/** Returns whether a group draws nothing but the identity, as one of more maps does in a case of thousands. */
+function isStill(draw: () => Int32Array | null): boolean {
+  for (let i = 0; i < 2 * IDLE_DRAWS; i++) {
+    const element = draw();
+    if (element === null || !isIdentity(element)) return element === null;
+  }
+  return true;
+}
 
 /** Random products of maps (Celler et al. 1995, product replacement). */
 interface Pool {
@@ -108,20 +120,20 @@ interface Making {
 
 /**
  * Returns the group of all maps of a network onto itself, as far as they are found: every map was held against every node and arc
- * (elementOf), and so are products of maps that were. Deterministic.
+ * (elementOf), and products of such maps are maps. `known`: elements that are known before. Deterministic.
  */
-export function levelsOf(network: ColouredNetwork): Level {
+export function levelsOf(network: ColouredNetwork, known: readonly Int32Array[]): Level {
   const { nodes, source, target, kind, linkArcs, back } = network;
   const arcs = source.length;
   const points = nodes + 2 * arcs;
   const refiner: Refiner = refinerOf(network);
   const most = LEAST_WORK + WORK_PER_ARC * arcs;
   let verified = 0;
+  const isSpent = (): boolean => refiner.work() + verified > most;
   const search = (partition: Partition, pairs: readonly (readonly [number, number])[]): Int32Array | null => {
-    if (refiner.work() + verified > most) return null;
-    verified += nodes;
+    if (isSpent()) return null;
     const found = findMap(network, refiner, partition, pairs);
-    if (found !== null) verified += arcs;
+    verified += found === null ? nodes : nodes + arcs;
     return found;
   };
 
@@ -159,34 +171,38 @@ export function levelsOf(network: ColouredNetwork): Level {
         if (element === null) return;
         if (isIdentity(element)) continue;
         if (joinBy(sets, element)) idle = -1;
-        if (idle < 0 || pool.elements.length < IDLE_DRAWS) pool.add(element);
+        if (draw !== pool.draw && (idle < 0 || pool.elements.length < IDLE_DRAWS)) pool.add(element);
       }
     };
     drawn();
-    const unify = (members: Iterable<number>): void => {
-      const apart: number[] = [];
+    const { order, length, cell } = partition;
+    const unify = (members: ArrayLike<number> & Iterable<number>): void => {
+      const splitOf = (point: number): number => {
+        const [from, to] = endsOf(point);
+        return refiner.mark(copyOf(partition), [from as number]) ^ (to === undefined ? 0 : cell[to]);
+      };
+      // one point of each orbit; where there are two or more, by how the partition splits where they are marked
+      const apart = new Map<number, number[]>();
+      const first = members[0];
+      let known = new Set([sets.least(first)]);
       for (const point of members) {
-        if (apart.some((other) => sets.least(other) === sets.least(point))) continue;
-        const ends = endsOf(point);
-        let isNew = true;
-        for (const other of apart) {
-          const from = endsOf(other);
-          const element = search(
-            partition,
-            from.map((end, i) => [end, ends[i] as number]),
-          );
-          if (element === null) continue;
-          joinBy(sets, element);
-          pool.add(element);
-          onFound(element);
-          drawn();
-          isNew = false;
-          break;
+        if (known.has(sets.least(point)) || isSpent()) continue;
+        if (apart.size === 0) apart.set(splitOf(first), [first]);
+        const split = splitOf(point);
+        const like = apart.get(split) ?? [];
+        const element = firstMap(like, (other) => search(partition, zipped(endsOf(other), endsOf(point))));
+        if (element === null) {
+          apart.set(split, [...like, point]);
+          known.add(sets.least(point));
+          continue;
         }
-        if (isNew) apart.push(point);
+        joinBy(sets, element);
+        pool.add(element);
+        onFound(element);
+        drawn();
+        known = new Set([...apart.values()].flat().map(sets.least));
       }
     };
-    const { order, length, cell } = partition;
     for (let at = 0; at < nodes; at += length[at]) {
       if (length[at] > 1) unify(order.slice(at, at + length[at]).sort());
     }
@@ -281,10 +297,11 @@ export function levelsOf(network: ColouredNetwork): Level {
       kept.set(own, known);
       return known.level;
     }
-    const finer = marked(partition, point);
-    if (isDiscrete(finer)) return STILL;
     const rng = random(point, orbits.generators.length);
     const from = poolOf(orbits.generators, rng);
+    if (isStill(() => fixing(orbits, from, point))) return STILL;
+    const finer = marked(partition, point);
+    if (isDiscrete(finer)) return STILL;
     const pool = poolOf([], rng);
     complete(finer, { pool, draw: () => fixing(orbits, from, point), onFound: () => {} });
     return levelOf(own, finer, pool);
@@ -315,11 +332,23 @@ export function levelsOf(network: ColouredNetwork): Level {
 
   const partition = refiner.initial();
   if (isDiscrete(partition)) return STILL;
-  const pool = poolOf([], random(0));
-  complete(partition, { pool, draw: () => null, onFound: () => {} });
+  const pool = poolOf(known, random(0));
+  complete(partition, { pool, draw: pool.draw, onFound: () => {} });
   deepen(pool, partition);
   return levelOf("", partition, pool);
 }
+
+/** Returns the first thing that one of some points gives; null where none does. */
+function firstMap(points: readonly number[], give: (point: number) => Int32Array | null): Int32Array | null {
+  for (const point of points) {
+    const given = give(point);
+    if (given !== null) return given;
+  }
+  return null;
+}
+
+const zipped = (from: readonly number[], to: readonly number[]): (readonly [number, number])[] =>
+  from.map((end, i) => [end, to[i] as number]);
 
 /** Returns the least node that shares its cell; -1 where none does. */
 const firstShared = ({ cell, length }: Partition): number => cell.findIndex((at) => length[at] > 1);
