@@ -91,6 +91,13 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan search --nodes 256 --degree 4 --collective alltoall --svg frontier.svg",
     "banyan search --all --max-nodes 2000 --degrees 2,4,8,16",
   ],
+  atlas: [
+    "banyan atlas dgx-h100:16 --collective allgather,allreduce --failures links,switches -o atlas",
+    "banyan atlas lookup atlas --failed 0-rail0",
+    "banyan atlas lookup atlas --failed 5-rail5 --collective allreduce -o repaired.json",
+    "banyan atlas dgx-h100:16 --on 0-rail0 --failures nics -o atlas",
+    "banyan atlas lookup atlas --failed 0-rail0,3-rail3 --json",
+  ],
   run: ["banyan run allreduce.xml", "banyan run plan.json --dtype f32 --size 1MiB --placement in --seed 7"],
   explain: [
     "banyan explain trees.json",
@@ -178,6 +185,10 @@ takes both twice. No other found network has less of both; for all-to-alls furth
 Moore: as few steps as any network of that size can have. BW: T_B is the least there is. f: rate of an all-to-all from each node
 to each, in units of a link. bound: proved for each figure by itself. *: the fastest. --bandwidth is that of a node, the one behind
 "@" in a construction that of each link.\n\n`,
+  atlas: `For each class of failures, alike by a symmetry of the network, one schedule is made, verified and kept in the folder, ranked by
+harm. index.json says it all to programs, index.html to people. A folder that is there is added to: more failures, more collectives,
+and an atlas that was interrupted goes on. lookup reads index.json only, unless a schedule is to be moved to an alike failure, which
+is verified and kept. It exits with 1 where the atlas has no such failure, and says what adds it.\n\n${NETWORK}`,
   serve: `The app works in the browser; nothing is sent anywhere. FILE is read again whenever the page is loaded. Requests from other
 machines need --host.\n\n`,
   compare: `% of limit: 100 % is as fast as any algorithm can be. * marks the fastest of its size (simulated time). Every line is a

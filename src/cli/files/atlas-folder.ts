@@ -49,7 +49,11 @@ export function prepareFolder(folder: string, place: Place): void {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (error instanceof InputError || code === undefined) throw error;
-    throw new InputError(place, code === "EEXIST" || code === "ENOTDIR" ? "a folder, not a file," : `a folder that can be written (${message})`, folder);
+    throw new InputError(
+      place,
+      code === "EEXIST" || code === "ENOTDIR" ? "a folder, not a file," : `a folder that can be written (${message})`,
+      folder,
+    );
   }
 }
 
@@ -60,7 +64,9 @@ export function indexText(index: AtlasIndex): string {
 
 /** Returns where the schedule of a class is, or would be, once it is moved to another failure of the class: in the folder. */
 export function movedFile({ sha256 }: AtlasSchedule, failed: readonly string[]): string {
-  const digest = createHash("sha256").update(`${sha256}\n${failureKey(failed)}`).digest("hex");
+  const digest = createHash("sha256")
+    .update(`${sha256}\n${failureKey(failed)}`)
+    .digest("hex");
   return `${MOVED}/${digest.slice(0, 40)}.json`;
 }
 

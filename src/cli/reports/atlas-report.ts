@@ -52,7 +52,10 @@ function rankingLines(kind: string, collective: AtlasCollective, style: Style, d
   const rest = rows.length - shown.length;
   return [
     "",
-    label("collective", `${collectiveName(kind)}: ${count(failures, "failure")} in ${count(rows.length, "class", "classes")}`),
+    label(
+      "collective",
+      `${collectiveName(kind)}: ${count(failures, "failure")} in ${count(rows.length, "class", "classes")}`,
+    ),
     "",
     ...written.map((line) => `  ${line}`.trimEnd()),
     ...(rest === 0 ? [] : ["", `  and ${count(rest, "class", "classes")} that do no more harm (--details has all)`]),
@@ -65,7 +68,12 @@ export function atlasLines(index: AtlasIndex, kinds: readonly string[], style: S
   return [
     "",
     label("topology", `${name}: ${npus} NPUs, ${switches === 0 ? "" : `${switches} switches, `}${links} links`),
-    label("made by", Object.entries(index.making).map(([id, text]) => (text === true ? id : `${id} ${text}`)).join(", ")),
+    label(
+      "made by",
+      Object.entries(index.making)
+        .map(([id, text]) => (text === true ? id : `${id} ${text}`))
+        .join(", "),
+    ),
     ...kinds.flatMap((kind) => rankingLines(kind, index.collectives[kind] as AtlasCollective, style, details)),
   ];
 }

@@ -96,7 +96,10 @@ export function lookupLines({ folder, network, failed, results, add, alone }: Lo
   );
   const head = ["", "before", "after", "slower by", "limit", "throughput", "class"];
   const lines = (body: string[][]): string[] => {
-    const [first, ...rest] = labelledTable([head, ...body], ["left", "right", "right", "right", "right", "right", "left"]);
+    const [first, ...rest] = labelledTable(
+      [head, ...body],
+      ["left", "right", "right", "right", "right", "right", "left"],
+    );
     return [style.dim(`  ${first}`), ...rest.map((line) => `  ${line}`)];
   };
   const files = Object.entries(results).flatMap(([kind, one]) => fileLines(kind, one));
@@ -130,6 +133,7 @@ function cellsOf({ found, class: of, status, before, after, slower, limitRose }:
 function fileLines(kind: string, { found, status, file, isMoved }: LookupResult): string[] {
   if (!found || status !== "done") return [];
   const name = collectiveName(kind);
-  if (file === null) return [label("file", `${name}: not moved to this failure yet; --collective ${kind} -o FILE writes it`)];
+  if (file === null)
+    return [label("file", `${name}: not moved to this failure yet; --collective ${kind} -o FILE writes it`)];
   return [label("file", `${name}: ${file}${isMoved === true ? " (moved by a symmetry, verified)" : ""}`)];
 }
