@@ -168,6 +168,27 @@ export function resolver(topology: Topology, place: Place): (name: string) => Ta
   };
 }
 
+/** Returns the nodes and links that are left where some targets fail, ascending: what `without` numbers anew, in this order. O(nodes + links). */
+export function survivorsOf(
+  topology: Topology,
+  targets: readonly Target[],
+): { readonly nodes: readonly number[]; readonly links: readonly number[] } {
+  const goneNode = new Uint8Array(nodeCount(topology));
+  const goneLink = new Uint8Array(linkCount(topology));
+  for (const { nodes, links } of targets) {
+    for (const node of nodes) goneNode[node] = 1;
+    for (const link of links) goneLink[link] = 1;
+  }
+  const { linkSource, linkTarget } = topology;
+  const nodes: number[] = [];
+  const links: number[] = [];
+  for (let node = 0; node < goneNode.length; node++) if (!goneNode[node]) nodes.push(node);
+  for (let link = 0; link < goneLink.length; link++) {
+    if (!goneLink[link] && !goneNode[linkSource[link]] && !goneNode[linkTarget[link]]) links.push(link);
+  }
+  return { nodes, links };
+}
+
 /**
  * Returns the network without the NPUs, switches, links and boxes named (`7`, `sw0`, `a>b`, `a-b`, `a>b#2`, `box0`), with ` without 7,sw0`
  * after its name. The links of a removed node go too. NPUs are renumbered in order, names stay; the shape becomes empty if
@@ -176,34 +197,19 @@ export function resolver(topology: Topology, place: Place): (name: string) => Ta
 export function without(topology: Topology, names: readonly string[], place: Place = optionName("without")): Topology {
   if (!Array.isArray(names)) throw new InputError(place, 'a list of names, such as ["7", "a-b"],', names);
   if (names.length === 0) return topology;
-  const resolve = resolver(topology, place);
-  const goneNode = new Uint8Array(nodeCount(topology));
-  const goneLink = new Uint8Array(linkCount(topology));
-  for (const name of names) {
-    const { nodes, links } = resolve(name);
-    for (const node of nodes) goneNode[node] = 1;
-    for (const link of links) goneLink[link] = 1;
-  }
-
-  const position = new Int32Array(goneNode.length).fill(-1);
-  const keptNodes: number[] = [];
-  let npuCount = 0;
-  for (let node = 0; node < goneNode.length; node++) {
-    if (goneNode[node]) continue;
-    position[node] = keptNodes.length;
-    keptNodes.push(node);
-    if (node < topology.npuCount) npuCount++;
-  }
+  const targets = names.map(resolver(topology, place));
+  const { nodes: keptNodes, links: keptLinks } = survivorsOf(topology, targets);
+  const position = new Int32Array(nodeCount(topology)).fill(-1);
+  keptNodes.forEach((node, at) => {
+    position[node] = at;
+  });
+  const npuCount = keptNodes.filter((node) => node < topology.npuCount).length;
   if (npuCount === 0)
     throw new InputError(place, "at least one NPU left", names.join(","))
       .as("out-of-range")
       .saying(`${place} leaves no NPU of ${topology.name}`);
 
   const { linkSource, linkTarget } = topology;
-  const keptLinks: number[] = [];
-  for (let link = 0; link < goneLink.length; link++) {
-    if (!goneLink[link] && !goneNode[linkSource[link]] && !goneNode[linkTarget[link]]) keptLinks.push(link);
-  }
   return {
     ...topology,
     name: `${topology.name} without ${names.map((name) => name.trim()).join(",")}`,
@@ -214,7 +220,7 @@ export function without(topology: Topology, names: readonly string[], place: Pla
     linkTarget: Int32Array.from(keptLinks, (link) => position[linkTarget[link]]),
     linkBytesPerSecond: Float64Array.from(keptLinks, (link) => topology.linkBytesPerSecond[link]),
     linkLatencyPs: Float64Array.from(keptLinks, (link) => topology.linkLatencyPs[link]),
-    ...(keptNodes.length === goneNode.length ? {} : gapped(topology, keptNodes.slice(0, npuCount))),
+    ...(keptNodes.length === nodeCount(topology) ? {} : gapped(topology, keptNodes.slice(0, npuCount))),
   };
 }
 
