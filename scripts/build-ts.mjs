@@ -73,6 +73,7 @@ if (status === 0) {
   await packed("src/cli/main.ts", {}, modules);
   const shared = { name: "shared", test: (id) => !/src\/cli\/(?:work|commands)\b/.test(id), minShareCount: MOST_USED };
   await packed("src/cli/work.ts", { codeSplitting: { groups: [shared] } }, modules);
+  await packed("src/sweep/executor-process.ts", {}, modules);
   writeFileSync(join(fresh, "command", LICENCES), noticeOf(modules));
   writeFileSync(join(fresh, "cli/main.js"), LAUNCHER);
   const manual = spawnSync(process.execPath, [join(fresh, "cli/main.js"), "help", "--man"], { encoding: "utf8" });

@@ -6,6 +6,8 @@ export interface Yaml {
   readonly value: unknown;
   /** Returns how an error sentence names an entry of a list or mapping of the text: `file.yml line 4: key`. O(1). */
   readonly at: (container: object, key: string | number) => string;
+  /** Returns where the value of an entry stands: `file.yml line 4, column 7`. O(1). */
+  readonly valueAt: (container: object, key: string | number) => string;
 }
 
 /** Longer texts are refused: the parser takes some seconds for this many characters, and a kilobyte for each value. */
@@ -13,12 +15,19 @@ const MAX_CHARACTERS = 2 * 2 ** 20;
 const MAX_DEPTH = 32;
 const MAX_ALIASES = 100;
 
-type Lines = Map<string | number, number>;
+/** By entry: its line, and line and column of its value. */
+type Lines = Map<string | number, { readonly line: number; readonly value: Position }>;
+
+interface Position {
+  readonly line: number;
+  readonly column: number;
+}
 
 interface Conversion {
   readonly document: Document;
   readonly fileName: string;
   readonly lineOf: (node: unknown) => number | null;
+  readonly positionOf: (node: unknown) => Position | null;
   readonly lines: WeakMap<object, Lines>;
   /** By anchored node, so that aliases share a value; null while it is made. */
   readonly made: Map<Node, unknown>;
@@ -45,18 +54,25 @@ export function parseYaml(text: string, fileName: string): Yaml {
     const [sentence] = mistake.message.split("\n", 1) as [string];
     throw new InputError(`${fileName} line ${lineAt(mistake.pos[0])}`, "valid YAML", sentence);
   }
-  const lineOf = (node: unknown): number | null => {
+  const positionOf = (node: unknown): Position | null => {
     const range = (node as Partial<Node> | null)?.range;
-    return range === undefined || range === null ? null : lineAt(range[0]);
+    if (range === undefined || range === null) return null;
+    const { line, col } = counter.linePos(range[0]);
+    return { line, column: col };
   };
+  const lineOf = (node: unknown): number | null => positionOf(node)?.line ?? null;
   const lines = new WeakMap<object, Lines>();
-  const conversion: Conversion = { document, fileName, lineOf, lines, made: new Map(), aliases: 0 };
+  const conversion: Conversion = { document, fileName, lineOf, positionOf, lines, made: new Map(), aliases: 0 };
   const value = plain(conversion, document.contents as Node | null, 0);
   return {
     value,
     at: (container, key) => {
-      const line = lines.get(container)?.get(key);
+      const line = lines.get(container)?.get(key)?.line;
       return `${fileName}${line === undefined ? "" : ` line ${line}`}: ${key}`;
+    },
+    valueAt: (container, key) => {
+      const value = lines.get(container)?.get(key)?.value;
+      return value === undefined ? fileName : `${fileName} line ${value.line}, column ${value.column}`;
     },
   };
 }
@@ -122,8 +138,8 @@ function plain(conversion: Conversion, node: Node | null, depth: number): unknow
 
 function listOf(conversion: Conversion, items: readonly unknown[], lines: Lines, depth: number): unknown[] {
   return items.map((item, index) => {
-    const line = conversion.lineOf(item);
-    if (line !== null) lines.set(index, line);
+    const value = conversion.positionOf(item);
+    if (value !== null) lines.set(index, { line: value.line, value });
     return plain(conversion, item as Node, depth + 1);
   });
 }
@@ -142,7 +158,7 @@ function objectOf(
       throw new InputError(`${fileName} line ${line}`, "a key that is a text", String(name));
     }
     if (lines.has(String(name))) throw new InputError(`${fileName} line ${line}`, "a key not used before", name);
-    lines.set(String(name), line);
+    lines.set(String(name), { line, value: conversion.positionOf(value) ?? { line, column: 1 } });
     return [String(name), plain(conversion, value as Node | null, depth + 1)];
   });
   return Object.fromEntries(entries);
