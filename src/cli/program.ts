@@ -272,7 +272,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       ],
       ...MEMBERS,
       ...NETWORK,
-      ...MAKING.filter((id) => !["algorithm", "sketch", "repair"].includes(id)),
+      ...MAKING.filter((id) => !["algorithm", "sketch", "repair", "nvls"].includes(id)),
       ["details", "also the failures that do least harm"],
     ],
   },

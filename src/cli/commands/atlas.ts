@@ -21,7 +21,6 @@ import {
   optionsOf,
   optionValue,
   placeOf,
-  ROWS,
   refuseOptions,
   textOf,
 } from "../../request/option-table.ts";
@@ -43,7 +42,7 @@ import { lookUp, movedInto, rankingAnswer } from "./atlas-lookup.ts";
 /** Options of all schedules of an atlas. */
 const MAKING: readonly OptionId[] = [
   ...optionsOf("collective").filter((id) => id !== "collective"),
-  ...optionsOf("making").filter((id) => !["sketch", "repair"].includes(id)),
+  ...optionsOf("making").filter((id) => !["sketch", "repair", "nvls"].includes(id)),
 ];
 const USUAL: OptionTexts = { size: "1GiB", algorithm: "forestcoll" };
 const USUAL_FAILURES = ["links", "switches"];
@@ -66,9 +65,7 @@ const textsOf = (options: Options, ids: readonly OptionId[]): OptionTexts =>
   Object.fromEntries(
     ids.flatMap((id): [string, string | true][] => {
       const value = options[id];
-      if (typeof value === "string") return [[id, value]];
-      // an option without a value sets true, or is said by its absence
-      return value === true && ROWS[id].sets !== false ? [[id, true]] : [];
+      return typeof value === "string" || value === true ? [[id, value]] : [];
     }),
   );
 
