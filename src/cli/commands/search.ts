@@ -1,6 +1,7 @@
 import { jsonText } from "../../base/visible.ts";
 import { frontierSvg } from "../../export/pictures/svg-frontier.ts";
 import { placeOf, textOf } from "../../request/option-table.ts";
+import { searchOptions, sweepOptions } from "../../run/search/from-texts.ts";
 import { type SearchReport, search } from "../../run/search/search.ts";
 import { type SweepRow, sweep } from "../../run/search/search-sweep.ts";
 import { type Context, outJson, outRows } from "../context.ts";
@@ -10,7 +11,6 @@ import { openSearchCache } from "../files/search-cache.ts";
 import { searchReport } from "../reports/search-report.ts";
 import { table } from "../reports/table.ts";
 import { labelled } from "../reports/text.ts";
-import { searchOptions, sweepOptions } from "../../run/search/from-texts.ts";
 
 /** `banyan search --nodes N --degree D`: the best networks of that size. `--all`: of all sizes, kept for later searches. */
 export const run = (context: Context): Promise<number> =>
