@@ -99,28 +99,6 @@ function pairsOf({ linkSource, linkTarget }: Topology, { cellOf, names }: Omit<C
   return pairs.size;
 }
 
-/** Returns cells with the switches that stand for themselves and are linked to one cell only put into that cell. O(nodes + links). */
-function joined(topology: Topology, { cellOf, names, npuCells }: Omit<Cells, "note">): Omit<Cells, "note"> {
-  const { linkSource, linkTarget, npuCount } = topology;
-  const size = new Int32Array(names.length);
-  for (const cell of cellOf) size[cell]++;
-  const isAlone = (node: number): boolean => node >= npuCount && size[cellOf[node]] === 1;
-  /** [nodes] the only cell beside it; -1: none seen yet, -2: several. */
-  const beside = new Int32Array(cellOf.length).fill(-1);
-  const note = (node: number, other: number): void => {
-    const cell = cellOf[other];
-    if (isAlone(node) && beside[node] !== cell) beside[node] = beside[node] === -1 && !isAlone(other) ? cell : -2;
-  };
-  for (let link = 0; link < linkSource.length; link++) {
-    note(linkSource[link], linkTarget[link]);
-    note(linkTarget[link], linkSource[link]);
-  }
-  const own = cellOf.map((cell, node) => (beside[node] >= 0 ? beside[node] : cell));
-  const kept = [...new Set(own)].sort((a, b) => a - b);
-  const place = new Map(kept.map((cell, i) => [cell, i]));
-  return { names: kept.map((cell) => names[cell]), cellOf: own.map((cell) => place.get(cell) as number), npuCells };
-}
-
 /** Returns the finest view of at most `mostCells` cells and `mostPairs` linked pairs of them. O((nodes + links) log nodes). */
 export function coarseView(topology: Topology, mostCells: number, mostPairs: number): Cells {
   const { nodeNames, linkSource } = topology;
@@ -130,9 +108,6 @@ export function coarseView(topology: Topology, mostCells: number, mostPairs: num
   if (fits(fine)) return fine;
   const grouped = inGroups(topology);
   if (grouped !== null && fits(grouped)) return { ...grouped, note: "Each cell stands for all nodes of a group." };
-  const whole = grouped === null ? null : joined(topology, grouped);
-  if (whole !== null && fits(whole))
-    return { ...whole, note: "Each cell stands for all nodes of a group with the switches that it alone has." };
   for (let run = 2; ; run *= 2) {
     const view = byRuns(topology, run, "–");
     if (fits(view)) return { ...view, note: `Each cell stands for ${run} nodes that follow one another.` };

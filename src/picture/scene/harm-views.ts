@@ -28,9 +28,9 @@ const MOST_NODES = 320;
 const MOST_WIRES = 1200;
 /** A grid can be read with more. */
 const MOST_IN_GRID = 5000;
-/** Cells of a coarse picture, and pairs of them. */
+/** Cells of a coarse picture, and linked pairs of them, each way. */
 const MOST_CELLS = 160;
-const MOST_PAIRS = 1600;
+const MOST_PAIRS = 2600;
 /** Unlike cells that are drawn in full beside it. */
 const MOST_DETAILS = 2;
 
