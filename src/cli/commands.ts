@@ -15,6 +15,7 @@ export const COMMANDS: Readonly<Record<CommandName, () => Promise<{ readonly run
   train: () => import("./commands/train.ts"),
   calibrate: () => import("./commands/calibrate.ts"),
   search: () => import("./commands/search.ts"),
+  sweep: () => import("./commands/sweep.ts"),
   atlas: () => import("./commands/atlas.ts"),
   serve: () => import("./commands/serve.ts"),
   list: () => import("./commands/list.ts"),

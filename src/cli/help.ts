@@ -110,6 +110,11 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan completion zsh > ~/.zfunc/_banyan",
     "banyan completion fish > ~/.config/fish/completions/banyan.fish",
   ],
+  sweep: [
+    "banyan sweep failures.yaml --dry-run",
+    "banyan sweep failures.yaml",
+    "banyan sweep failures.yaml --jobs 4 --memory 4GiB -o failures.sweep",
+  ],
   serve: [
     "banyan serve",
     "banyan serve dgx-a100:2",

@@ -253,6 +253,20 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       ["output", "write the report as JSON; NAME.svg: the plot"],
     ],
   },
+  sweep: {
+    args: [["<FILE>", "the sweep: axes, whose products are its tasks, in YAML"]],
+    summary: "do thousands of tasks: networks, failures, collectives, sizes, options; goes on where it was",
+    options: [
+      ["output", "the sweep's folder; default: NAME.sweep"],
+      "dryRun",
+      "engine",
+      "jobs",
+      "memory",
+      "retry",
+      "store",
+      "db",
+    ],
+  },
   atlas: {
     args: [
       ["<TOPO|lookup>", `${TOPO}; lookup: ask an atlas that is there`],

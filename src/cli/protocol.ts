@@ -18,6 +18,7 @@ export const COMMAND_NAMES = [
   "train",
   "calibrate",
   "search",
+  "sweep",
   "atlas",
   "serve",
   "list",

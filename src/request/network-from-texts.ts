@@ -54,9 +54,19 @@ export async function changedNetwork(
   options: Options,
   given: () => Promise<Topology>,
 ): Promise<{ readonly topology: Topology; readonly whole: Topology }> {
+  const change = changeOf(options);
+  const whole = await given();
+  return { topology: change(whole), whole };
+}
+
+/** Returns a network without what options leave out and slowed down as they say. Throws InputError. */
+export const changedFrom = (whole: Topology, options: Options): Topology => changeOf(options)(whole);
+
+function changeOf(options: Options): (whole: Topology) => Topology {
   const gone = optionValue(options, "without");
   const slow = optionValue(options, "degrade");
-  const whole = await given();
-  const rest = gone === undefined ? whole : without(whole, gone);
-  return { topology: slow === undefined ? rest : degrade(rest, slow), whole };
+  return (whole) => {
+    const rest = gone === undefined ? whole : without(whole, gone);
+    return slow === undefined ? rest : degrade(rest, slow);
+  };
 }

@@ -3,6 +3,7 @@ import { callOptions, optionName, type Place } from "../base/option-names.ts";
 import { PS_PER_US, parseBandwidth, parseSize, parseTime } from "../model/numbers/units.ts";
 import type { SwitchDegree } from "../model/routes/switch-degrees.ts";
 import type { OptionRow, Part } from "./option-row.ts";
+import { SWEEP_ROWS } from "./sweep/sweep-rows.ts";
 import { TRAINING_ROWS } from "./training-rows.ts";
 import {
   degradations,
@@ -563,6 +564,7 @@ export const TABLE = {
     help: "address to listen on, default 127.0.0.1: this machine only",
   },
   ...TRAINING_ROWS,
+  ...SWEEP_ROWS,
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
 export type OptionId = keyof typeof TABLE;

@@ -1,0 +1,226 @@
+import { availableParallelism } from "node:os";
+import { basename, join } from "node:path";
+import { type Job, TASK_STATUSES, type TaskStatus, taskHash } from "../../model/sweep/task.ts";
+import { optionValue, textOf } from "../../request/option-table.ts";
+import { type Inputs, inputOf, planSweep, type SweepInput, type SweepPlan } from "../../request/sweep/plan.ts";
+import { readSweepFile } from "../../request/sweep/sweep-file.ts";
+import { coordinate, type Placed, type SweepProgress } from "../../sweep/coordinator.ts";
+import { type Executors, openExecutors } from "../../sweep/executors.ts";
+import { FOLDER_FILES, openFolder, type SweepFolder } from "../../sweep/folder.ts";
+import { localEngine } from "../../sweep/local-engine.ts";
+import { openStore } from "../../sweep/store.ts";
+import { type Context, outJson, outLines } from "../context.ts";
+import { nameOf, readText, STANDARD_INPUT, statOf } from "../files/input-file.ts";
+import { duration } from "../progress.ts";
+import { labelled } from "../reports/text.ts";
+import { version } from "../version.ts";
+
+/** Outcomes that another try may change. */
+const ANOTHER_TRY: readonly TaskStatus[] = ["timeout", "memory", "crashed"];
+/** Of more points than these it is not worked out beforehand how many are alike. */
+const MOST_COUNTED = 2e5;
+/** Tasks that an estimate tries, each no longer than this. */
+const TRIED = 3;
+const TRIED_MS = 10_000;
+
+/** Returns a reader of the files that a sweep names; each is read once. */
+function inputReader(): Inputs {
+  const known = new Map<string, SweepInput | null>();
+  return (name) => {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const stats = name === STANDARD_INPUT ? undefined : statOf(name, "a file of the sweep");
+    const input = stats?.isFile() === true ? inputOf(readText(name, "a file of the sweep")) : null;
+    known.set(name, input);
+    return input;
+  };
+}
+
+/** Returns the jobs of a plan, each hash once. */
+function* jobsOf(plan: SweepPlan, memoryBytes: number | null, isOnce: boolean): Generator<Placed> {
+  const { budget } = plan.file;
+  const own = { timeMs: budget.timeMs, memoryBytes: budget.memoryBytes ?? memoryBytes };
+  for (const { task, cells } of plan.tasks()) {
+    // how long a task may take is part of what is asked where it is not done in time
+    yield { job: { hash: taskHash(task, version), task, budget: own }, cells };
+    if (isOnce) return;
+  }
+}
+
+/** Returns how many tasks differ; null where there are too many points to say. */
+function unlikeTasks(plan: SweepPlan, memoryBytes: number | null): number | null {
+  if (plan.points > MOST_COUNTED) return null;
+  const hashes = new Set<string>();
+  for (const { job } of jobsOf(plan, memoryBytes, false)) hashes.add(job.hash);
+  return hashes.size;
+}
+
+/** `banyan sweep FILE`: the tasks of a sweep, each once, and what came of them in a folder. */
+export async function run(context: Context, args: readonly string[]): Promise<number> {
+  const { options, json, quiet, signal } = context;
+  const file = args[0] as string;
+  const inputs = inputReader();
+  const said = readSweepFile(readText(file, "the sweep"), nameOf(file));
+  const name = said.name ?? basename(nameOf(file)).replace(/\.[^.]*$/, "");
+  const plan = planSweep(said, nameOf(file), inputs);
+  const memoryBytes = optionValue(options, "memory") ?? null;
+  const path = textOf(options, "output") ?? `${name.replace(/\s+/g, "-")}.sweep`;
+  const store = textOf(options, "store") ?? join(path, FOLDER_FILES.store);
+  const unlike = unlikeTasks(plan, memoryBytes);
+  if (options["dryRun"] === true) return dryRun(context, { plan, name, unlike, store });
+  const folder = openFolder(path);
+  try {
+    await keepInputs(plan, inputs, store);
+    folder.describe({
+      ...{ schema: "banyan/sweep@1", name, version, verb: said.verb },
+      ...{ axes: plan.axes, points: plan.points, store },
+    });
+    const began = performance.now();
+    const executors = await executorsOf(context, store, memoryBytes);
+    const progress = await coordinated(context, { folder, plan, executors, memoryBytes, unlike });
+    const rows = folder.writeResults(jobsOf(plan, memoryBytes, false));
+    const report = {
+      ...{ schema: "banyan/sweep@1", name, folder: path, points: plan.points, tasks: progress.done },
+      ...{ before: progress.before, statuses: progress.statuses, rows, seconds: (performance.now() - began) / 1000 },
+    };
+    if (json) outJson(context, report);
+    else if (!quiet) outLines(context, sweepLines(report));
+    signal.throwIfAborted();
+    return 0;
+  } finally {
+    folder.close();
+  }
+}
+
+/** Starts the processes that --jobs, --backend and --threads ask for. */
+function executorsOf({ options }: Context, store: string, memoryBytes: number | null): Promise<Executors> {
+  const cores = availableParallelism();
+  const size = optionValue(options, "jobs") ?? cores;
+  const threads = optionValue(options, "threads") ?? Math.floor(cores / size / 2);
+  return openExecutors({ size, backend: textOf(options, "backend") ?? null, threads, store, memoryBytes });
+}
+
+/** Puts the files that tasks name into the store, where whoever does them finds them. */
+async function keepInputs(plan: SweepPlan, inputs: Inputs, place: string): Promise<void> {
+  const store = await openStore(place);
+  const kept = new Set<string>();
+  for (const block of plan.file.blocks)
+    for (const axis of block)
+      for (const [k, name] of axis.names.entries()) {
+        if (!["topology", "model", "sketch", "collective"].includes(name)) continue;
+        for (let i = 0; i < axis.length; i++) {
+          const { value } = axis.at(i)[k] as { readonly value: string };
+          const input = inputs(value.replace(/^custom:/, ""));
+          if (input === null || kept.has(input.sha256)) continue;
+          kept.add(await store.put(new TextEncoder().encode(input.text)));
+        }
+      }
+}
+
+interface Coordinated {
+  readonly folder: SweepFolder;
+  readonly plan: SweepPlan;
+  readonly executors: Executors;
+  readonly memoryBytes: number | null;
+  readonly unlike: number | null;
+}
+
+async function coordinated(
+  { options, signal, progress }: Context,
+  { folder, plan, executors, memoryBytes, unlike }: Coordinated,
+): Promise<SweepProgress> {
+  const engine = localEngine(executors);
+  const total = unlike ?? plan.points;
+  try {
+    return await coordinate(jobsOf(plan, memoryBytes, false), {
+      engine,
+      journal: folder.journal,
+      again: options["retry"] === true ? ANOTHER_TRY : [],
+      signal,
+      onProgress: ({ done, before }) =>
+        progress({ what: "doing tasks", done: done - before, total: total - before, unit: "tasks" }),
+    });
+  } finally {
+    await engine.close();
+  }
+}
+
+interface Dry {
+  readonly plan: SweepPlan;
+  readonly name: string;
+  readonly unlike: number | null;
+  readonly store: string;
+}
+
+/** `--dry-run`: how many tasks there are, and about how long they take, by a few that are tried. */
+async function dryRun(context: Context, { plan, name, unlike, store }: Dry): Promise<number> {
+  const { signal, options, json } = context;
+  const total = unlike ?? plan.points;
+  const memoryBytes = optionValue(options, "memory") ?? null;
+  const chosen = new Set([0, Math.floor(total / 2), total - 1].slice(0, TRIED));
+  const tried: { readonly job: Job }[] = [];
+  let at = 0;
+  const seen = new Set<string>();
+  for (const placed of jobsOf(plan, memoryBytes, false)) {
+    if (unlike !== null) {
+      if (seen.has(placed.job.hash)) continue;
+      seen.add(placed.job.hash);
+    }
+    if (chosen.has(at++)) tried.push(placed);
+    if (tried.length === chosen.size) break;
+  }
+  const executors = await executorsOf(context, store, memoryBytes);
+  const seconds: number[] = [];
+  let isLonger = false;
+  try {
+    for (const { job } of tried) {
+      context.progress({ what: "trying some tasks" });
+      const task = { ...job.task, keep: false };
+      const outcome = await executors.execute({ ...job, task, budget: { ...job.budget, timeMs: TRIED_MS } }, signal);
+      isLonger ||= outcome.status === "timeout";
+      seconds.push(outcome.measured.seconds);
+    }
+  } finally {
+    await executors.close();
+  }
+  const mean = seconds.reduce((sum, each) => sum + each, 0) / Math.max(1, seconds.length);
+  const estimate = (mean * total) / executors.size;
+  const report = {
+    ...{ schema: "banyan/sweep@1", name, dryRun: true, points: plan.points, tasks: total },
+    ...{ jobs: executors.size, secondsEach: mean, seconds: estimate, isLonger },
+  };
+  if (json) outJson(context, report);
+  else
+    outLines(context, [
+      "",
+      `  ${labelled("sweep", name)}`,
+      `  ${labelled("points", String(plan.points))}`,
+      `  ${labelled("tasks", unlike === null ? `at most ${total}` : `${total}${total < plan.points ? ", as the others are like them by symmetry or the same" : ""}`)}`,
+      `  ${labelled("time", `${isLonger ? "more than " : "about "}${duration(estimate)} with ${executors.size} at once, by ${tried.length} tasks that were tried (${duration(mean)} each)`)}`,
+    ]);
+  return 0;
+}
+
+function sweepLines(report: {
+  readonly name: string;
+  readonly folder: string;
+  readonly points: number;
+  readonly tasks: number;
+  readonly before: number;
+  readonly statuses: SweepProgress["statuses"];
+  readonly rows: number;
+  readonly seconds: number;
+}): string[] {
+  const { name, folder, points, tasks, before, statuses, rows, seconds } = report;
+  const ended = TASK_STATUSES.filter((status) => statuses[status] > 0).map((status) => `${statuses[status]} ${status}`);
+  return [
+    "",
+    `  ${labelled("sweep", name)}`,
+    `  ${labelled("points", String(points))}`,
+    `  ${labelled("tasks", `${tasks}${before > 0 ? `, ${before} of them done before` : ""}: ${ended.join(", ") || "none"}`)}`,
+    `  ${labelled("rows", `${rows} in ${join(folder, FOLDER_FILES.results)}`)}`,
+    `  ${labelled("time", duration(seconds))}`,
+    "",
+    `  \`banyan results ${folder}\` shows them`,
+  ];
+}
