@@ -10,7 +10,6 @@ import {
   type OptionTexts,
   PAGE_FILE,
 } from "../../model/atlas/atlas-index.ts";
-import { contentHash } from "../../model/sweep/task.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { topologySummary } from "../../report/result.ts";
 import {
@@ -28,17 +27,24 @@ import { namedCollective } from "../../request/values.ts";
 import { type AtlasRequest, type AtlasWorld, emptyAtlas, extendAtlas } from "../../run/atlas/extend.ts";
 import { failureList } from "../../run/atlas/failure-lists.ts";
 import { namesHeard } from "../../run/atlas/lookup.ts";
-import { performHere } from "../../run/atlas/perform-here.ts";
+import type { SweepEngine } from "../../sweep/engine.ts";
+import { openFolder } from "../../sweep/folder.ts";
+import type { Journal } from "../../sweep/journal.ts";
+import { localEngine } from "../../sweep/local-engine.ts";
+import { performing } from "../../sweep/perform.ts";
 import { openStore, placeInStore } from "../../sweep/store.ts";
 import { type Context, noteTaken, outJson, outLines } from "../context.ts";
-import { withEngine } from "../engine.ts";
 import { indexIn, indexText, prepareFolder, SCHEDULES } from "../files/atlas-folder.ts";
 import { outputFile } from "../files/output-file.ts";
 import { networkOf } from "../network.ts";
 import { atlasLines } from "../reports/atlas-report.ts";
 import { version } from "../version.ts";
 import { lookUp, movedInto, rankingAnswer } from "./atlas-lookup.ts";
+import { executorsOf } from "./sweep.ts";
 
+/** Where an atlas has what came of its tasks, in its folder. */
+const WORK = "work";
+const LOCAL = "local";
 /** Options of all schedules of an atlas. */
 const MAKING: readonly OptionId[] = [
   ...optionsOf("collective").filter((id) => id !== "collective"),
@@ -121,7 +127,7 @@ function requestFor({ options }: Context, before: AtlasIndex, topology: Topology
 }
 
 async function make(context: Context, given: string): Promise<number> {
-  const { options, json, quiet, signal, style } = context;
+  const { options } = context;
   refuseOptions(options, ["failed"], `\`banyan atlas lookup DIR ${flagOf("failed")} NAME\``, "not-alone");
   const folder = textOf(options, "output");
   if (folder === undefined)
@@ -130,7 +136,25 @@ async function make(context: Context, given: string): Promise<number> {
     );
   const topology = await networkOf(given, options);
   noteTaken(context, topology);
-  const before = atlasFor(context, folder, given, topology);
+  atlasFor(context, folder, given, topology);
+  const work = openFolder(join(folder, WORK));
+  try {
+    // nobody else adds to it from here on
+    return await extendIn(context, folder, atlasFor(context, folder, given, topology), topology, work.journal);
+  } finally {
+    work.close();
+  }
+}
+
+/** Adds to the atlas of a folder what is asked for, and reports it. */
+async function extendIn(
+  context: Context,
+  folder: string,
+  before: AtlasIndex,
+  topology: Topology,
+  journal: Journal,
+): Promise<number> {
+  const { options, json, quiet, signal, style } = context;
   const request = requestFor(context, before, topology);
   const store = await openStore(join(folder, SCHEDULES));
   const write = (name: string, parts: Iterable<string>): void => {
@@ -147,31 +171,41 @@ async function make(context: Context, given: string): Promise<number> {
     write(INDEX_FILE, [indexText(index)]);
     saved = performance.now();
   };
-  const networkSha256 = contentHash(networkBytes);
-  const index = await withEngine(context, (engine) => {
-    const keep = async (parts: Iterable<string | Uint8Array>) => {
-      const bytes = Buffer.concat(Array.from(parts, (part) => Buffer.from(part)));
-      return { sha256: await store.put(bytes), bytes: bytes.length };
-    };
-    const input = async (sha256: string) => (sha256 === networkSha256 ? networkBytes : store.get(sha256));
+  const memoryBytes = optionValue(options, "memory") ?? null;
+  let engine: SweepEngine | undefined;
+  const extend = async (): Promise<AtlasIndex> => {
+    const networkSha256 = await store.put(networkBytes);
     const world: AtlasWorld = {
       networkSha256,
-      perform: performHere(engine, { input, keep, signal }),
+      perform: async (tasks, ended) => {
+        if (tasks.length === 0) return;
+        engine ??= await engineOf(context, store.place, memoryBytes);
+        await performing({ engine, journal, version, budget: { timeMs: null, memoryBytes }, signal })(tasks, ended);
+      },
       fileOf: (sha256) => placeInStore(SCHEDULES, sha256),
       moved: async (current, kind, one, failed): Promise<AtlasSchedule> => {
         const parts = await movedInto(context, current, kind, topology, folder, one, failed);
-        const kept = await keep(parts());
-        return { ...(one.schedule as AtlasSchedule), ...kept, file: placeInStore(SCHEDULES, kept.sha256) };
+        const bytes = Buffer.concat(Array.from(parts(), (part) => Buffer.from(part)));
+        const sha256 = await store.put(bytes);
+        return {
+          ...(one.schedule as AtlasSchedule),
+          sha256,
+          bytes: bytes.length,
+          file: placeInStore(SCHEDULES, sha256),
+        };
       },
       save,
       progress: (progress) => context.progress({ ...progress, unit: "schedules" }),
     };
     return extendAtlas(before, topology, request, world);
-  }).catch((error) => {
-    // what was made stays, and the next run goes on there
-    if (latest !== before) save(latest, true);
-    throw error;
-  });
+  };
+  const index = await extend()
+    .catch((error) => {
+      // what was made stays, and the same command goes on there
+      if (latest !== before) save(latest, true);
+      throw error;
+    })
+    .finally(() => engine?.close());
   save(index, true);
   write(PAGE_FILE, atlasPage(index, topology));
   if (json) outJson(context, rankingAnswer(index, folder, request.collectives));
@@ -180,4 +214,11 @@ async function make(context: Context, given: string): Promise<number> {
     outLines(context, [...lines, "", `  folder      ${folder}: ${PAGE_FILE} for people, ${INDEX_FILE} for programs`]);
   }
   return 0;
+}
+
+/** Returns the engine that --engine asks for. */
+async function engineOf(context: Context, store: string, memoryBytes: number | null): Promise<SweepEngine> {
+  const engine = textOf(context.options, "engine") ?? LOCAL;
+  if (engine !== LOCAL) throw new InputError(placeOf("engine"), `${LOCAL} for an atlas`, engine).as("not-applicable");
+  return localEngine(await executorsOf(context, store, memoryBytes));
 }

@@ -93,7 +93,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
 }
 
 /** Starts the processes that --jobs, --backend and --threads ask for. */
-function executorsOf({ options }: Context, store: string, memoryBytes: number | null): Promise<Executors> {
+export function executorsOf({ options }: Context, store: string, memoryBytes: number | null): Promise<Executors> {
   const cores = availableParallelism();
   const size = optionValue(options, "jobs") ?? cores;
   const threads = optionValue(options, "threads") ?? Math.floor(cores / size / 2);

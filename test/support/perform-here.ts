@@ -1,8 +1,8 @@
-import { InfeasibleError, InputError } from "../../base/errors.ts";
-import type { Engine } from "../../engine/types.ts";
-import type { SweepTask } from "../../model/sweep/task.ts";
-import { runTask, type TaskWorld } from "../sweep/run-task.ts";
-import type { AtlasWorld } from "./extend.ts";
+import { InfeasibleError, InputError } from "../../src/base/errors.ts";
+import type { Engine } from "../../src/engine/types.ts";
+import type { SweepTask } from "../../src/model/sweep/task.ts";
+import type { AtlasWorld } from "../../src/run/atlas/extend.ts";
+import { runTask, type TaskWorld } from "../../src/run/sweep/run-task.ts";
 
 /** Returns what does the tasks of an atlas one after the other, on an engine of this process. */
 export const performHere =
