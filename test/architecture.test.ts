@@ -32,9 +32,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...["synthesize", "report", "request", "kinds"],
   ],
   // tasks in processes, on servers, in folders: below the command line, which starts it
-  sweep: [
-    ...["base", "model", "engine", "import", "export", "report", "request", "synthesize", "kinds", "run"],
-  ],
+  sweep: [...["base", "model", "engine", "import", "export", "report", "request", "synthesize", "kinds", "run"]],
   cli: [
     "independent",
     ...["base", "model", "engine", "import", "export", "verify", "simulate", "lower", "execute", "explain"],

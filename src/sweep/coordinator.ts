@@ -39,7 +39,14 @@ const FLUSH_MS = 1000;
  */
 export async function coordinate(tasks: Iterable<Placed>, coordination: Coordination): Promise<SweepProgress> {
   const { engine, journal, again, signal, onProgress } = coordination;
-  const statuses: Record<TaskStatus, number> = { done: 0, refused: 0, infeasible: 0, timeout: 0, memory: 0, crashed: 0 };
+  const statuses: Record<TaskStatus, number> = {
+    done: 0,
+    refused: 0,
+    infeasible: 0,
+    timeout: 0,
+    memory: 0,
+    crashed: 0,
+  };
   const cells = new Map<string, Row>();
   let before = 0;
   let done = 0;
@@ -87,9 +94,7 @@ export async function coordinate(tasks: Iterable<Placed>, coordination: Coordina
       const ended = await unlessAborted(engine.ended(), signal);
       if (ended.length === 0) throw new InternalError("tasks were handed over that nobody has");
       const fresh = ended.filter(({ hash }) => cells.has(hash));
-      journal.append(
-        fresh.map(({ hash, ...outcome }) => ({ task: hash, cells: cells.get(hash) as Row, ...outcome })),
-      );
+      journal.append(fresh.map(({ hash, ...outcome }) => ({ task: hash, cells: cells.get(hash) as Row, ...outcome })));
       for (const { hash, status } of fresh) {
         cells.delete(hash);
         done++;

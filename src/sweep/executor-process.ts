@@ -1,4 +1,4 @@
-import { CancelledError, InfeasibleError, InputError } from "../base/errors.ts";
+import { InfeasibleError, InputError } from "../base/errors.ts";
 import { openEngine } from "../engine/engine.ts";
 import { parseBackend } from "../engine/kernels/choose.ts";
 import type { Engine } from "../engine/types.ts";
@@ -18,7 +18,7 @@ export type Order =
 /** What the process answers. */
 export type Answer =
   | { readonly kind: "ready"; readonly backend: string }
-  /** It cannot work: no such backend, no such store. */
+  /** It cannot work: no such backend, no such store, no room there. That is no outcome of a task. */
   | { readonly kind: "unfit"; readonly why: string }
   | ({ readonly kind: "ended"; readonly seconds: number; readonly residentBytes: number } & Pick<
       Outcome,
@@ -57,13 +57,25 @@ function joined(parts: Iterable<string | Uint8Array>): Uint8Array {
 
 type Ended = Pick<Outcome, "status" | "why" | "rows" | "schedule">;
 
+/** What the store did not do. */
+class StoreError extends Error {}
+
+/** Returns what the store gives; where it fails, that is not the task's fault. */
+async function fromStore<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw new StoreError((error as Error).message);
+  }
+}
+
 async function done(task: SweepTask, own: Engine, kept: ContentStore): Promise<Ended> {
   try {
     const result = await runTask(own, task, {
-      input: (sha256) => kept.get(sha256),
+      input: (sha256) => fromStore(kept.get(sha256)),
       keep: async (parts) => {
         const bytes = joined(parts);
-        return { sha256: await kept.put(bytes), bytes: bytes.length };
+        return { sha256: await fromStore(kept.put(bytes)), bytes: bytes.length };
       },
       signal: new AbortController().signal,
     });
@@ -72,7 +84,7 @@ async function done(task: SweepTask, own: Engine, kept: ContentStore): Promise<E
     const none = { why: (error as Error).message, rows: [], schedule: null };
     if (error instanceof InfeasibleError) return { status: "infeasible", ...none };
     if (error instanceof InputError) return { status: "refused", ...none };
-    if (error instanceof CancelledError) throw error;
+    if (error instanceof StoreError) throw error;
     return { status: "crashed", ...none };
   }
 }
@@ -83,10 +95,13 @@ process.on("message", (order: Order) => {
     return;
   }
   const began = performance.now();
-  void done(order.task, engine as Engine, store as ContentStore).then((ended) => {
-    const seconds = (performance.now() - began) / MS_PER_S;
-    say({ kind: "ended", ...ended, seconds, residentBytes: process.memoryUsage.rss() });
-  });
+  void done(order.task, engine as Engine, store as ContentStore).then(
+    (ended) => {
+      const seconds = (performance.now() - began) / MS_PER_S;
+      say({ kind: "ended", ...ended, seconds, residentBytes: process.memoryUsage.rss() });
+    },
+    (error: Error) => say({ kind: "unfit", why: error.message }),
+  );
 });
 // a parent that is gone asks nothing more
 process.on("disconnect", () => process.exit(0));

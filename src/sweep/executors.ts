@@ -12,7 +12,10 @@ export interface Executors {
   readonly size: number;
   /** The kernels that the processes have: "native", "wasm" or "js". */
   readonly backend: string;
-  /** Does a task. Resolves to "crashed", "timeout" or "memory" where it ends so; rejects with CancelledError only. */
+  /**
+   * Does a task. Resolves to "crashed", "timeout" or "memory" where it ends so; rejects with CancelledError, and with InputError where no
+   * process can work or the store fails, which is no outcome of a task.
+   */
   execute(job: Job, signal: AbortSignal): Promise<Outcome>;
   /** Ends the processes. */
   close(): Promise<void>;
@@ -40,6 +43,8 @@ const MOST_KEPT = 1024 * MIB;
 const MOST_CRASHES = 2;
 /** Whoever kills processes from outside is not the task's fault. */
 const MOST_KILLED = 20;
+/** How often a process is started in place of one that was killed before it was there. */
+const MOST_STARTS = 10;
 /** What is kept of a process's last words. */
 const LAST_WORDS = 4096;
 /** Signals of code that went wrong. */
@@ -78,8 +83,18 @@ interface Executor {
   end(): void;
 }
 
-/** Starts a process and sets it up. Rejects with InputError where it cannot work. */
-async function started({ backend, threads, store, memoryBytes }: ExecutorOptions): Promise<Executor> {
+/** Starts a process and sets it up; one that is killed meanwhile is started again. Rejects with InputError where it cannot work. */
+async function started(options: ExecutorOptions, attempt = 1): Promise<Executor> {
+  const answer = await startedOnce(options);
+  if (!("signal" in answer)) return answer;
+  if (answer.signal !== null && attempt < MOST_STARTS) return started(options, attempt + 1);
+  const words = firstLine(answer.lastWords);
+  throw new InputError("a process for tasks", "one that starts").saying(
+    `no process for tasks could be started: ${words === "" ? deathText(answer) : words}`,
+  );
+}
+
+async function startedOnce({ backend, threads, store, memoryBytes }: ExecutorOptions): Promise<Executor | Death> {
   const heap = memoryBytes === null ? [] : [`--max-old-space-size=${Math.max(64, Math.floor(memoryBytes / MIB))}`];
   const child = fork(fileURLToPath(FILE), [], {
     execArgv: heap,
@@ -120,13 +135,16 @@ async function started({ backend, threads, store, memoryBytes }: ExecutorOptions
   if ("kind" in answer && answer.kind === "ready")
     return { child, backend: answer.backend, ask, end: () => void child.kill("SIGKILL") };
   child.kill("SIGKILL");
-  if ("kind" in answer && answer.kind === "unfit") throw new InputError("a process for tasks", answer.why).saying(answer.why);
-  throw new InputError("a process for tasks", "one that starts").saying(
-    `no process for tasks could be started: ${firstLine((answer as Death).lastWords) || deathText(answer as Death)}`,
-  );
+  if (!("kind" in answer)) return answer;
+  const why = answer.kind === "unfit" ? answer.why : "it did not answer";
+  throw new InputError("a process for tasks", "one that can work").saying(why);
 }
 
-const firstLine = (text: string): string => text.split("\n").find((line) => line.trim() !== "")?.trim() ?? "";
+const firstLine = (text: string): string =>
+  text
+    .split("\n")
+    .find((line) => line.trim() !== "")
+    ?.trim() ?? "";
 
 const deathText = ({ code, signal }: Death): string =>
   signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`;
@@ -223,6 +241,8 @@ export async function openExecutors(options: ExecutorOptions): Promise<Executors
       return { status, why, rows, schedule, measured: { seconds: answer.seconds, peakMiB, attempts: 1, worker } };
     }
     drop(executor);
+    if ("kind" in answer && answer.kind === "unfit")
+      throw new InputError("a process for tasks", answer.why).saying(answer.why);
     const reason = watched.ended();
     if (reason === "cancelled" || signal.aborted) throw new CancelledError();
     const peakMiB = Math.round(watched.peakBytes() / MIB);

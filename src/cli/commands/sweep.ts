@@ -57,7 +57,7 @@ function unlikeTasks(plan: SweepPlan, memoryBytes: number | null): number | null
 
 /** `banyan sweep FILE`: the tasks of a sweep, each once, and what came of them in a folder. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
-  const { options, json, quiet, signal } = context;
+  const { options, json, quiet } = context;
   const file = args[0] as string;
   const inputs = inputReader();
   const said = readSweepFile(readText(file, "the sweep"), nameOf(file));
@@ -85,8 +85,10 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     };
     if (json) outJson(context, report);
     else if (!quiet) outLines(context, sweepLines(report));
-    signal.throwIfAborted();
     return 0;
+  } catch (error) {
+    if (folder.journal.count > 0) context.note(`what was done is safe in ${path}; the same command goes on`);
+    throw error;
   } finally {
     folder.close();
   }

@@ -73,28 +73,19 @@ function placed<T>(place: string, made: () => T): T {
   try {
     return made();
   } catch (error) {
-    if (error instanceof InputError && !error.message.startsWith(place)) throw error.saying(`${place}: ${error.message}`);
+    if (error instanceof InputError && !error.message.startsWith(place))
+      throw error.saying(`${place}: ${error.message}`);
     throw error;
   }
 }
 
-/** Returns the failures that specifications mean on a network, behind one another. Throws InputError. */
-function failuresOf(topology: Topology, specs: readonly AxisValue[]): readonly FailureSets[] {
-  return specs.map(({ value, place }) => {
-    const spec = value as FailureSpec;
-    switch (spec.kind) {
-      case "names":
-        return placed(place, () => {
-          const targetOf = resolver(topology, place);
-          for (const name of spec.names) targetOf(name);
-          return { count: 1, at: () => spec.names };
-        });
-      case "every":
-        return everySet(poolOf(topology, spec.of, place), spec.size);
-      case "random":
-        return randomSets(poolOf(topology, spec.of, place), spec.size, spec.times, spec.seed);
-    }
-  });
+/** Returns the failures that a value of the axis means on a network. Throws InputError. */
+function failuresOf(topology: Topology, { value, place }: AxisValue): FailureSets {
+  const spec = value as FailureSpec;
+  if (spec.kind === "every") return everySet(poolOf(topology, spec.of, place), spec.size);
+  if (spec.kind === "random") return randomSets(poolOf(topology, spec.of, place), spec.size, spec.times, spec.seed);
+  placed(place, () => spec.names.map(resolver(topology, place)));
+  return { count: 1, at: () => spec.names };
 }
 
 /** A failure, those that are as it is included. */
@@ -165,7 +156,10 @@ function* product(axes: readonly Axis[], at = 0, chosen: Values = {}): Generator
 }
 
 /** Returns the failures' axis of a block, all of its values at once, and the others. Throws InputError where it is zipped. */
-function parted(block: readonly Axis[]): { readonly axes: readonly Axis[]; readonly failures: readonly AxisValue[] | null } {
+function parted(block: readonly Axis[]): {
+  readonly axes: readonly Axis[];
+  readonly failures: readonly AxisValue[] | null;
+} {
   const own = block.find(({ names }) => names.includes("failures"));
   if (own === undefined) return { axes: block, failures: null };
   if (own.names.length > 1)
@@ -191,11 +185,15 @@ export function planSweep(file: SweepFile, fileName: string, inputs: Inputs): Sw
     const subjects = first?.names.includes("topology") === true ? first : null;
     let sets = failures === null ? lengths : 0;
     for (let i = 0; i < (subjects?.length ?? 0); i++) {
-      const values = Object.fromEntries((subjects as Axis).at(i).map((value, k) => [(subjects as Axis).names[k], value]));
+      const values = Object.fromEntries(
+        (subjects as Axis).at(i).map((value, k) => [(subjects as Axis).names[k], value]),
+      );
       const whole = networkOf(values["topology"] as AxisValue, optionsOf(file, values));
       if (failures === null) continue;
-      const topology = placed((values["topology"] as AxisValue).place, () => changedFrom(whole, optionsOf(file, values)));
-      const each = failuresOf(topology, failures).reduce((sum, { count }) => sum + count, 0);
+      const topology = placed((values["topology"] as AxisValue).place, () =>
+        changedFrom(whole, optionsOf(file, values)),
+      );
+      const each = failures.reduce((sum, value) => sum + failuresOf(topology, value).count, 0);
       const others = lengths / (subjects as Axis).length;
       refuseMany(fileName, file.blocks[b] as readonly Axis[], points + sets + each * others, each);
       sets += each * others;
@@ -220,11 +218,15 @@ export function planSweep(file: SweepFile, fileName: string, inputs: Inputs): Sw
           }
           const whole = networkOf(values["topology"] as AxisValue, options);
           const { collective, root, group, outsiders, without, degrade } = options;
-          const key = JSON.stringify([values["topology"]?.value, { collective, root, group, outsiders, without, degrade }]);
+          const key = JSON.stringify([
+            values["topology"]?.value,
+            { collective, root, group, outsiders, without, degrade },
+          ]);
           if (!classes.has(key)) {
             if (classes.size > 16) classes.clear();
             const topology = changedFrom(whole, options);
-            classes.set(key, unlike(topology, failuresOf(topology, failures), options));
+            const sets = failures.map((value) => failuresOf(topology, value));
+            classes.set(key, unlike(topology, sets, options));
           }
           for (const failure of classes.get(key) as readonly FailureRow[])
             yield pointOf(file, values, options, failure, inputs);

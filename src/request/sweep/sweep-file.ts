@@ -2,8 +2,8 @@ import { InputError, inWords, shown } from "../../base/errors.ts";
 import { parseYaml, type Yaml } from "../../import/text/yaml-text.ts";
 import { formatSize, PS_PER_US, parseSize, parseTime } from "../../model/numbers/units.ts";
 import { TASK_VERBS, type TaskBudget, type TaskVerb } from "../../model/sweep/task.ts";
-import { FAILURE_POOLS, type FailurePool } from "../../model/topology/failure-sets.ts";
 import { didYouMean, unknownName } from "../../model/topology/closest.ts";
+import { FAILURE_POOLS, type FailurePool } from "../../model/topology/failure-sets.ts";
 import { flagOf, NETWORK_OPTIONS, type OptionId, optionsOf, ROWS } from "../option-table.ts";
 import { wholeNumber } from "../values.ts";
 
@@ -117,7 +117,10 @@ export function readSweepFile(text: string, fileName: string): SweepFile {
   const blocks = lists.map((block, i) =>
     axesOf(reader, mapping(block, holder === null ? yaml.valueAt(top, "axes") : yaml.valueAt(holder, i), "axes")),
   );
-  const options = optionsIn(reader, top["options"] === undefined ? {} : mapping(top["options"], yaml.valueAt(top, "options"), "options"));
+  const options = optionsIn(
+    reader,
+    top["options"] === undefined ? {} : mapping(top["options"], yaml.valueAt(top, "options"), "options"),
+  );
   for (const [i, block] of blocks.entries()) refuseIncomplete(reader, block, options, i);
   const keep = top["keep"] ?? "nothing";
   if (keep !== "nothing" && keep !== "schedules")
@@ -185,9 +188,13 @@ function optionNamed({ verb }: Reader, key: string, place: string): OptionId {
   const found = known.find((id) => id === key || flagOf(id) === `--${key.replace(/^--/, "")}`);
   if (found !== undefined) return found;
   const names = [...SUBJECTS[verb], "zip", ...known.map((id) => flagOf(id).slice(2))];
-  throw new InputError(place.replace(/: [^:]*$/, ""), `an option of \`${verb}\`${didYouMean(key, names)}`, key)
+  const meant = didYouMean(key, names);
+  const at = place.replace(/: [^:]*$/, "");
+  throw new InputError(at, `an option of \`${verb}\``, key)
     .as("unknown-name")
-    .saying(`${place.replace(/: [^:]*$/, "")}: ${shown(key)} is no option of \`${verb}\`${didYouMean(key, names) || `, whose axes are ${names.join(", ")}`}`);
+    .saying(
+      `${at}: ${shown(key)} is no option of \`${verb}\`${meant === "" ? `, whose axes are ${names.join(", ")}` : meant}`,
+    );
 }
 
 /** Returns the text of an option's value, checked as on the command line. */
@@ -209,7 +216,9 @@ function axesOf(reader: Reader, block: Entries): Axis[] {
     const place = yaml.at(block, key).replace(/: [^:]*$/, "");
     if (key !== "zip") return [axisOf(reader, key, value, place, yaml.valueAt(block, key))];
     const groups = Array.isArray(value) ? value : [value];
-    return groups.map((group) => zipped(reader, mapping(group, yaml.valueAt(block, key), "axes that go together"), place));
+    return groups.map((group) =>
+      zipped(reader, mapping(group, yaml.valueAt(block, key), "axes that go together"), place),
+    );
   });
   const seen = new Set<string>();
   for (const { names, place } of axes)
@@ -248,8 +257,7 @@ function axisOf(reader: Reader, key: string, value: unknown, place: string, valu
   if (!isSubject && isMapping(value)) return rangeOf(reader, name as OptionId, value, place);
   const list = Array.isArray(value) ? value : [value];
   if (list.length === 0) throw new InputError(place, `values of ${key}`, inWords("none"));
-  const placeOfItem = (i: number): string =>
-    Array.isArray(value) ? reader.yaml.valueAt(value, i) : valuePlace;
+  const placeOfItem = (i: number): string => (Array.isArray(value) ? reader.yaml.valueAt(value, i) : valuePlace);
   const values = list.map((item, i): AxisValue => {
     const at = placeOfItem(i);
     if (name === "failures") return { value: failureSpec(reader, item, at), place: at };
@@ -299,7 +307,11 @@ function failureSpec({ yaml }: Reader, value: unknown, place: string): FailureSp
     const text = String(value);
     return { kind: "names", names: text === "none" ? [] : text.split("+").map((name) => name.trim()) };
   }
-  const spec = mapping(value, place, "none, names joined by +, {each: links}, {every: 2, of: nics} or {random: 3, of: switches, times: 200}");
+  const spec = mapping(
+    value,
+    place,
+    "none, names joined by +, {each: links}, {every: 2, of: nics} or {random: 3, of: switches, times: 200}",
+  );
   const poolAt = (key: string): FailurePool => {
     const word = String(spec[key]);
     const at = spec[key] === undefined ? place : yaml.valueAt(spec, key);
@@ -326,7 +338,12 @@ function failureSpec({ yaml }: Reader, value: unknown, place: string): FailureSp
 }
 
 /** Throws InputError where points of a block lack what their verb needs, or say it twice. */
-function refuseIncomplete({ file, verb }: Reader, block: readonly Axis[], options: SweepFile["options"], at: number): void {
+function refuseIncomplete(
+  { file, verb }: Reader,
+  block: readonly Axis[],
+  options: SweepFile["options"],
+  at: number,
+): void {
   const names = block.flatMap((axis) => axis.names);
   const needed = { synth: ["topology", "collective"], bound: ["topology", "collective"] };
   const own = { ...needed, search: ["nodes", "degree"], train: ["model", "topology", "batch"] }[verb];

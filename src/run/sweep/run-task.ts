@@ -27,8 +27,8 @@ import { type CollectiveOptions, problemOf } from "../../request/problem.ts";
 import { limitWithFlow } from "../all-to-all.ts";
 import { fitsJson } from "../export/schedule-output.ts";
 import { failureStory } from "../failures.ts";
-import { search } from "../search/search.ts";
 import { searchOptions } from "../search/from-texts.ts";
+import { search } from "../search/search.ts";
 import { synthesize } from "../synthesize.ts";
 import { trainOnBoth } from "../training/from-texts.ts";
 

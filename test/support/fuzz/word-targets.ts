@@ -1,7 +1,6 @@
 import { InputError, unlessRefused } from "../../../src/base/errors.ts";
 import { readCommandLine } from "../../../src/cli/command-line.ts";
 import { EXAMPLES } from "../../../src/cli/help.ts";
-import { searchOptions, sweepOptions } from "../../../src/run/search/from-texts.ts";
 import { parseBackend } from "../../../src/engine/kernels/choose.ts";
 import { parseProfileSize } from "../../../src/import/networks/taccl-topology.ts";
 import { constructionText, graphOf, sizeOf } from "../../../src/model/direct/construction.ts";
@@ -15,6 +14,7 @@ import { dialectOf, namedRequest, programOptions, rangeOf, synthesisOptions } fr
 import { topologyOptions } from "../../../src/request/network-from-texts.ts";
 import { type Options, textOf } from "../../../src/request/option-table.ts";
 import { degradations, listOf, namedCollective, switchDegree, wholeNumber } from "../../../src/request/values.ts";
+import { searchOptions, sweepOptions } from "../../../src/run/search/from-texts.ts";
 import { rangeText, readRange } from "../../../src/web/state/size-range.ts";
 import { judgeTopology } from "./judges.ts";
 import { type FuzzTarget, LawBroken, same } from "./target.ts";
