@@ -62,8 +62,9 @@ export const ATLAS_SCRIPT = String.raw`
     }
   };
   const say = (title, at, note) => {
+    panel.parentElement.classList.remove("rest");
     panel.replaceChildren();
-    add(panel, "h3", title);
+    add(panel, "h2", title);
     if (note) add(panel, "p", note).className = "note";
     if (at >= 0) figures(at);
   };
@@ -80,7 +81,10 @@ export const ATLAS_SCRIPT = String.raw`
     const note = several > 1 ? several + " failures inside; the worst: " + names[own[0]] + (own.length > 1 ? " and " + (own.length - 1) + " alike" : "") : like;
     say(label, worst, note);
   };
-  const rest = () => say("Point at a part of the network", -1, "Or tap it, find it by its name, or choose a row of the table. Arrow keys walk through a picture that has the focus.");
+  const rest = () => {
+    say("Point at a part of the network", -1, "Or tap it, find it by its name, or choose a row of the table. Arrow keys walk through a picture that has the focus.");
+    panel.parentElement.classList.add("rest");
+  };
 
   const show = (mark) => {
     for (const element of all(".harm .now")) element.classList.remove("now");

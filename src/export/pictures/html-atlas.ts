@@ -37,7 +37,7 @@ export function classTitle({ failed, on }: Pick<AtlasClass, "failed" | "on">): s
 
 const alikeText = (members: number): string => (members > 1 ? `and ${many(members - 1)} alike` : "");
 
-/** Returns the step of harm of each class: equal parts of the range from no harm to the most there is. */
+/** Returns the step of harm of each class, from none to the most there is; steps are finer where harm is small. */
 function stepsOf({ classes }: AtlasCollective): HarmStep[] {
   const ratios = classes.map(({ slower, limitRose }) => slower ?? limitRose);
   const most = ratios.reduce<number>((a, b) => Math.max(a, b ?? 1), 1);
@@ -46,7 +46,8 @@ function stepsOf({ classes }: AtlasCollective): HarmStep[] {
     if (status === "impossible" || status === "refused") return "x";
     if (status === "open" || ratio === null || ratio === undefined) return "o";
     if (changeText(ratio) === "no slower") return "0";
-    return String(Math.max(1, Math.ceil((TOP_STEP * (ratio - 1)) / (most - 1) - 1e-9))) as HarmStep;
+    const share = Math.sqrt(Math.log(ratio) / Math.log(most));
+    return String(Math.max(1, Math.ceil(TOP_STEP * share - 1e-9))) as HarmStep;
   });
 }
 
@@ -100,7 +101,8 @@ export function* atlasPage(index: AtlasIndex, topology: Topology): Generator<str
   yield `<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>${escaped(title)}</title>\n`;
   yield '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="generator" content="Banyan">\n';
   yield `<style>${ATLAS_STYLE}</style></head>\n<body><main>\n<header><p class="brand">Banyan · atlas of failures</p><h1>${escaped(title)}</h1>\n`;
-  for (const sentence of answers(shown)) yield `<p class="answer">${escaped(sentence)}</p>\n`;
+  for (const sentence of answers(shown))
+    yield `<p class="answer">${escaped(sentence).replaceAll(" %", "\u00a0%")}</p>\n`;
   yield "</header>\n";
   const [first] = shown;
   if (first === undefined) return yield "</main></body></html>\n";
@@ -162,12 +164,12 @@ function* pictures(views: readonly HarmView[], marks: readonly Mark[], shown: re
   yield '<div class="look"><div>\n';
   for (const one of shown) yield* legend(one);
   for (const [i, view] of views.entries()) {
-    yield `<figure class="picture"><div class="tools"><h3>${escaped(view.heading)}</h3><div hidden><button type="button" data-zoom="0.7071" aria-label="Smaller: ${escaped(view.heading)}">−</button><button type="button" data-zoom="1.4142" aria-label="Larger: ${escaped(view.heading)}">+</button><button type="button" data-zoom="fit">Fit</button></div></div>`;
+    yield `<figure class="picture"><div class="tools"><h2>${escaped(view.heading)}</h2><div hidden><button type="button" data-zoom="0.7071" aria-label="Smaller: ${escaped(view.heading)}">−</button><button type="button" data-zoom="1.4142" aria-label="Larger: ${escaped(view.heading)}">+</button><button type="button" data-zoom="fit">Fit</button></div></div>`;
     yield `<div class="scroll" tabindex="0" role="group" aria-label="${escaped(view.heading)}: arrow keys walk through its parts">\n`;
     yield* harmSvg(view, `view${i}`, stepOf);
     yield `</div><figcaption>${escaped(view.sentence)}</figcaption></figure>\n`;
   }
-  yield '</div><aside class="panel" aria-label="Figures"><div id="panel" aria-live="polite"><h3>Figures</h3><p class="note">They need scripts, which are off here; the ranking below has them all.</p></div></aside></div>\n';
+  yield '</div><aside class="panel" aria-label="Figures"><div id="panel" aria-live="polite"><h2>Figures</h2><p class="note">They need scripts, which are off here; the ranking below has them all.</p></div></aside></div>\n';
 }
 
 /** Yields what each colour stands for, by the failures that have it. */
@@ -238,7 +240,7 @@ function* made({ network, making, version }: AtlasIndex): Generator<string> {
   yield '<section><h2>How it was made</h2>\n<dl class="facts">';
   for (const [name, value] of facts) yield `<div><dt>${escaped(capital(name))}</dt><dd>${escaped(value)}</dd></div>`;
   yield `</dl>\n<p>Every schedule was verified by a judge that shares no code with the makers. A class holds for all its failures by a symmetry of the network (file ${NETWORK_FILE}); its schedule is that of the failure that is named, and is moved to another one by:</p>\n`;
-  yield `<pre><code>${escapedLines("banyan atlas lookup . --failed NAME --collective allreduce -o schedule.json")}</code></pre></section>\n`;
+  yield `<pre tabindex="0"><code>${escapedLines("banyan atlas lookup . --failed NAME --collective allreduce -o schedule.json")}</code></pre></section>\n`;
 }
 
 /** Returns what the script needs, as JSON that can stand in a page. */

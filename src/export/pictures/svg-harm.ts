@@ -1,5 +1,5 @@
 import type { HarmView } from "../../picture/scene/harm-views.ts";
-import { switchHeight, wireScale } from "../../picture/shapes.ts";
+import { inkOpacity, switchHeight, wireScale } from "../../picture/shapes.ts";
 import { at, escaped, short } from "./svg.ts";
 import { curve } from "./svg-topology.ts";
 
@@ -9,6 +9,9 @@ export type HarmStep = "0" | "1" | "2" | "3" | "4" | "5" | "6" | "x" | "o" | "q"
 /** More nodes than these have no names in the picture. */
 const MOST_NAMES = 400;
 const MARGIN = 12;
+/** Wires whose length times width is more than this share of the picture are drawn through each other, but never fainter than this. */
+const MOST_INK = 0.3;
+const LEAST_OPACITY = 0.45;
 
 /**
  * Yields a network as SVG, each part with the place of its mark and a class for its harm: `stepOf` says it as the page is loaded.
@@ -24,12 +27,17 @@ export function* harmSvg(view: HarmView, id: string, stepOf: (mark: number) => H
     if (layout.boxes.length <= 40)
       yield `<text x="${at(box.x + box.width / 2)}" y="${at(box.y + box.height + 16)}" class="soft" text-anchor="middle">${escaped(short(box.name, Math.max(3, Math.floor(box.width / 7))))}</text>\n`;
   }
+  const line = 2 * wireScale(radius);
+  const length = (a: number, b: number): number => Math.hypot(x[a] - x[b], y[a] - y[b]);
+  const ink = wires.reduce((sum, { a, b }) => sum + line * length(a, b), 0);
+  yield `<g stroke-opacity="${inkOpacity(ink, width * height, MOST_INK, LEAST_OPACITY).toFixed(2)}">\n`;
   // what does more harm lies on top
   const order = [...wires.keys()].sort((a, b) => weight(a) - weight(b));
   for (const wire of order) {
     const { a, b } = wires[wire] as HarmView["wires"][number];
     yield `<path d="${curve(layout, a, b).d}" class="w h${stepOf(wireMark[wire] as number)}" data-m="${wireMark[wire]}"/>\n`;
   }
+  yield "</g>\n";
   const named = topology.nodeNames.length <= MOST_NAMES;
   for (let node = 0; node < topology.nodeNames.length; node++) {
     const name = topology.nodeNames[node] as string;
