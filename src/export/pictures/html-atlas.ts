@@ -22,6 +22,8 @@ import { type HarmStep, harmSvg } from "./svg-harm.ts";
 /** More rows than these are in the index only. */
 const MOST_ROWS = 400;
 const TOP_STEP = 6;
+/** The hottest colour is of twice the time at least. */
+const LEAST_TOP = 2;
 
 const time = (us: number | null): string => (us === null ? "not simulated" : formatTime(us * PS_PER_US));
 const gbps = (value: number | null): string => (value === null ? "–" : `${Number(value.toPrecision(4))} GB/s`);
@@ -40,7 +42,7 @@ const alikeText = (members: number): string => (members > 1 ? `and ${many(member
 /** Returns the step of harm of each class, from none to the most there is; steps are finer where harm is small. */
 function stepsOf({ classes }: AtlasCollective): HarmStep[] {
   const ratios = classes.map(({ slower, limitRose }) => slower ?? limitRose);
-  const most = ratios.reduce<number>((a, b) => Math.max(a, b ?? 1), 1);
+  const most = ratios.reduce<number>((a, b) => Math.max(a, b ?? 1), LEAST_TOP);
   return classes.map(({ status }, i) => {
     const ratio = ratios[i];
     if (status === "impossible" || status === "refused") return "x";
