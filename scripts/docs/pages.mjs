@@ -12,6 +12,8 @@ export const MENU = [
       "docs/guide/schedules.md",
       "docs/guide/programs.md",
       "docs/guide/failures.md",
+      "docs/guide/atlas.md",
+      "docs/guide/sweeps.md",
       "docs/guide/compare.md",
       "docs/guide/train.md",
       "docs/guide/calibrate.md",

@@ -34,6 +34,8 @@ export interface Context {
   keepFolder(from: string | null, to: string, said: string): void;
   /** Writes a line to standard error, unless --quiet. */
   note(line: string): void;
+  /** Says how long the work takes to end by itself once it is interrupted; a second interruption ends it as any other's first. */
+  grace(ms: number): void;
   /** The lines that were noted so far, with --quiet too: --json has them. */
   readonly warnings: readonly string[];
   /** Shows how far the work is, on standard error, unless --quiet. */

@@ -91,6 +91,16 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan search --nodes 256 --degree 4 --collective alltoall --svg frontier.svg",
     "banyan search --all --max-nodes 2000 --degrees 2,4,8,16",
   ],
+  results: [
+    "banyan results links.sweep",
+    "banyan results links.sweep --where 'of_limit < 0.9 and status = done' --sort -us --limit 20",
+    "banyan results links.sweep --group collective,size --value 'median(us),max(us),count()'",
+    "banyan results links.sweep --pivot 'without x size' --value 'max(us)' -o harm.svg",
+    "banyan results links.sweep --cell 'without=0-rail0, size=1GiB'",
+    "banyan results links.sweep --plot lines --x size --y algbw_GBps --colour algorithm -o lines.svg",
+    "banyan results links.sweep --sql 'select topology, min(us) from results group by all' -o best.csv",
+    "banyan results links.sweep -o links.parquet",
+  ],
   atlas: [
     "banyan atlas dgx-h100:16 --collective allgather,allreduce --failures links,switches -o atlas",
     "banyan atlas lookup atlas --failed 0-rail0",
@@ -114,6 +124,11 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan sweep failures.yaml --dry-run",
     "banyan sweep failures.yaml",
     "banyan sweep failures.yaml --jobs 4 --memory 4GiB -o failures.sweep",
+  ],
+  worker: [
+    "banyan worker redis://queue.example:6379 --concurrency 8 --memory 4GiB",
+    "BANYAN_REDIS_PASSWORD_FILE=secret banyan worker 'rediss://queue.example?ca=ca.pem'",
+    "banyan worker redis://queue.example --script workers.sh && sbatch --ntasks=64 workers.sh",
   ],
   serve: [
     "banyan serve",
@@ -190,6 +205,16 @@ takes both twice. No other found network has less of both; for all-to-alls furth
 Moore: as few steps as any network of that size can have. BW: T_B is the least there is. f: rate of an all-to-all from each node
 to each, in units of a link. bound: proved for each figure by itself. *: the fastest. --bandwidth is that of a node, the one behind
 "@" in a construction that of each link.\n\n`,
+  worker: `A worker does tasks of sweeps that were started with --engine redis://... and the same address. After Ctrl-C or SIGTERM what
+runs may end (--grace), the rest is handed back; the second signal ends it at once. A worker of another version, or without the
+native build where a sweep asks for it, is refused (exit code 2). User and password: in the address, or the password in
+BANYAN_REDIS_PASSWORD, or in the file that BANYAN_REDIS_PASSWORD_FILE names. Parameters of the address: prefix=NAME, patience=600
+(seconds that a lost server is waited for); with rediss:// ca=FILE, insecure=1, servername=NAME. With --share a worker does one
+share of a folder that --engine slurm made, without a server.\n\n`,
+  results: `Conditions: columns are compared (=, !=, <, <=, >, >=, in (...), like 'a%', is null) and joined by and, or, not. Texts need quotes
+only where they have blanks, commas or brackets in them; texts that are numbers or sizes (size >= 1MiB) are compared as these.
+What is compared with nothing is neither true nor false. best: the least of times and prices, the most of bandwidths and shares.
+count: how many equal failures a row stands for.\n\n`,
   atlas: `For each class of failures, alike by a symmetry of the network, one schedule is made, verified and kept in the folder, ranked by
 harm. index.json says it all to programs, index.html to people. A folder that is there is added to: more failures, more collectives,
 and an atlas that was interrupted goes on. lookup reads index.json only, unless a schedule is to be moved to an alike failure, which

@@ -62,6 +62,7 @@ const VARIABLES: readonly (readonly [name: string, meaning: string])[] = [
   ["BANYAN_BACKEND", "kernels to use where --backend does not say: native, wasm or js"],
   ["BANYAN_CACHE_DIR, XDG_CACHE_HOME", "where `banyan search` keeps what it found"],
   ["BANYAN_APP", "folder of the built app that `banyan serve` hands out"],
+  ["BANYAN_REDIS_PASSWORD, BANYAN_REDIS_PASSWORD_FILE", "password of a Redis server, or the file that has it"],
   ["NO_COLOR", "reports without colours"],
 ];
 const STATUSES: readonly (readonly [status: string, meaning: string])[] = [

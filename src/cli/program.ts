@@ -263,8 +263,37 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       "jobs",
       "memory",
       "retry",
+      "status",
+      "cancel",
       "store",
       "db",
+    ],
+  },
+  worker: {
+    args: [["<PLACE>", "redis://host:port, rediss:// for TLS; with --share the folder of a sweep's shares"]],
+    summary: "do tasks of sweeps, anywhere: of a Redis server's queue, or one share of a folder; until Ctrl-C",
+    options: ["concurrency", "memory", "grace", "share", "script"],
+  },
+  results: {
+    args: [
+      ["<PLACE>", "a sweep's folder, also of one that is going on, or its rows as .jsonl, .csv, .parquet or .duckdb"],
+    ],
+    summary: "query, pivot and plot what a sweep found, and name the task behind any cell",
+    options: [
+      "where",
+      "columns",
+      "sort",
+      "limit",
+      ["group", "a row for each combination of these columns, with --value of its rows"],
+      "value",
+      "pivot",
+      "cell",
+      "sql",
+      "plot",
+      "x",
+      "y",
+      "colour",
+      ["output", "write them: NAME.csv, .json, .jsonl, .parquet, .duckdb, or a plot as .svg"],
     ],
   },
   atlas: {
@@ -324,7 +353,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
 };
 
 /** What stands for the value of an option of one command. */
-const VALUES: Readonly<Record<string, string>> = { "search size": "<sizes>" };
+const VALUES: Readonly<Record<string, string>> = { "search size": "<sizes>", "results group": "<names>" };
 
 /** An option of a command as it is written. */
 export interface OptionUsage {

@@ -19,6 +19,8 @@ export const COMMAND_NAMES = [
   "calibrate",
   "search",
   "sweep",
+  "worker",
+  "results",
   "atlas",
   "serve",
   "list",
@@ -67,6 +69,8 @@ export type Message =
   /** A folder that is to be renamed if the work is interrupted from now on, and what is to be said then; the one before goes. */
   | { readonly kind: "keep folder"; readonly from: string | null; readonly to: string; readonly said: string }
   | { readonly kind: "note"; readonly text: string }
+  /** How long the command takes to end by itself once it is interrupted. */
+  | { readonly kind: "grace"; readonly ms: number }
   | { readonly kind: "progress"; readonly progress: Progress }
   /** A file that must not stay behind, until it is settled. */
   | { readonly kind: "temporary"; readonly path: string }

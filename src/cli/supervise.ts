@@ -118,6 +118,9 @@ class Supervision {
   private keptFolder: Extract<Message, { kind: "keep folder" }> | null = null;
   private ending: number | undefined;
   private interruption: number | undefined;
+  /** What the command asks for, so that it can end by itself. */
+  private graceMs = 0;
+  private isHurried = false;
 
   constructor(work: Work, job: Job) {
     this.work = work;
@@ -203,10 +206,19 @@ class Supervision {
   }
 
   private interrupt(signal: NodeJS.Signals, code: number): void {
-    if (this.interruption !== undefined) return;
-    this.interruption = code;
+    if (this.interruption === undefined) {
+      this.interruption = code;
+      this.work.worker.postMessage({ kind: "abort" } satisfies Order);
+      if (this.graceMs > 0) setTimeout(() => this.hurry(signal, code), this.graceMs);
+      else this.hurry(signal, code);
+    } else if (this.graceMs > 0) this.hurry(signal, code);
+  }
+
+  /** Ends the work that does not end by itself. */
+  private hurry(signal: NodeJS.Signals, code: number): void {
+    if (this.isHurried) return;
+    this.isHurried = true;
     const { worker } = this.work;
-    worker.postMessage({ kind: "abort" } satisfies Order);
     const stop = (): void => this.fail(interrupted(code));
     setTimeout(() => this.onceFree(() => void worker.terminate().then(stop)), GRACE_MS);
     // A kernel in the middle of its work cannot be ended from outside: then the process goes as if it had no handler.
@@ -234,6 +246,9 @@ class Supervision {
       case "note":
         this.display?.erase();
         return say(message.text);
+      case "grace":
+        this.graceMs = message.ms;
+        return undefined;
       case "progress":
         if (this.quiet) return undefined;
         this.display ??= progressDisplay(process.stderr, isTerminal(process.stderr, process.env));

@@ -85,6 +85,7 @@ function contextOf({ command: verb, args, options, colors, terminal }: Job): Con
       warnings.push(visible(text));
       if (!quiet) send({ kind: "note", text: visible(text) });
     },
+    grace: (ms) => send({ kind: "grace", ms }),
     progress,
     uninterrupted,
     temporary: {

@@ -5,14 +5,14 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { quickLookup } from "../../src/cli/quick-lookup.ts";
 import type { AtlasIndex } from "../../src/model/atlas/atlas-index.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { cablesOf } from "../../src/model/topology/failure-sets.ts";
+import { poolOf } from "../../src/model/topology/failure-sets.ts";
 import { compile } from "../support/cli.ts";
 import { commandsHere } from "../support/cli-here.ts";
 
 const here = commandsHere();
 const MAKE = "atlas dgx-a100:2 -c allgather,allreduce --size 1MiB --failures links,switches,npus -o atlas";
 const index = (folder = "atlas"): AtlasIndex => JSON.parse(readFileSync(here.at(folder, "index.json"), "utf8"));
-const cables = cablesOf(presetTopology("dgx-a100:2"), () => true);
+const cables = poolOf(presetTopology("dgx-a100:2"), "links", "links");
 
 // tasks are done by processes of the build
 beforeAll(compile, 120_000);

@@ -7,6 +7,7 @@ import { COMMAND_NAMES, type CommandName } from "../../src/cli/protocol.ts";
 import { periodsToJson } from "../../src/export/schedules/periods-json.ts";
 import { commandsHere } from "../support/cli-here.ts";
 import { plainPeriods } from "../support/plain-periods.ts";
+import { sweepRows } from "../support/sweep-rows.ts";
 
 /** What --json prints is what schemas/ says, of every verb: answers of every form, checks that fail, and refusals. */
 
@@ -101,6 +102,15 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
     "search --all --max-nodes 6 --degrees 2 --no-cache",
     "search --nodes 8",
   ],
+  results: [
+    "results links.sweep",
+    "results links.sweep --where us<50 --sort us --limit 3 --columns task,us",
+    "results links.sweep --group topology,size --value min(us),best(us),count()",
+    "results links.sweep --pivot topology\u00a0x\u00a0size --value us",
+    "results links.sweep --cell collective=allgather",
+    "results links.sweep --where uss<3",
+    "results none.sweep",
+  ],
   atlas: [
     "atlas ring:4 -c allgather,broadcast --size 4KiB -a tacos --failures links,npus -o atlas",
     "atlas ring:4 --on 0-1 --failures 1-2 -o atlas",
@@ -141,6 +151,9 @@ describe("what --json prints is what its schema says", () => {
     here.put("all_reduce_perf.log", NCCL_TESTS);
     here.put("periods.json", periodsToJson(plainPeriods()));
     mkdirSync(here.at("folder"), { recursive: true });
+    mkdirSync(here.at("links.sweep"), { recursive: true });
+    const rows = sweepRows(60, 5).map((row) => JSON.stringify(row));
+    here.put("links.sweep/results.jsonl", `${rows.join("\n")}\n`);
     for (const line of BEFORE) await here.ends(line);
     const steps = JSON.parse(readFileSync(here.at("steps.json"), "utf8"));
     here.put("wrong.json", {

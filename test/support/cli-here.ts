@@ -62,6 +62,7 @@ export async function banyanHere(argv: readonly string[]): Promise<RanHere> {
       warnings.push(visible(text));
       if (!quiet) note(visible(text));
     },
+    grace: () => undefined,
     progress: () => undefined,
     uninterrupted: <T>(work: () => T): T => work(),
     temporary: { add: () => undefined, remove: () => undefined },

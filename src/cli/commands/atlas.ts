@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { InputError } from "../../base/errors.ts";
 import { topologyJsonParts } from "../../export/networks/topology-json.ts";
 import { atlasPage } from "../../export/pictures/html-atlas.ts";
@@ -30,7 +30,7 @@ import { namesHeard } from "../../run/atlas/lookup.ts";
 import type { SweepEngine } from "../../sweep/engine.ts";
 import { openFolder } from "../../sweep/folder.ts";
 import type { Journal } from "../../sweep/journal.ts";
-import { localEngine } from "../../sweep/local-engine.ts";
+import { openSweepEngine } from "../../sweep/open-engine.ts";
 import { performing } from "../../sweep/perform.ts";
 import { openStore, placeInStore } from "../../sweep/store.ts";
 import { type Context, noteTaken, outJson, outLines } from "../context.ts";
@@ -179,7 +179,7 @@ async function extendIn(
       networkSha256,
       perform: async (tasks, ended) => {
         if (tasks.length === 0) return;
-        engine ??= await engineOf(context, store.place, memoryBytes);
+        engine ??= await engineOf(context, folder, store.place, memoryBytes);
         await performing({ engine, journal, version, budget: { timeMs: null, memoryBytes }, signal })(tasks, ended);
       },
       fileOf: (sha256) => placeInStore(SCHEDULES, sha256),
@@ -216,9 +216,12 @@ async function extendIn(
   return 0;
 }
 
-/** Returns the engine that --engine asks for. */
-async function engineOf(context: Context, store: string, memoryBytes: number | null): Promise<SweepEngine> {
-  const engine = textOf(context.options, "engine") ?? LOCAL;
-  if (engine !== LOCAL) throw new InputError(placeOf("engine"), `${LOCAL} for an atlas`, engine).as("not-applicable");
-  return localEngine(await executorsOf(context, store, memoryBytes));
-}
+/** Opens the engine that --engine asks for. */
+const engineOf = (context: Context, folder: string, store: string, memoryBytes: number | null): Promise<SweepEngine> =>
+  openSweepEngine({
+    ...{ engine: textOf(context.options, "engine") ?? LOCAL, sweep: `atlas ${basename(folder)}`, version, priority: 0 },
+    ...{ store, folder: join(folder, WORK), signal: context.signal, note: context.note },
+    backend: textOf(context.options, "backend") ?? null,
+    command: [process.execPath, process.argv[1] as string],
+    executors: () => executorsOf(context, store, memoryBytes),
+  });

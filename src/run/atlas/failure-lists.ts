@@ -1,14 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { didYouMean } from "../../model/topology/closest.ts";
-import {
-  everySet,
-  FAILURE_POOLS,
-  type FailurePool,
-  type FailureSets,
-  poolOf,
-  randomSets,
-} from "../../model/topology/failure-sets.ts";
+import { everyOf, type FailureSets, POOLS, type Pool, poolOf, randomOf } from "../../model/topology/failure-sets.ts";
 import { isBox, resolver } from "../../model/topology/modify.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Failures } from "./classes.ts";
@@ -20,7 +13,7 @@ const MOST_TOGETHER = 16;
 const MOST_SEED = 2 ** 32 - 1;
 
 /** What else pools are called. */
-const MEANT: Readonly<Record<string, FailurePool>> = {
+const MEANT: Readonly<Record<string, Pool>> = {
   link: "links",
   cable: "links",
   cables: "links",
@@ -38,10 +31,10 @@ const MEANT: Readonly<Record<string, FailurePool>> = {
 const place = () => optionName("failures");
 
 function poolNamed(topology: Topology, text: string, whole: string): readonly string[] {
-  const pool = FAILURE_POOLS.find((name) => name === text) ?? MEANT[text.toLowerCase()];
+  const pool = POOLS.find((name) => name === text) ?? MEANT[text.toLowerCase()];
   if (pool !== undefined) return poolOf(topology, pool, place());
-  const known = [...FAILURE_POOLS, "pairs:nics", "random:2:links:1000"];
-  const expected = `${known.join(", ")}, or names of ${topology.name}${didYouMean(text, FAILURE_POOLS)}`;
+  const known = [...POOLS, "pairs:nics", "random:2:links:1000"];
+  const expected = `${known.join(", ")}, or names of ${topology.name}${didYouMean(text, POOLS)}`;
   throw new InputError(place(), expected, whole).as("unknown-name");
 }
 
@@ -66,13 +59,14 @@ function failuresOf(topology: Topology, item: string): Failures {
   if (topology.nodeNames.includes(item)) return [[item]];
   const [form = "", ...rest] = item.split(":");
   if (form === "pairs" && rest.length === 1)
-    return listed(everySet(poolNamed(topology, rest[0] as string, item), 2), item);
+    return listed(everyOf(poolNamed(topology, rest[0] as string, item), 2, place()), item);
   if (form === "random") {
     const [k, pool = "", n, seed = "1"] = rest;
     const names = poolNamed(topology, pool, item);
     const size = wholeIn(k, 1, Math.min(MOST_TOGETHER, names.length), "K", item);
     const times = wholeIn(n, 1, MOST_FAILURES, "N", item);
-    return listed(randomSets(names, size, times, wholeIn(seed, 0, MOST_SEED, "SEED", item)), item);
+    const drawn = { times, seed: wholeIn(seed, 0, MOST_SEED, "SEED", item), place: place() };
+    return listed(randomOf(names, size, drawn), item);
   }
   if (item.includes("+") || /[->]/.test(item) || isBox(topology, item)) {
     const names = item.split("+");

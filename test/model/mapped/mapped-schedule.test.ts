@@ -12,8 +12,7 @@ import type { AnySchedule } from "../../../src/model/steps/schedule.ts";
 import { failureClasses } from "../../../src/model/symmetry/failure-classes.ts";
 import { resolver, type Target, without } from "../../../src/model/topology/modify.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
-import type { SynthesizeOptions } from "../../../src/request/options.ts";
-import { problemOf } from "../../../src/request/problem.ts";
+import { type CollectiveOptions, problemOf } from "../../../src/request/problem.ts";
 import { synthesize } from "../../../src/run/synthesize.ts";
 import { foldedSlots, keptFolded } from "../../support/folded-slots.ts";
 import { periodsOn } from "../../support/period-cases.ts";
@@ -69,7 +68,11 @@ function expectMoved(schedule: AnySchedule, moved: AnySchedule): void {
   for (const read of reread(moved)) expect(saidOf(read).ps).toBe(said.ps);
 }
 
-type Case = readonly [network: string, failures: readonly string[], options: Partial<SynthesizeOptions>];
+type Case = readonly [
+  network: string,
+  failures: readonly string[],
+  options: Partial<CollectiveOptions> & { readonly algorithm?: string },
+];
 
 const CASES: readonly Case[] = [
   ["torus:4x4", ["0-1", "5-9", "12-8"], { collective: "allgather" }],
