@@ -104,7 +104,7 @@ function* rowsOf({ journal }: SweepFolder, plan: SweepPlan, memoryBytes: number 
 }
 
 /** Starts the processes that --jobs, --backend and --threads ask for. */
-function executorsOf({ options }: Context, store: string, memoryBytes: number | null): Promise<Executors> {
+export function executorsOf({ options }: Context, store: string, memoryBytes: number | null): Promise<Executors> {
   const cores = availableParallelism();
   const size = optionValue(options, "jobs") ?? cores;
   const threads = optionValue(options, "threads") ?? Math.floor(cores / size / 2);
