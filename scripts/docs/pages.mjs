@@ -14,6 +14,8 @@ export const MENU = [
       "docs/guide/failures.md",
       "docs/guide/atlas.md",
       "docs/guide/sweeps.md",
+      "docs/guide/sweeps-results.md",
+      "docs/guide/sweeps-engines.md",
       "docs/guide/compare.md",
       "docs/guide/train.md",
       "docs/guide/calibrate.md",

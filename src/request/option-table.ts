@@ -3,8 +3,8 @@ import { callOptions, optionName, type Place } from "../base/option-names.ts";
 import { PS_PER_US, parseBandwidth, parseSize, parseTime } from "../model/numbers/units.ts";
 import type { SwitchDegree } from "../model/routes/switch-degrees.ts";
 import type { OptionRow, Part } from "./option-row.ts";
-import { SWEEP_ROWS } from "./sweep/sweep-rows.ts";
 import { RESULTS_ROWS } from "./sweep/results-rows.ts";
+import { SWEEP_ROWS } from "./sweep/sweep-rows.ts";
 import { TRAINING_ROWS } from "./training-rows.ts";
 import {
   degradations,

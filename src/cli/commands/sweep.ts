@@ -173,9 +173,10 @@ async function onServer(context: Context, name: string): Promise<number> {
   const { options, json } = context;
   const url = textOf(options, "engine") ?? "";
   if (!isRedis(url))
-    throw new InputError(placeOf(options["cancel"] === true ? "cancel" : "status"), "--engine redis://HOST beside it").as(
-      "not-alone",
-    );
+    throw new InputError(
+      placeOf(options["cancel"] === true ? "cancel" : "status"),
+      "--engine redis://HOST beside it",
+    ).as("not-alone");
   const { cancelSweep, listSweeps } = await import("../../sweep/redis/admin.ts");
   if (options["cancel"] === true) {
     const waiting = await cancelSweep(url, name);
