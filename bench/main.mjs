@@ -24,6 +24,7 @@ const BENCHES = [
   "ilp",
   "web",
   "training-published",
+  "sweeps",
 ];
 
 const names = process.argv.slice(2);

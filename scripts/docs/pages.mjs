@@ -12,6 +12,7 @@ export const MENU = [
       "docs/guide/schedules.md",
       "docs/guide/programs.md",
       "docs/guide/failures.md",
+      "docs/guide/sweeps.md",
       "docs/guide/compare.md",
       "docs/guide/train.md",
       "docs/guide/calibrate.md",

@@ -17,6 +17,7 @@ export const COMMANDS: Readonly<Record<CommandName, () => Promise<{ readonly run
   search: () => import("./commands/search.ts"),
   sweep: () => import("./commands/sweep.ts"),
   worker: () => import("./commands/worker.ts"),
+  results: () => import("./commands/results.ts"),
   serve: () => import("./commands/serve.ts"),
   list: () => import("./commands/list.ts"),
   help: () => import("./commands/help.ts"),

@@ -91,6 +91,16 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan search --nodes 256 --degree 4 --collective alltoall --svg frontier.svg",
     "banyan search --all --max-nodes 2000 --degrees 2,4,8,16",
   ],
+  results: [
+    "banyan results links.sweep",
+    "banyan results links.sweep --where 'of_limit < 0.9 and status = done' --sort -us --limit 20",
+    "banyan results links.sweep --group collective,size --value 'median(us),max(us),count()'",
+    "banyan results links.sweep --pivot 'without x size' --value 'max(us)' -o harm.svg",
+    "banyan results links.sweep --cell 'without=0-rail0, size=1GiB'",
+    "banyan results links.sweep --plot lines --x size --y algbw_GBps --colour algorithm -o lines.svg",
+    "banyan results links.sweep --sql 'select topology, min(us) from results group by all' -o best.csv",
+    "banyan results links.sweep -o links.parquet",
+  ],
   run: ["banyan run allreduce.xml", "banyan run plan.json --dtype f32 --size 1MiB --placement in --seed 7"],
   explain: [
     "banyan explain trees.json",
@@ -194,6 +204,10 @@ native build where a sweep asks for it, is refused (exit code 2). User and passw
 BANYAN_REDIS_PASSWORD, or in the file that BANYAN_REDIS_PASSWORD_FILE names. Parameters of the address: prefix=NAME, patience=600
 (seconds that a lost server is waited for); with rediss:// ca=FILE, insecure=1, servername=NAME. With --share a worker does one
 share of a folder that --engine slurm made, without a server.\n\n`,
+  results: `Conditions: columns are compared (=, !=, <, <=, >, >=, in (...), like 'a%', is null) and joined by and, or, not. Texts need quotes
+only where they have blanks, commas or brackets in them; texts that are numbers or sizes (size >= 1MiB) are compared as these.
+What is compared with nothing is neither true nor false. best: the least of times and prices, the most of bandwidths and shares.
+count: how many equal failures a row stands for.\n\n`,
   serve: `The app works in the browser; nothing is sent anywhere. FILE is read again whenever the page is loaded. Requests from other
 machines need --host.\n\n`,
   compare: `% of limit: 100 % is as fast as any algorithm can be. * marks the fastest of its size (simulated time). Every line is a

@@ -263,6 +263,8 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       "jobs",
       "memory",
       "retry",
+      "status",
+      "cancel",
       "store",
       "db",
     ],
@@ -271,6 +273,28 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
     args: [["<PLACE>", "redis://host:port, rediss:// for TLS; with --share the folder of a sweep's shares"]],
     summary: "do tasks of sweeps, anywhere: of a Redis server's queue, or one share of a folder; until Ctrl-C",
     options: ["concurrency", "memory", "grace", "share", "script"],
+  },
+  results: {
+    args: [
+      ["<PLACE>", "a sweep's folder, also of one that is going on, or its rows as .jsonl, .csv, .parquet or .duckdb"],
+    ],
+    summary: "query, pivot and plot what a sweep found, and name the task behind any cell",
+    options: [
+      "where",
+      "columns",
+      "sort",
+      "limit",
+      ["group", "a row for each combination of these columns, with --value of its rows"],
+      "value",
+      "pivot",
+      "cell",
+      "sql",
+      "plot",
+      "x",
+      "y",
+      "colour",
+      ["output", "write them: NAME.csv, .json, .jsonl, .parquet, .duckdb, or a plot as .svg"],
+    ],
   },
   serve: {
     args: [
@@ -303,7 +327,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
 };
 
 /** What stands for the value of an option of one command. */
-const VALUES: Readonly<Record<string, string>> = { "search size": "<sizes>" };
+const VALUES: Readonly<Record<string, string>> = { "search size": "<sizes>", "results group": "<names>" };
 
 /** An option of a command as it is written. */
 export interface OptionUsage {

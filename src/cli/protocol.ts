@@ -20,6 +20,7 @@ export const COMMAND_NAMES = [
   "search",
   "sweep",
   "worker",
+  "results",
   "serve",
   "list",
   "help",

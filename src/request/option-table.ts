@@ -4,6 +4,7 @@ import { PS_PER_US, parseBandwidth, parseSize, parseTime } from "../model/number
 import type { SwitchDegree } from "../model/routes/switch-degrees.ts";
 import type { OptionRow, Part } from "./option-row.ts";
 import { SWEEP_ROWS } from "./sweep/sweep-rows.ts";
+import { RESULTS_ROWS } from "./sweep/results-rows.ts";
 import { TRAINING_ROWS } from "./training-rows.ts";
 import {
   degradations,
@@ -99,7 +100,7 @@ export const TABLE = {
   withoutEach: {
     part: "command",
     value: "<ids>",
-    help: "what each of these failures alone would cost, the worst first: NPUs, switches and links as for --without, what fails together joined by + (3-rail3+7,5), or all links, switches or npus",
+    help: "what each of these failures alone would cost, the worst first: NPUs, switches and links as for --without, what fails together joined by + (3-rail3+7,5), or all links, nics, switches, npus or boxes; pairs:nics, triples:links: all that can fail together",
     repeats: true,
     parse: listed("names of NPUs, switches and links"),
   },
@@ -544,6 +545,7 @@ export const TABLE = {
   },
   ...TRAINING_ROWS,
   ...SWEEP_ROWS,
+  ...RESULTS_ROWS,
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
 export type OptionId = keyof typeof TABLE;

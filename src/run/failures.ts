@@ -7,8 +7,10 @@ import { linksOfRoute } from "../model/routes/routes.ts";
 import { isSlotSchedule } from "../model/slots/slot-schedule.ts";
 import type { AnySchedule } from "../model/steps/schedule.ts";
 import type { StepSchedule } from "../model/steps/step-schedule.ts";
-import { isBox, resolver, without } from "../model/topology/modify.ts";
-import { linkCount, linkNames, nodeCount, type Topology } from "../model/topology/topology.ts";
+import { failureClasses } from "../model/symmetry/failure-classes.ts";
+import { everyOf, type FailureSets, listOf, POOLS, poolOf } from "../model/topology/failure-sets.ts";
+import { isBox, resolver, type Target, without } from "../model/topology/modify.ts";
+import { linkNames, type Topology } from "../model/topology/topology.ts";
 import { isTreeFlow } from "../model/trees/tree-flow.ts";
 import {
   type BoundReport,
@@ -21,14 +23,15 @@ import {
 } from "../report/result.ts";
 import type { CollectiveOptions } from "../request/problem.ts";
 import { problemOf } from "../request/problem.ts";
-import { alikeFailures } from "./alike-failures.ts";
 import { limitWithFlow } from "./all-to-all.ts";
 import { reportOfFile } from "./report-file.ts";
 
 /** More transfers than these are not compared one by one. */
 const MOST_COMPARED = 4e6;
-/** More failures than these are for nobody to read. */
+/** More unlike failures than these take too long. */
 const MOST_FAILURES = 4096;
+/** More failures than these are for nobody to read. */
+const MOST_NAMED = 100_000;
 /** Limits that differ by less are equal. */
 const ROUNDING = 1e-9;
 
@@ -144,20 +147,14 @@ function* transferNames({ topology, routes, chunk, route }: StepSchedule): Gener
   for (let t = 0; t < chunk.length; t++) yield `${chunk[t]} ${ways[route[t] as number]}`;
 }
 
-/** Returns the names that a list of failures says; "links", "switches" and "npus" stand for each one of them. Throws InputError. */
-export function failuresNamed(topology: Topology, list: readonly string[]): string[] {
-  const names =
-    list.includes("links") && linkCount(topology) > 2 * MOST_FAILURES
-      ? linkNames(topology)
-      : [...new Set(list.flatMap((name) => namesOf(topology, name)))];
-  if (names.length > MOST_FAILURES)
-    throw new InputError(
-      optionName("withoutEach"),
-      `at most ${MOST_FAILURES}, each a synthesis or a proof,`,
-      names.length,
-    ).as("out-of-range");
-  return names;
+/** What fails together, and what that is called. */
+export interface NamedFailure {
+  readonly name: string;
+  readonly together: readonly string[];
 }
+
+/** How many of a pool fail together. */
+const TOGETHER: Readonly<Record<string, number>> = { each: 1, pairs: 2, triples: 3 };
 
 /** What else failures are called. */
 const EACH_MEANT: Readonly<Record<string, string>> = {
@@ -167,43 +164,54 @@ const EACH_MEANT: Readonly<Record<string, string>> = {
   link: "links",
   cable: "links",
   cables: "links",
-  nic: "links",
-  nics: "links",
+  nic: "nics",
   npu: "npus",
   switch: "switches",
+  box: "boxes",
+  pairs: "pairs:links",
+  triples: "triples:links",
 };
 
-/** Returns what fails together in a failure such as "0-rail0+1-rail1". */
-const togetherIn = ({ nodeNames }: Topology, name: string): readonly string[] =>
-  nodeNames.includes(name) ? [name] : name.split("+");
-
-function namesOf(topology: Topology, name: string): readonly string[] {
-  const { nodeNames, npuCount } = topology;
-  if (nodeNames.includes(name)) return [name];
-  if (name.includes(";"))
-    throw new InputError(optionName("withoutEach"), "failures joined by commas, what fails together by +", name).saying(
-      `${optionName("withoutEach")} is ${JSON.stringify(name)}; failures are joined by commas, and what fails together by +: ${name.replaceAll(";", ",")} or ${name.replaceAll(";", "+")}`,
-    );
-  if (togetherIn(topology, name).length > 1) return [name];
-  if (name === "npus") return nodeNames.slice(0, npuCount);
-  if (name === "switches") return nodeNames.slice(npuCount, nodeCount(topology));
-  if (name !== "links") {
-    if (/[->]/.test(name) || isBox(topology, name)) return [name];
-    const right = `an NPU, switch, link or box of ${topology.name}, or links, switches or npus for each of them`;
-    const meant = EACH_MEANT[name.toLowerCase()];
-    const refusal = new InputError(optionName("withoutEach"), right, name).as("unknown-name");
-    throw meant === undefined
-      ? refusal
-      : refusal.saying(`${optionName("withoutEach")} is ${JSON.stringify(name)}; did you mean ${meant}?`);
+/**
+ * Returns the failures that a list says, none twice: names, "links", "nics", "switches", "npus" and "boxes" for each one of them,
+ * "pairs:nics" and "triples:nics" for all that can fail together. Throws InputError.
+ */
+export function failuresNamed(topology: Topology, list: readonly string[]): NamedFailure[] {
+  const sets = list.map((name) => failuresOf(topology, name));
+  const count = sets.reduce((sum, one) => sum + one.count, 0);
+  if (count > MOST_NAMED)
+    throw new InputError(optionName("withoutEach"), `at most ${MOST_NAMED} failures`, count).as("out-of-range");
+  const found = new Map<string, NamedFailure>();
+  for (const one of sets) {
+    for (let i = 0; i < one.count; i++) {
+      const together = one.at(i);
+      const name = together.join("+");
+      if (!found.has(name)) found.set(name, { name, together });
+    }
   }
-  // both ways of a cable fail together
-  const { linkSource, linkTarget } = topology;
-  return linkNames(topology).map((link, e) => {
-    const [from, to] = [linkSource[e] as number, linkTarget[e] as number];
-    const ordinal = /#\d+$/.exec(link)?.[0] ?? "";
-    const [a, b] = from < to ? [from, to] : [to, from];
-    return `${nodeNames[a]}-${nodeNames[b]}${ordinal}`;
-  });
+  return [...found.values()];
+}
+
+function failuresOf(topology: Topology, name: string): FailureSets {
+  const { nodeNames } = topology;
+  const place = optionName("withoutEach");
+  if (nodeNames.includes(name)) return listOf([[name]]);
+  if (name.includes(";"))
+    throw new InputError(place, "failures joined by commas, what fails together by +", name).saying(
+      `${place} is ${JSON.stringify(name)}; failures are joined by commas, and what fails together by +: ${name.replaceAll(";", ",")} or ${name.replaceAll(";", "+")}`,
+    );
+  const [, some = "each", pool = ""] = /^(?:(pairs|triples):)?(\w+)$/.exec(name) ?? [];
+  const known = POOLS.find((one) => one === pool);
+  if (known !== undefined && !isBox(topology, name)) {
+    const names = poolOf(topology, known, place);
+    return some === "each" ? listOf(names.map((one) => [one])) : everyOf(names, TOGETHER[some] as number, place);
+  }
+  if (name.includes("+")) return listOf([name.split("+")]);
+  if (/[->]/.test(name) || isBox(topology, name)) return listOf([[name]]);
+  const right = `an NPU, switch, link or box of ${topology.name}, or links, nics, switches, npus or boxes for each of them`;
+  const meant = EACH_MEANT[name.toLowerCase()];
+  const refusal = new InputError(place, right, name).as("unknown-name");
+  throw meant === undefined ? refusal : refusal.saying(`${place} is ${JSON.stringify(name)}; did you mean ${meant}?`);
 }
 
 /** How a ranking is made. */
@@ -218,14 +226,14 @@ interface Ranking {
 
 /**
  * Returns what each of some failures does, alone: to the limit of any algorithm, and to the time of a schedule made for what is
- * left. Of failures that are the same by a symmetry of the network one is looked at: its limit holds for all, and its schedule fits
- * all but for names. The worst first: what leaves no way, then by time or limit, equals as named. Throws InputError for an unknown
- * name.
+ * left. Of failures that are the same by a map of the network onto itself one is looked at: its limit holds for all, and its schedule
+ * fits all but for names. The worst first: what leaves no way, then by time or limit, equals as named. Throws InputError for an unknown
+ * name, and for too many unlike failures.
  */
 export async function rankFailures(
   engine: Engine,
   whole: Topology,
-  names: readonly string[],
+  failures: readonly NamedFailure[],
   { request, make, signal, onFailure }: Ranking,
 ): Promise<FailureRanking> {
   const limitOn = async (given: Topology): Promise<BoundReport> => {
@@ -234,36 +242,45 @@ export async function rankFailures(
     return boundReport(topology, collective, limit);
   };
   const place = optionName("withoutEach");
-  const targetOf = resolver(whole, place);
-  const keyOf = alikeFailures(whole, problemOf(whole, request(whole)).collective);
-  const failures = names.map((name) => {
-    const together = togetherIn(whole, name);
-    return { name, together, key: keyOf(together.map(targetOf)) ?? name };
-  });
-  const unlike = new Set(failures.map(({ key }) => key)).size;
+  const resolve = resolver(whole, place);
+  const resolved = new Map<string, Target>();
+  const targetOf = (name: string): Target => {
+    const target = resolved.get(name) ?? resolve(name);
+    resolved.set(name, target);
+    return target;
+  };
+  const { classOf, firstOf } = failureClasses(
+    whole,
+    problemOf(whole, request(whole)).collective,
+    failures.map(({ together }) => together.map(targetOf)),
+  );
+  const unlike = firstOf.length;
+  if (unlike > MOST_FAILURES)
+    throw new InputError(place, `at most ${MOST_FAILURES} unlike failures, each a synthesis or a proof,`, unlike).as(
+      "out-of-range",
+    );
   onFailure(null, unlike);
   const before = await limitOn(whole);
   const usBefore = await make?.(whole);
   const rows: FailureRow[] = [];
-  const known = new Map<string, FailureRow>();
-  const seen = new Set<string>();
-  for (const { name, together, key } of failures) {
-    const alike = known.get(key);
+  const known = new Map<number, FailureRow>();
+  for (const [i, { name, together }] of failures.entries()) {
+    const of = classOf[i];
+    const alike = known.get(of);
     if (alike !== undefined) {
       rows.push({ ...alike, without: name, because: `as without ${alike.without}: ${alike.because}` });
       continue;
     }
-    onFailure(seen.size, unlike);
-    seen.add(key);
-    const part = without(whole, together, place);
+    if (firstOf[of] === i) onFailure(of, unlike);
     try {
+      const part = without(whole, together, place);
       const limit = await limitOn(part);
       const us = await make?.(part);
       const harm = over(limit.us, before.us);
       const times = us === undefined ? {} : { us, slower: over(us, usBefore ?? null) };
       const row = { without: name, limit, harm, ...times, because: limit.because };
       rows.push(row);
-      known.set(key, row);
+      known.set(of, row);
     } catch (error) {
       if (!(error instanceof InfeasibleError || error instanceof InputError)) throw error;
       rows.push({

@@ -7,6 +7,7 @@ import { COMMAND_NAMES, type CommandName } from "../../src/cli/protocol.ts";
 import { periodsToJson } from "../../src/export/schedules/periods-json.ts";
 import { commandsHere } from "../support/cli-here.ts";
 import { plainPeriods } from "../support/plain-periods.ts";
+import { sweepRows } from "../support/sweep-rows.ts";
 
 /** What --json prints is what schemas/ says, of every verb: answers of every form, checks that fail, and refusals. */
 
@@ -101,6 +102,16 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
     "search --all --max-nodes 6 --degrees 2 --no-cache",
     "search --nodes 8",
   ],
+  sweep: ["sweep some.yaml --dry-run", "sweep some.yaml", "sweep none.yaml", "sweep some.yaml --cancel"],
+  results: [
+    "results links.sweep",
+    "results links.sweep --where us<50 --sort us --limit 3 --columns task,us",
+    "results links.sweep --group topology,size --value min(us),best(us),count()",
+    "results links.sweep --pivot topology\u00a0x\u00a0size --value us",
+    "results links.sweep --cell collective=allgather",
+    "results links.sweep --where uss<3",
+    "results none.sweep",
+  ],
   worker: ["worker redis://127.0.0.1:1", "worker none"],
   serve: ["serve none.json"],
   help: ["help synth", "help", "help --man", "help snth"],
@@ -116,7 +127,7 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
   ],
 };
 /** What a test of its own holds: `serve` ends with a signal only. */
-const ELSEWHERE = ["banyan/serve@1", "banyan/worker@1"];
+const ELSEWHERE = ["banyan/serve@1", "banyan/worker@1", "banyan/queue@1"];
 
 it("there is a schema for every verb and for errors, and for nothing else", () => {
   const names = readdirSync(FOLDER).map((file) => file.replace(".schema.json", ""));
@@ -129,9 +140,13 @@ describe("what --json prints is what its schema says", () => {
       { kind: "allgather", size: "4KiB" },
       { kind: "allreduce", size: "4KiB" },
     ]);
+    here.put("some.yaml", "axes:\n  topology: [mesh:2x2]\n  collective: [allgather, allreduce]\n");
     here.put("all_reduce_perf.log", NCCL_TESTS);
     here.put("periods.json", periodsToJson(plainPeriods()));
     mkdirSync(here.at("folder"), { recursive: true });
+    mkdirSync(here.at("links.sweep"), { recursive: true });
+    const rows = sweepRows(60, 5).map((row) => JSON.stringify(row));
+    here.put("links.sweep/results.jsonl", `${rows.join("\n")}\n`);
     for (const line of BEFORE) await here.ends(line);
     const steps = JSON.parse(readFileSync(here.at("steps.json"), "utf8"));
     here.put("wrong.json", {

@@ -4,6 +4,7 @@ import { COMMAND_NAMES } from "../../src/cli/protocol.ts";
 import { ncclTestsTable } from "../../src/export/tables/nccl-tests.ts";
 import { banyan, compile, type Ran } from "../support/cli.ts";
 import { commandsHere } from "../support/cli-here.ts";
+import { sweepRows } from "../support/sweep-rows.ts";
 
 /**
  * Most tests of command lines run them in their own process. Here the compiled command, a process with a thread that works,
@@ -31,6 +32,7 @@ const LINES: readonly { readonly line: string; readonly file?: string; readonly 
   },
   { line: "calibrate ring:4 all_reduce.log" },
   { line: "search --nodes 6 --degree 2 --no-cache" },
+  { line: "results rows.jsonl --group topology --value best(us) -o best.csv", file: "best.csv" },
   { line: "serve no-such.json", code: 2 },
   { line: "list collectives" },
   { line: "help synth" },
@@ -54,6 +56,12 @@ describe("the command banyan, a process of its own", () => {
     "says, writes and ends as in the process of the tests: banyan $line",
     async ({ line, file, code = 0 }) => {
       here.put("all_reduce.log", LOG);
+      here.put(
+        "rows.jsonl",
+        sweepRows(40, 2)
+          .map((row) => JSON.stringify(row))
+          .join("\n"),
+      );
       if (line.includes("wrong")) {
         const { transfers, ...rest } = JSON.parse(readFileSync(here.at("s.json"), "utf8"));
         const endPs = transfers.endPs.map((ps: number) => ps - 1);

@@ -31,7 +31,7 @@ const MISTAKES = [
   "synth mesh:3x3 -c allreduce -s 1.5",
   "synth mesh:3x3 -c tenants.json",
   "synth dgx-h100:2 -c allreduce --without box2",
-  "synth dgx-h100:2 -c allreduce --without-each nics",
+  "synth dgx-h100:2 -c allreduce --without-each nic",
   // networks
   "topology h100:8",
   "topology h100:2",

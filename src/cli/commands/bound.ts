@@ -19,7 +19,7 @@ import { optionValue } from "../../request/option-table.ts";
 import { problemOf } from "../../request/problem.ts";
 import { limitWithFlow } from "../../run/all-to-all.ts";
 import { limitsBy } from "../../run/bottleneck.ts";
-import { failuresNamed, rankFailures } from "../../run/failures.ts";
+import { failuresNamed, type NamedFailure, rankFailures } from "../../run/failures.ts";
 import { sumsLimit } from "../../run/sums-limit.ts";
 import { collectiveRequest, demandCollective } from "../collective-option.ts";
 import { type Context, noteExtrapolation, noteTaken, outJson, outLines } from "../context.ts";
@@ -96,10 +96,10 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
 }
 
 /** `--without-each`: what each failure does to the limit, the worst first. */
-async function rankByLimit(context: Context, whole: Topology, names: readonly string[]): Promise<number> {
+async function rankByLimit(context: Context, whole: Topology, failures: readonly NamedFailure[]): Promise<number> {
   const { options, json, style, signal } = context;
   const ranking = await withEngine(context, (engine) =>
-    rankFailures(engine, whole, names, {
+    rankFailures(engine, whole, failures, {
       request: (topology) => collectiveRequest(options, topology),
       signal,
       onFailure: (done, total) =>

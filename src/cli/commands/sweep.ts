@@ -1,17 +1,21 @@
 import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
-import { type Job, TASK_STATUSES, type TaskStatus, taskHash } from "../../model/sweep/task.ts";
-import { optionValue, textOf } from "../../request/option-table.ts";
+import { InputError } from "../../base/errors.ts";
+import { type Job, type Row, TASK_STATUSES, type TaskStatus, taskHash } from "../../model/sweep/task.ts";
+import { optionValue, placeOf, textOf } from "../../request/option-table.ts";
 import { type Inputs, inputOf, planSweep, type SweepInput, type SweepPlan } from "../../request/sweep/plan.ts";
 import { readSweepFile } from "../../request/sweep/sweep-file.ts";
 import { coordinate, type Placed, type SweepProgress } from "../../sweep/coordinator.ts";
 import { type Executors, openExecutors } from "../../sweep/executors.ts";
-import { FOLDER_FILES, openFolder, type SweepFolder } from "../../sweep/folder.ts";
-import { localEngine } from "../../sweep/local-engine.ts";
+import { FOLDER_FILES, openFolder, rowsOfTask, type SweepFolder } from "../../sweep/folder.ts";
+import { isElsewhere, openSweepEngine } from "../../sweep/open-engine.ts";
+import { isRedis } from "../../sweep/redis/address.ts";
+import { writeDuckDb } from "../../sweep/rows/database.ts";
 import { openStore } from "../../sweep/store.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { nameOf, readText, STANDARD_INPUT, statOf } from "../files/input-file.ts";
 import { duration } from "../progress.ts";
+import { table } from "../reports/table.ts";
 import { labelled } from "../reports/text.ts";
 import { version } from "../version.ts";
 
@@ -37,13 +41,11 @@ function inputReader(): Inputs {
 }
 
 /** Returns the jobs of a plan, each hash once. */
-function* jobsOf(plan: SweepPlan, memoryBytes: number | null, isOnce: boolean): Generator<Placed> {
+function* jobsOf(plan: SweepPlan, memoryBytes: number | null): Generator<Placed> {
   const { budget } = plan.file;
   const own = { timeMs: budget.timeMs, memoryBytes: budget.memoryBytes ?? memoryBytes };
   for (const { task, cells } of plan.tasks()) {
-    // how long a task may take is part of what is asked where it is not done in time
     yield { job: { hash: taskHash(task, version), task, budget: own }, cells };
-    if (isOnce) return;
   }
 }
 
@@ -51,7 +53,7 @@ function* jobsOf(plan: SweepPlan, memoryBytes: number | null, isOnce: boolean): 
 function unlikeTasks(plan: SweepPlan, memoryBytes: number | null): number | null {
   if (plan.points > MOST_COUNTED) return null;
   const hashes = new Set<string>();
-  for (const { job } of jobsOf(plan, memoryBytes, false)) hashes.add(job.hash);
+  for (const { job } of jobsOf(plan, memoryBytes)) hashes.add(job.hash);
   return hashes.size;
 }
 
@@ -62,6 +64,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const inputs = inputReader();
   const said = readSweepFile(readText(file, "the sweep"), nameOf(file));
   const name = said.name ?? basename(nameOf(file)).replace(/\.[^.]*$/, "");
+  if (options["status"] === true || options["cancel"] === true) return onServer(context, name);
   const plan = planSweep(said, nameOf(file), inputs);
   const memoryBytes = optionValue(options, "memory") ?? null;
   const path = textOf(options, "output") ?? `${name.replace(/\s+/g, "-")}.sweep`;
@@ -72,13 +75,14 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   try {
     await keepInputs(plan, inputs, store);
     folder.describe({
-      ...{ schema: "banyan/sweep@1", name, version, verb: said.verb },
-      ...{ axes: plan.axes, points: plan.points, store },
+      ...{ schema: "banyan/sweep-folder@1", name, version, verb: said.verb },
+      ...{ axes: plan.axes, options: said.options, points: plan.points, store },
     });
     const began = performance.now();
-    const executors = await executorsOf(context, store, memoryBytes);
-    const progress = await coordinated(context, { folder, plan, executors, memoryBytes, unlike });
-    const rows = folder.writeResults(jobsOf(plan, memoryBytes, false));
+    const progress = await coordinated(context, { name, folder, store, plan, memoryBytes, unlike });
+    const rows = folder.writeResults(jobsOf(plan, memoryBytes));
+    const db = textOf(options, "db");
+    if (db !== undefined) await writeDuckDb(rowsOf(folder, plan, memoryBytes), db);
     const report = {
       ...{ schema: "banyan/sweep@1", name, folder: path, points: plan.points, tasks: progress.done },
       ...{ before: progress.before, statuses: progress.statuses, rows, seconds: (performance.now() - began) / 1000 },
@@ -92,6 +96,11 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   } finally {
     folder.close();
   }
+}
+
+/** Yields the rows of the results. */
+function* rowsOf({ journal }: SweepFolder, plan: SweepPlan, memoryBytes: number | null): Generator<Row> {
+  for (const { job, cells } of jobsOf(plan, memoryBytes)) yield* rowsOfTask(journal, job.hash, cells);
 }
 
 /** Starts the processes that --jobs, --backend and --threads ask for. */
@@ -120,31 +129,76 @@ async function keepInputs(plan: SweepPlan, inputs: Inputs, place: string): Promi
 }
 
 interface Coordinated {
+  readonly name: string;
   readonly folder: SweepFolder;
+  readonly store: string;
   readonly plan: SweepPlan;
-  readonly executors: Executors;
   readonly memoryBytes: number | null;
   readonly unlike: number | null;
 }
 
+/** Does the tasks that have no outcome yet. */
 async function coordinated(
-  { options, signal, progress }: Context,
-  { folder, plan, executors, memoryBytes, unlike }: Coordinated,
+  context: Context,
+  { name, folder, store, plan, memoryBytes, unlike }: Coordinated,
 ): Promise<SweepProgress> {
-  const engine = localEngine(executors);
+  const { options, signal, progress, note } = context;
+  const where = textOf(options, "engine") ?? "local";
+  const engine = await openSweepEngine({
+    ...{ engine: where, sweep: name, version, priority: plan.file.priority, store, folder: folder.path, signal, note },
+    backend: textOf(options, "backend") ?? null,
+    command: [process.execPath, process.argv[1] as string],
+    executors: () => executorsOf(context, store, memoryBytes),
+  });
   const total = unlike ?? plan.points;
   try {
-    return await coordinate(jobsOf(plan, memoryBytes, false), {
+    return await coordinate(jobsOf(plan, memoryBytes), {
       engine,
       journal: folder.journal,
       again: options["retry"] === true ? ANOTHER_TRY : [],
       signal,
-      onProgress: ({ done, before }) =>
-        progress({ what: "doing tasks", done: done - before, total: total - before, unit: "tasks" }),
+      onProgress: ({ done, before, workers }) =>
+        progress({
+          what: isElsewhere(where) ? `doing tasks on ${workers} workers` : "doing tasks",
+          ...{ done: done - before, total: total - before, unit: "tasks" },
+        }),
     });
   } finally {
     await engine.close();
   }
+}
+
+/** `--status`, `--cancel`: what a server has of sweeps, and the end of this one there. */
+async function onServer(context: Context, name: string): Promise<number> {
+  const { options, json } = context;
+  const url = textOf(options, "engine") ?? "";
+  if (!isRedis(url))
+    throw new InputError(placeOf(options["cancel"] === true ? "cancel" : "status"), "--engine redis://HOST beside it").as(
+      "not-alone",
+    );
+  const { cancelSweep, listSweeps } = await import("../../sweep/redis/admin.ts");
+  if (options["cancel"] === true) {
+    const waiting = await cancelSweep(url, name);
+    if (json) outJson(context, { schema: "banyan/queue@1", name, cancelled: waiting });
+    else outLines(context, [`  ${name} is cancelled: ${waiting} tasks that waited are taken back, what runs is ended`]);
+    return 0;
+  }
+  const { sweeps, workers } = await listSweeps(url);
+  if (json) outJson(context, { schema: "banyan/queue@1", sweeps, workers });
+  else {
+    const cells = sweeps.map((one) => [
+      ...[one.name, one.version, String(one.priority), String(one.waiting), String(one.running), String(one.ended)],
+      one.isAlive ? `${one.host}:${one.pid}` : "gone",
+    ]);
+    const heads = ["sweep", "version", "priority", "waiting", "running", "to be taken", "coordinator"];
+    outLines(context, [
+      "",
+      ...table(heads, cells, ["left", "left", "right", "right", "right", "right", "left"]).map((line) => `  ${line}`),
+      "",
+      `  ${workers.length} ${workers.length === 1 ? "worker" : "workers"}: ${workers.map(({ host, pid }) => `${host}:${pid}`).join(", ") || "none"}`,
+    ]);
+  }
+  return 0;
 }
 
 interface Dry {
@@ -163,7 +217,7 @@ async function dryRun(context: Context, { plan, name, unlike, store }: Dry): Pro
   const tried: { readonly job: Job }[] = [];
   let at = 0;
   const seen = new Set<string>();
-  for (const placed of jobsOf(plan, memoryBytes, false)) {
+  for (const placed of jobsOf(plan, memoryBytes)) {
     if (unlike !== null) {
       if (seen.has(placed.job.hash)) continue;
       seen.add(placed.job.hash);
@@ -188,7 +242,7 @@ async function dryRun(context: Context, { plan, name, unlike, store }: Dry): Pro
   const mean = seconds.reduce((sum, each) => sum + each, 0) / Math.max(1, seconds.length);
   const estimate = (mean * total) / executors.size;
   const report = {
-    ...{ schema: "banyan/sweep@1", name, dryRun: true, points: plan.points, tasks: total },
+    ...{ schema: "banyan/sweep-plan@1", name, points: plan.points, tasks: total },
     ...{ jobs: executors.size, secondsEach: mean, seconds: estimate, isLonger },
   };
   if (json) outJson(context, report);

@@ -28,7 +28,7 @@ import { progressOf } from "../../request/progress.ts";
 import { refuseEnding } from "../../run/export/endings.ts";
 import { formatOf, refuseBefore, writeSchedule } from "../../run/export/schedule-output.ts";
 import type { OutputFile } from "../../run/export/world.ts";
-import { failureStory, failuresNamed, rankFailures, refuseOther } from "../../run/failures.ts";
+import { failureStory, failuresNamed, type NamedFailure, rankFailures, refuseOther } from "../../run/failures.ts";
 import { synthesizeJoint } from "../../run/joint.ts";
 import { synthesize } from "../../run/synthesize.ts";
 import { ALGORITHMS, AUTO, algorithmNamed, estimateBy, USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
@@ -172,7 +172,7 @@ const sameTask = (a: AnySchedule, b: AnySchedule): boolean =>
 async function rankByTime(
   context: Context,
   whole: Topology,
-  names: readonly string[],
+  failures: readonly NamedFailure[],
   wanted: SynthesizeOptions,
 ): Promise<number> {
   const { options, json, style, signal } = context;
@@ -182,7 +182,7 @@ async function rankByTime(
     "nothing beside --without-each, which makes a schedule for each failure,",
   );
   const ranking = await withEngine(context, (engine) =>
-    rankFailures(engine, whole, names, {
+    rankFailures(engine, whole, failures, {
       request: (topology) => collectiveRequest(options, topology),
       make: async (topology) => (await synthesize(engine, topology, { ...wanted, signal })).report.time.us,
       signal,

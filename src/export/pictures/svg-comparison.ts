@@ -209,7 +209,7 @@ function bestPoints(rows: readonly ComparedRow[], { measure, least }: Panel): { 
 }
 
 /** A line of a plot that compares algorithms, with its points from left to right. */
-interface ComparedLine {
+export interface ComparedLine {
   readonly name: string;
   readonly kind: "algorithm" | "limit" | "reference";
   readonly points: readonly { readonly place: Place; readonly title: string; readonly text: string }[];
@@ -234,7 +234,7 @@ const algorithmsOf = (lines: readonly ComparedLine[]): ComparedLine[] =>
 const placesOf = ({ points }: ComparedLine): Place[] => points.map(({ place }) => place);
 
 /** Yields the lines and their points, in a plot of that width. */
-function* drawnLines(lines: readonly ComparedLine[], width: number): Generator<string> {
+export function* drawnLines(lines: readonly ComparedLine[], width: number): Generator<string> {
   for (const line of lines) {
     if (line.kind !== "algorithm") yield `<path d="${wayOf(placesOf(line))}" fill="none" ${STROKES[line.kind]}/>`;
   }
@@ -254,7 +254,7 @@ function* drawnLines(lines: readonly ComparedLine[], width: number): Generator<s
 }
 
 /** Returns heights at least a line of text apart, in the order of those wanted (ascending), moved down, or up from `low`. */
-function apart(wanted: readonly number[], low: number): number[] {
+export function apart(wanted: readonly number[], low: number): number[] {
   let free = Number.NEGATIVE_INFINITY;
   const heights = wanted.map((y) => {
     const height = Math.max(y, free);
@@ -270,7 +270,7 @@ function apart(wanted: readonly number[], low: number): number[] {
 }
 
 /** Yields names right of the plot in the order of the last points, each joined to the end of its line, with a value beside it. */
-function* namesOf(
+export function* namesOf(
   lines: readonly ComparedLine[],
   values: ReadonlyMap<string, string>,
   side: { readonly x: number; readonly low: number },
@@ -309,7 +309,7 @@ const RADIUS = 4;
 const colourOf = (index: number): number => lookOf(index).colour;
 
 /** Returns the point of the index-th series, with what it says where the reader asks; `title` is escaped already. */
-function marker(index: number, x: number, y: number, title = ""): string {
+export function marker(index: number, x: number, y: number, title = ""): string {
   const shape = FILE_MARKERS[lookOf(index).marker];
   const inside = title === "" ? "" : `<title>${title}</title>`;
   const colour = `class="fk${colourOf(index)}"`;

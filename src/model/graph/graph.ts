@@ -154,7 +154,7 @@ function dijkstra(g: Graph, sources: ArrayLike<number>, previous?: Int32Array): 
 }
 
 /** Sets of the items 0 .. count - 1, each item in one of them: at first each by itself, then joined (union-find). */
-interface DisjointSets {
+export interface DisjointSets {
   /** Returns the least item of the set that an item is in. */
   least(item: number): number;
   /** Makes the sets of two items one. */

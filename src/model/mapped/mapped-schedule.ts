@@ -99,8 +99,7 @@ function mappedTrees(flow: TreeFlow, { node, link }: NetworkMap): TreeFlow {
       root: composed(node, forest.root),
       links: composed(link, forest.links),
     })),
-    symmetry:
-      symmetry && { ...symmetry, steps: symmetry.steps.map((step) => composed(node, composed(step, back))) },
+    symmetry: symmetry && { ...symmetry, steps: symmetry.steps.map((step) => composed(node, composed(step, back))) },
     certificate: certificate && mappedCertificate(certificate, node),
   };
 }

@@ -65,5 +65,9 @@ function faultOf(from: Topology, to: Topology, { node, link }: NetworkMap): stri
 export function demandMap(from: Topology, to: Topology, map: NetworkMap): void {
   const fault = faultOf(from, to, map);
   if (fault !== null)
-    throw new InputError(`a map from ${from.name} to ${to.name}`, "one that takes a network to the other", inWords(fault));
+    throw new InputError(
+      `a map from ${from.name} to ${to.name}`,
+      "one that takes a network to the other",
+      inWords(fault),
+    );
 }

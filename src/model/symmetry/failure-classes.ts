@@ -66,14 +66,20 @@ export function failureClasses(
   failures: readonly (readonly Target[])[],
 ): FailureClasses {
   const network = colouredNetwork(topology, collective);
-  const whole = collective.kind === "custom" ? STILL : levelsOf(network, translationsOf(topology, network));
   const scale = linkCount(topology) + 1;
   const failed = failedIn(topology, network, scale);
-
+  let whole: Level | undefined;
+  const canonical = ({ points }: Failed): Canonical => {
+    whole ??= collective.kind === "custom" ? STILL : levelsOf(network, translationsOf(topology, network));
+    return canonicalOf(network, whole, scale, points);
+  };
+  // a single failure is of its class whatever the maps are, which take time
+  const isOne = failures.length === 1;
   const numbers = new Map<string, number>();
-  const firstOf: number[] = [];
+  const firstOf: number[] = isOne ? [0] : [];
   const classOf = Int32Array.from(failures, (failure, i) => {
-    const { key } = canonicalOf(network, whole, scale, failed(failure).points);
+    if (isOne) return 0;
+    const { key } = canonical(failed(failure));
     const number = numbers.get(key) ?? firstOf.push(i) - 1;
     numbers.set(key, number);
     return number;
@@ -82,8 +88,8 @@ export function failureClasses(
   const mapOnto = (of: number, failure: readonly Target[]): NetworkMap => {
     const first = failed(failures[firstOf[of] as number] as readonly Target[]);
     const other = failed(failure);
-    const there = productOf(network, canonicalOf(network, whole, scale, first.points).path);
-    const back = inverted(productOf(network, canonicalOf(network, whole, scale, other.points).path));
+    const there = productOf(network, canonical(first).path);
+    const back = inverted(productOf(network, canonical(other).path));
     return mapOf(topology, network, composed(back, there), first, other);
   };
   return {
@@ -91,8 +97,8 @@ export function failureClasses(
     firstOf: Int32Array.from(firstOf),
     mapTo: (failure) => mapOnto(classOf[failure] as number, failures[failure] as readonly Target[]),
     find(failure) {
-      const { key } = canonicalOf(network, whole, scale, failed(failure).points);
-      const of = numbers.get(key);
+      if (isOne) numbers.set(canonical(failed(failures[0] as readonly Target[])).key, 0);
+      const of = numbers.get(canonical(failed(failure)).key);
       return of === undefined ? null : { of, map: () => mapOnto(of, failure) };
     },
   };
@@ -145,14 +151,12 @@ function failedIn(
  * that leave the first where it is, and so on; each time a point of which fewest are in one orbit. Images that come of different
  * choices are followed side by side, and the least goes on.
  */
-function canonicalOf(network: ColouredNetwork, whole: Level, scale: number, points: readonly number[]): Canonical {
-  let images: Image[] = [{ points, path: [] }];
+function canonicalOf(network: ColouredNetwork, whole: Level, scale: number, given: readonly number[]): Canonical {
+  let images: Image[] = [{ points: given, path: [] }];
   let key = "";
   let level = whole;
   for (;;) {
-    const { orbit } = level;
-    const nameOf = (one: number): number =>
-      orbit === null ? one : (orbit[Math.floor(one / scale)] as number) * scale + (one % scale);
+    const nameOf = (one: number): number => level.nameOf(Math.floor(one / scale)) * scale + (one % scale);
     const texts = images.map((image) => ascending(image.points.map(nameOf)).join());
     const least = texts.reduce((one, other) => (other < one ? other : one));
     images = images.filter((_, i) => texts[i] === least);
@@ -165,11 +169,14 @@ function canonicalOf(network: ColouredNetwork, whole: Level, scale: number, poin
       for (const one of image.points) {
         if (nameOf(one) !== name || next.size === MOST_IMAGES) continue;
         const moved = movedTo(network, level, scale, image, one, point);
+        if (moved === null) continue;
         const text = moved.points.join();
         if (!next.has(text)) next.set(text, moved);
       }
     }
     images = [...next.values()];
+    // no way is known to what stands for it: it stays alone
+    if (images.length === 0) return { key: `alone ${given.join()}`, path: [] };
     key += ` ${name}`;
     if (images[0]?.points.length === 0) return { key, path: images[0].path };
     level = level.child(point);
@@ -189,7 +196,7 @@ function rarest(numbers: readonly number[]): number | null {
   return found === null ? null : found[0];
 }
 
-/** Returns the image in which one point of a failure, which is left out, is the least of its orbit. */
+/** Returns the image in which one point of a failure, which is left out, is the one that stands for its orbit; null where no way is known. */
 function movedTo(
   network: ColouredNetwork,
   level: Level,
@@ -197,11 +204,12 @@ function movedTo(
   { points, path }: Image,
   one: number,
   least: number,
-): Image {
+): Image | null {
   const others = points.filter((other) => other !== one);
   const steps: Int32Array[] = [];
   for (let at = Math.floor(one / scale); at !== least; ) {
     const step = level.step(at);
+    if (step === null) return null;
     steps.push(step);
     at = imageOf(network, step, at);
     for (let i = 0; i < others.length; i++) {

@@ -1,6 +1,5 @@
-import { InternalError } from "../../base/errors.ts";
 import { type Random, random } from "../../base/random.ts";
-import { disjointSets } from "../graph/graph.ts";
+import { type DisjointSets, disjointSets } from "../graph/graph.ts";
 import { composed, inverted } from "../numbers/ordering.ts";
 import { type ColouredNetwork, imageOf } from "./coloured-network.ts";
 import { findMap } from "./map-search.ts";
@@ -8,16 +7,16 @@ import { copyOf, type Partition, type Refiner, refinerOf } from "./refinement.ts
 
 /**
  * The maps of a network that leave some points where they are, with the orbits of all points under them. Points are nodes, arcs
- * and cables, as imageOf has them. A point's orbit is named by its least point.
+ * and cables, as imageOf has them.
  */
 export interface Level {
-  /** [points] the least point of each point's orbit; null where no map but the identity is known. */
-  readonly orbit: Int32Array | null;
+  /** Returns the point that stands for all of a point's orbit. */
+  nameOf(point: number): number;
   /** Returns whether some map of the level takes a point elsewhere. */
   moves(point: number): boolean;
-  /** Returns a map of the level to apply to a point, to come nearer to the least of its orbit, which it is not. */
-  step(point: number): Int32Array;
-  /** Returns the level of those maps that also leave this point, the least of its orbit, where it is. */
+  /** Returns a map of the level to apply to a point, to come nearer to the one that it is not but that stands for its orbit; null: none is known. */
+  step(point: number): Int32Array | null;
+  /** Returns the level of those maps that also leave this point, which stands for its orbit, where it is. */
   child(point: number): Level;
 }
 
@@ -40,11 +39,9 @@ function isIdentity(element: Int32Array): boolean {
 
 /** The level of the identity alone. */
 export const STILL: Level = {
-  orbit: null,
+  nameOf: (point) => point,
   moves: () => false,
-  step: () => {
-    throw new InternalError("a step where nothing moves");
-  },
+  step: () => null,
   child: () => STILL,
 };
 
@@ -101,8 +98,7 @@ function poolOf(first: readonly Int32Array[], rng: Random): Pool {
 /** The orbits of a group. */
 interface Orbits {
   readonly generators: readonly Int32Array[];
-  /** [points] */
-  readonly orbit: Int32Array;
+  readonly nameOf: Level["nameOf"];
   readonly moves: Level["moves"];
   readonly step: Level["step"];
   /** That all this takes. */
@@ -151,7 +147,7 @@ export function levelsOf(network: ColouredNetwork, known: readonly Int32Array[])
   };
 
   /** Joins the orbits of nodes and arcs under a map; returns whether some were apart. */
-  const joinBy = (sets: ReturnType<typeof disjointSets>, element: Int32Array): boolean => {
+  const joinBy = (sets: DisjointSets, element: Int32Array): boolean => {
     let joins = false;
     for (let point = 0; point < element.length; point++) {
       if (element[point] === point || sets.least(point) === sets.least(element[point])) continue;
@@ -161,8 +157,11 @@ export function levelsOf(network: ColouredNetwork, known: readonly Int32Array[])
     return joins;
   };
 
-  /** Makes the group's pool such that the orbits of nodes and arcs are those of all maps that keep the cells of the partition. */
-  const complete = (partition: Partition, { pool, draw, onFound }: Making): void => {
+  /**
+   * Makes the group's pool such that the orbits of nodes and arcs are those of all maps that keep the cells of the partition; returns
+   * these orbits.
+   */
+  const complete = (partition: Partition, { pool, draw, onFound }: Making): DisjointSets => {
     const sets = disjointSets(nodes + arcs);
     for (const element of pool.elements) joinBy(sets, element);
     const drawn = (): void => {
@@ -216,54 +215,74 @@ export function levelsOf(network: ColouredNetwork, known: readonly Int32Array[])
       else known.push(nodes + arc);
     }
     for (const list of alike.values()) unify(list);
+    return sets;
   };
 
   const isDiscrete = ({ length }: Partition): boolean => length.every((many) => many === 1);
 
-  /** Returns the orbits of a group of some maps at least, with ways to their least points. O(generators * points). */
-  const orbitsOf = (pool: Pool): Orbits => {
+  /**
+   * Returns the orbits of a group of some maps at least, `sets` those of nodes and arcs. Ways within an orbit are looked for when one is
+   * asked for: about as many steps as it has points, O(generators * points).
+   */
+  const orbitsOf = (pool: Pool, sets: DisjointSets): Orbits => {
     const generators = [...pool.elements];
     while (generators.length < 2 * IDLE_DRAWS) generators.push(pool.draw() as Int32Array);
-    const steps = generators.flatMap((element) => [element, inverted(element)]);
-    const orbit = new Int32Array(points).fill(-1);
+    const steps: Int32Array[] = [];
+    const least = Int32Array.from({ length: nodes + arcs }, (_, point) => sets.least(point));
+    const size = new Int32Array(nodes + arcs);
+    for (const point of least) size[point]++;
+    const cableOf = (arc: number): number => nodes + arcs + Math.min(arc, back[arc]);
+    /** Returns the least nodes or arcs of the orbits that a point is in: of both ways of a cable. */
+    const within = (point: number): readonly [number, number] => {
+      if (point < nodes + arcs) return [least[point], least[point]];
+      const arc = point - nodes - arcs;
+      return [least[nodes + arc], least[nodes + back[arc]]];
+    };
+    const nameOf = (point: number): number => {
+      const [one, other] = within(point);
+      return point < nodes + arcs ? one : cableOf(Math.min(one, other) - nodes);
+    };
+    const sizeOf = (point: number): number => {
+      const [one, other] = within(point);
+      return point >= nodes + arcs && one === other ? size[one] / 2 : size[one];
+    };
     const towards = new Int32Array(points).fill(-1);
-    const queue = new Int32Array(points);
-    const isMoved = new Uint8Array(points);
+    const isReached = new Set<number>();
     const reach = (first: number): void => {
+      isReached.add(first);
+      if (steps.length === 0) for (const element of generators) steps.push(element, inverted(element));
+      const queue = new Int32Array(sizeOf(first));
       let last = 1;
       queue[0] = first;
-      orbit[first] = first;
-      for (let i = 0; i < last; i++) {
+      for (let i = 0; i < last && last < queue.length; i++) {
         for (let s = 0; s < steps.length; s++) {
           const image = imageOf(network, steps[s] as Int32Array, queue[i]);
-          if (orbit[image] >= 0) continue;
-          orbit[image] = first;
+          if (towards[image] >= 0 || image === first) continue;
           towards[image] = s ^ 1;
           queue[last++] = image;
         }
       }
-      for (let i = 0; i < last && last > 1; i++) isMoved[queue[i]] = 1;
     };
-    for (let point = 0; point < nodes + arcs; point++) if (orbit[point] < 0) reach(point);
-    for (let arc = 0; arc < linkArcs; arc++) {
-      const cable = nodes + arcs + arc;
-      if (back[arc] > arc && orbit[cable] < 0) reach(cable);
-    }
     return {
       generators,
-      orbit,
-      moves: (point) => isMoved[point] === 1,
-      step: (point) => steps[towards[point]] as Int32Array,
-      bytes: 4 * (steps.length * (nodes + arcs) + 2 * points),
+      nameOf,
+      moves: (point) => sizeOf(point) > 1,
+      step(point) {
+        const first = nameOf(point);
+        if (!isReached.has(first)) reach(first);
+        return towards[point] < 0 ? null : (steps[towards[point]] as Int32Array);
+      },
+      bytes: 4 * (2 * generators.length * (nodes + arcs) + 2 * points),
     };
   };
 
-  /** Returns a random map of a group that leaves a point, the least of its orbit, where it is (Schreier's lemma); null where it has none. */
+  /** Returns a random map of a group that leaves a point, which stands for its orbit, where it is (Schreier's lemma); null where it has none. */
   const fixing = ({ step }: Orbits, pool: Pool, point: number): Int32Array | null => {
     let element = pool.draw();
     if (element === null) return null;
     for (let at = imageOf(network, element, point); at !== point; ) {
       const next = step(at);
+      if (next === null) return null;
       element = composed(next, element);
       at = imageOf(network, next, at);
     }
@@ -274,11 +293,11 @@ export function levelsOf(network: ColouredNetwork, known: readonly Int32Array[])
   /** Levels with maps, by what they leave where it is; asked for longest ago first. */
   const kept = new Map<string, { readonly level: Level; readonly bytes: number }>();
 
-  const levelOf = (key: string, partition: Partition, pool: Pool): Level => {
+  const levelOf = (key: string, partition: Partition, pool: Pool, known: DisjointSets): Level => {
     if (pool.elements.length === 0) return STILL;
-    const orbits = orbitsOf(pool);
-    const { orbit, moves, step } = orbits;
-    const level: Level = { orbit, moves, step, child: (point) => childOf(key, partition, orbits, point) };
+    const orbits = orbitsOf(pool, known);
+    const { nameOf, moves, step } = orbits;
+    const level: Level = { nameOf, moves, step, child: (point) => childOf(key, partition, orbits, point) };
     kept.set(key, { level, bytes: orbits.bytes });
     bytes += orbits.bytes;
     for (const [other, { bytes: theirs }] of kept) {
@@ -303,39 +322,38 @@ export function levelsOf(network: ColouredNetwork, known: readonly Int32Array[])
     const finer = marked(partition, point);
     if (isDiscrete(finer)) return STILL;
     const pool = poolOf([], rng);
-    complete(finer, { pool, draw: () => fixing(orbits, from, point), onFound: () => {} });
-    return levelOf(own, finer, pool);
+    const sets = complete(finer, { pool, draw: () => fixing(orbits, from, point), onFound: () => {} });
+    return levelOf(own, finer, pool, sets);
   };
 
   /** Searches the first levels of a chain for maps that the pool of the whole group does not make yet. */
-  const deepen = (pool: Pool, whole: Partition): void => {
-    const pools = [pool];
+  const deepen = (whole: Partition, pool: Pool, sets: DisjointSets): void => {
+    const levels = [{ pool, sets }];
     let partition = whole;
-    for (let depth = 0; depth < FIRST_LEVELS; depth++) {
-      const above = pools[depth] as Pool;
+    for (const above of levels) {
       const point = firstShared(partition);
-      if (point < 0) return;
+      if (point < 0 || levels.length > FIRST_LEVELS) return;
       partition = marked(partition, point);
       if (isDiscrete(partition)) return;
-      const orbits = above.elements.length === 0 ? null : orbitsOf(above);
-      const own = poolOf([], random(depth, 1));
-      complete(partition, {
-        pool: own,
-        draw: () => (orbits === null ? null : fixing(orbits, above, point)),
-        onFound(element) {
-          for (const pool of pools) pool.add(element);
-        },
-      });
-      pools.push(own);
+      const orbits = above.pool.elements.length === 0 ? null : orbitsOf(above.pool, above.sets);
+      const own = poolOf([], random(levels.length, 1));
+      const draw = () => (orbits === null ? null : fixing(orbits, above.pool, point));
+      const onFound = (element: Int32Array): void => {
+        for (const one of levels) {
+          one.pool.add(element);
+          joinBy(one.sets, element);
+        }
+      };
+      levels.push({ pool: own, sets: complete(partition, { pool: own, draw, onFound }) });
     }
   };
 
   const partition = refiner.initial();
   if (isDiscrete(partition)) return STILL;
   const pool = poolOf(known, random(0));
-  complete(partition, { pool, draw: pool.draw, onFound: () => {} });
-  deepen(pool, partition);
-  return levelOf("", partition, pool);
+  const sets = complete(partition, { pool, draw: pool.draw, onFound: () => {} });
+  deepen(partition, pool, sets);
+  return levelOf("", partition, pool, sets);
 }
 
 /** Returns the first thing that one of some points gives; null where none does. */

@@ -1,119 +1,174 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import type { Place } from "../../base/option-names.ts";
-import { below, draw } from "../../base/random.ts";
-import { linkNames, nodeCount, type Topology } from "./topology.ts";
+import { random } from "../../base/random.ts";
+import { disjointSets } from "../graph/graph.ts";
+import { gcd } from "../numbers/integers.ts";
+import { linkNames, type Topology } from "./topology.ts";
 
-/** Lists of what may fail, out of pools of a network's parts, by the names that `without` takes. */
-
-export const FAILURE_POOLS = ["links", "nics", "switches", "npus", "boxes"] as const;
-export type FailurePool = (typeof FAILURE_POOLS)[number];
-
-/** Failures by number; none is made before it is asked for. */
+/** Failures by their numbers, none of which is kept: what fails together in each, in names as `without` takes them. */
 export interface FailureSets {
+  /** Exact, at most 2^53. */
   readonly count: number;
-  /** Returns what fails together in a failure, 0 .. count - 1. */
+  /** Returns what fails together in one of them, 0 .. count - 1. */
   at(index: number): readonly string[];
 }
 
 /**
- * Returns the parts of a network in a pool: every cable (both ways fail together), cables by which boxes of NPUs are joined to what
- * is outside them, switches, NPUs, or boxes. Throws InputError where a network has none. O(nodes + links).
+ * What single failures are taken from. `links`: cables, both ways as one. `nics`: cables that join a box to what is outside, a network
+ * or another box. `boxes`: all NPUs and switches of a box.
  */
-export function poolOf(topology: Topology, pool: FailurePool, place: Place): readonly string[] {
-  const { npuCount, nodeNames, nodeTraits } = topology;
-  const names = ((): readonly string[] => {
-    switch (pool) {
-      case "npus":
-        return nodeNames.slice(0, npuCount);
-      case "switches":
-        return nodeNames.slice(npuCount, nodeCount(topology));
-      case "boxes":
-        return [...boxesOf(topology)].filter((name) => !nodeNames.includes(name));
-      case "links":
-        return cablesOf(topology, () => true);
-      case "nics": {
-        const boxes = boxesOf(topology);
-        const boxAt = (node: number): string | null => {
-          const group = nodeTraits[node]?.group;
-          return group !== undefined && boxes.has(group) ? group : null;
-        };
-        return cablesOf(topology, (from, to) => boxAt(from) !== boxAt(to));
-      }
-    }
-  })();
-  if (names.length > 0) return names;
-  const lacks: Partial<Record<FailurePool, string>> = {
-    nics: "boxes of NPUs, so none of its cables is a NIC's",
-    boxes: "boxes",
-  };
-  throw new InputError(place, `a pool that ${topology.name} has`, pool)
-    .as("not-applicable")
-    .saying(`${place}: ${topology.name} has no ${lacks[pool] ?? pool}`);
-}
+export const POOLS = ["links", "nics", "switches", "npus", "boxes"] as const;
+export type Pool = (typeof POOLS)[number];
 
-/** Returns the groups of nodes that have NPUs. */
-const boxesOf = ({ npuCount, nodeTraits }: Topology): ReadonlySet<string> =>
-  new Set(nodeTraits.slice(0, npuCount).flatMap((traits) => (traits?.group === undefined ? [] : [traits.group])));
-
-/** Returns the cables whose ends are taken, both ways as one, the k-th of parallel ones by its number. */
-export function cablesOf(topology: Topology, isTaken: (from: number, to: number) => boolean): string[] {
-  const { linkSource, linkTarget, nodeNames } = topology;
+/** Returns both ways of each cable as one name, in the order of links; one way where there is no other. O(links). */
+function cables(topology: Topology, isOne: (link: number) => boolean): string[] {
+  const { nodeNames, linkSource, linkTarget } = topology;
   const names = new Set<string>();
-  for (const [link, name] of linkNames(topology).entries()) {
-    const [from, to] = [linkSource[link] as number, linkTarget[link] as number];
-    if (!isTaken(from, to)) continue;
-    const ordinal = /#\d+$/.exec(name)?.[0] ?? "";
-    const [a, b] = from < to ? [from, to] : [to, from];
-    names.add(`${nodeNames[a]}-${nodeNames[b]}${ordinal}`);
-  }
+  linkNames(topology).forEach((name, link) => {
+    if (!isOne(link)) return;
+    const [from, to] = [linkSource[link], linkTarget[link]];
+    const ordinal = name.slice(`${nodeNames[from]}>${nodeNames[to]}`.length);
+    names.add(`${nodeNames[Math.min(from, to)]}-${nodeNames[Math.max(from, to)]}${ordinal}`);
+  });
   return [...names];
 }
 
-/** Returns how many sets of `size` a pool of `count` has; no exact number above 2^53. */
-export function setCount(count: number, size: number): number {
-  let sets = 1;
-  for (let i = 1; i <= size; i++) sets = (sets * (count - size + i)) / i;
-  return Math.round(sets);
+/**
+ * Returns the box of each node, "" outside of all: the one that it is marked with, and of switches without a mark the only box to which
+ * they, and others without one that they are joined to, have links. O(nodes + links).
+ */
+function boxesOf({ nodeNames, nodeTraits, npuCount, linkSource, linkTarget }: Topology): readonly string[] {
+  const marks = nodeNames.map((_, node) => nodeTraits[node]?.group ?? "");
+  const isLoose = (node: number): boolean => node >= npuCount && marks[node] === "";
+  const sets = disjointSets(nodeNames.length);
+  for (let link = 0; link < linkSource.length; link++) {
+    if (isLoose(linkSource[link]) && isLoose(linkTarget[link])) sets.join(linkSource[link], linkTarget[link]);
+  }
+  // by the least switch of a set: "" where NPUs of no box, or nodes of several, are joined to it
+  const only = new Map<number, string>();
+  const join = (node: number, other: number): void => {
+    if (!isLoose(node) || isLoose(other)) return;
+    const set = sets.least(node);
+    const box = only.get(set) ?? marks[other];
+    only.set(set, box === marks[other] ? box : "");
+  };
+  for (let link = 0; link < linkSource.length; link++) {
+    join(linkSource[link], linkTarget[link]);
+    join(linkTarget[link], linkSource[link]);
+  }
+  return marks.map((mark, node) => (isLoose(node) ? (only.get(sets.least(node)) ?? "") : mark));
 }
 
-/** Returns every set of `size` names, in the order of their least members. O(size log names) each. */
-export function everySet(names: readonly string[], size: number): FailureSets {
+/** Returns the cables that join boxes to what is outside of them. Throws InputError, which names `place`, where there are none. */
+function nics(topology: Topology, place: Place): string[] {
+  const { linkSource, linkTarget } = topology;
+  const boxes = boxesOf(topology);
+  const found = cables(topology, (link) => boxes[linkSource[link]] !== boxes[linkTarget[link]]);
+  if (found.length === 0)
+    throw lacking(topology, place, "nics", "no cable that joins a box to another one or to a switch");
+  return found;
+}
+
+const lacking = ({ name }: Topology, place: Place, pool: Pool, what: string): InputError =>
+  new InputError(place, "links, switches or npus", pool).saying(
+    `${place} is ${pool}, but ${name} has ${what}; links stands for every cable`,
+  );
+
+/**
+ * Returns what single failures of a kind there are, in names as `without` takes them, none twice. Throws InputError, which names
+ * `place`, for NICs and boxes where the network has no boxes. O(nodes + links).
+ */
+export function poolOf(topology: Topology, pool: Pool, place: Place): readonly string[] {
+  const { nodeNames, nodeTraits, npuCount } = topology;
+  if (pool === "links") return cables(topology, () => true);
+  if (pool === "npus") return nodeNames.slice(0, npuCount);
+  if (pool === "switches") return nodeNames.slice(npuCount);
+  const boxes = [...new Set(nodeTraits.flatMap((traits) => traits?.group ?? []))];
+  if (boxes.length === 0) throw lacking(topology, place, pool, "no boxes");
+  if (pool === "nics") return nics(topology, place);
+  const nodes = new Set(nodeNames);
+  return boxes.filter((box) => !nodes.has(box));
+}
+
+/** Returns a list of failures as it is. */
+export const listOf = (failures: readonly (readonly string[])[]): FailureSets => ({
+  count: failures.length,
+  at: (index) => failures[index] as readonly string[],
+});
+
+/** Returns the number of ways to take k of n; Infinity above 2^53. O(k). */
+export function waysToTake(n: number, k: number): number {
+  let ways = k > n ? 0 : 1;
+  for (let j = 1; j <= k && ways > 0; j++) {
+    // ways * (n - k + j) / j, whose factors are coprime to what is left of j
+    const shared = gcd(ways, j);
+    ways = (ways / shared) * ((n - k + j) / (j / shared));
+    if (ways > Number.MAX_SAFE_INTEGER) return Number.POSITIVE_INFINITY;
+  }
+  return ways;
+}
+
+/** Throws InputError for more members, or fewer than one, than there are. */
+function checkMembers(names: readonly string[], k: number, place: Place): void {
+  if (Number.isSafeInteger(k) && k >= 1 && k <= names.length) return;
+  throw new InputError(place, `a number from 1 to ${names.length}, as many as there are,`, k).as("out-of-range");
+}
+
+/**
+ * Returns every way in which k of some names fail together, in lexicographic order of their places. Throws InputError, which names
+ * `place`, for a k below 1 or above their number, and for more ways than 2^53. O(k log names) a failure.
+ */
+export function everyOf(names: readonly string[], k: number, place: Place): FailureSets {
+  checkMembers(names, k, place);
+  const n = names.length;
+  const count = waysToTake(n, k);
+  if (count === Number.POSITIVE_INFINITY) {
+    const expected = "at most 2^53 ways in which some fail together";
+    throw new InputError(place, expected, inWords(`every ${k} of ${n}`)).as("out-of-range");
+  }
   return {
-    count: setCount(names.length, size),
-    at: (index) => {
-      const set: string[] = [];
-      let rest = index;
-      for (let first = 0, left = size; left > 0; left--) {
-        // the greatest next member before which there are no more than `rest` sets
-        const before = (next: number): number =>
-          setCount(names.length - first, left) - setCount(names.length - next, left);
-        let [low, high] = [first, names.length - left];
+    count,
+    at(index) {
+      // from the end, places counted from the end are the digits of a number in the combinatorial number system
+      let rest = count - 1 - index;
+      const found: string[] = [];
+      for (let left = k, above = n; left > 0; left--) {
+        let [low, high] = [left - 1, above - 1];
         while (low < high) {
           const middle = Math.ceil((low + high) / 2);
-          if (before(middle) <= rest) low = middle;
+          if (waysToTake(middle, left) <= rest) low = middle;
           else high = middle - 1;
         }
-        rest -= before(low);
-        set.push(names[low] as string);
-        first = low + 1;
+        rest -= waysToTake(low, left);
+        above = low;
+        found.push(names[n - 1 - low] as string);
       }
-      return set;
+      return found;
     },
   };
 }
 
-/** Returns sets of `size` different names, each drawn by the seed and its number alone. O(size^2) each. */
-export function randomSets(names: readonly string[], size: number, times: number, seed: number): FailureSets {
+/**
+ * Returns k of some names that fail together, drawn `times` times, each way as likely as any other: the same ones for the same seed and
+ * number, whatever else is drawn. Throws InputError as everyOf does for k. O(k log k) a failure.
+ */
+export function randomOf(
+  names: readonly string[],
+  k: number,
+  { times, seed, place }: { readonly times: number; readonly seed: number; readonly place: Place },
+): FailureSets {
+  checkMembers(names, k, place);
   return {
-    count: size > names.length ? 0 : times,
-    at: (index) => {
-      // Floyd's sampling: the i-th draw is below the last that may still be taken
-      const taken: number[] = [];
-      for (let i = names.length - size; i < names.length; i++) {
-        const drawn = below(draw(seed, index, i), i + 1);
-        taken.push(taken.includes(drawn) ? i : drawn);
+    count: times,
+    at(index) {
+      const draws = random(seed, index);
+      const taken = new Set<number>();
+      // Floyd's algorithm (Bentley 1987): no name twice
+      for (let last = names.length - k; last < names.length; last++) {
+        const one = draws.below(last + 1);
+        taken.add(taken.has(one) ? last : one);
       }
-      return taken.sort((a, b) => a - b).map((at) => names[at] as string);
+      return [...taken].sort((a, b) => a - b).map((one) => names[one] as string);
     },
   };
 }

@@ -4,7 +4,7 @@ import { readTopology } from "../../import/networks/network-formats.ts";
 import { presetTopology } from "../../model/presets/preset.ts";
 import { contentHash, type Row, type SweepTask } from "../../model/sweep/task.ts";
 import { failureClasses } from "../../model/symmetry/failure-classes.ts";
-import { everySet, type FailureSets, poolOf, randomSets } from "../../model/topology/failure-sets.ts";
+import { everyOf, type FailureSets, listOf, poolOf, randomOf } from "../../model/topology/failure-sets.ts";
 import { resolver } from "../../model/topology/modify.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { namedRequest } from "../from-texts.ts";
@@ -82,10 +82,10 @@ function placed<T>(place: string, made: () => T): T {
 /** Returns the failures that a value of the axis means on a network. Throws InputError. */
 function failuresOf(topology: Topology, { value, place }: AxisValue): FailureSets {
   const spec = value as FailureSpec;
-  if (spec.kind === "every") return everySet(poolOf(topology, spec.of, place), spec.size);
-  if (spec.kind === "random") return randomSets(poolOf(topology, spec.of, place), spec.size, spec.times, spec.seed);
+  if (spec.kind === "every") return everyOf(poolOf(topology, spec.of, place), spec.size, place);
+  if (spec.kind === "random") return randomOf(poolOf(topology, spec.of, place), spec.size, { ...spec, place });
   placed(place, () => spec.names.map(resolver(topology, place)));
-  return { count: 1, at: () => spec.names };
+  return listOf([spec.names]);
 }
 
 /** A failure, those that are as it is included. */

@@ -3,7 +3,7 @@ import { parseYaml, type Yaml } from "../../import/text/yaml-text.ts";
 import { formatSize, PS_PER_US, parseSize, parseTime } from "../../model/numbers/units.ts";
 import { TASK_VERBS, type TaskBudget, type TaskVerb } from "../../model/sweep/task.ts";
 import { didYouMean, unknownName } from "../../model/topology/closest.ts";
-import { FAILURE_POOLS, type FailurePool } from "../../model/topology/failure-sets.ts";
+import { POOLS, type Pool } from "../../model/topology/failure-sets.ts";
 import { flagOf, NETWORK_OPTIONS, type OptionId, optionsOf, ROWS } from "../option-table.ts";
 import { wholeNumber } from "../values.ts";
 
@@ -12,11 +12,11 @@ import { wholeNumber } from "../values.ts";
 /** What may fail together in a point: nothing, named things, or sets out of a pool. */
 export type FailureSpec =
   | { readonly kind: "names"; readonly names: readonly string[] }
-  | { readonly kind: "every"; readonly size: number; readonly of: FailurePool }
+  | { readonly kind: "every"; readonly size: number; readonly of: Pool }
   | {
       readonly kind: "random";
       readonly size: number;
-      readonly of: FailurePool;
+      readonly of: Pool;
       readonly times: number;
       readonly seed: number;
     };
@@ -54,8 +54,7 @@ export interface SweepFile {
 
 const KEYS = ["sweep", "do", "axes", "options", "budget", "keep", "prices", "priority"] as const;
 const PRICED = ["npu", "switch", "cable"] as const;
-const USUAL_PRIORITY = 100;
-const MOST_PRIORITY = 2_097_152;
+const MOST_PRIORITY = 1000;
 /** What a file may say of the collective beside the network. */
 const OF_COLLECTIVES: readonly OptionId[] = ["collective", ...optionsOf("collective")];
 
@@ -140,8 +139,8 @@ export function readSweepFile(text: string, fileName: string): SweepFile {
     prices: pricesOf(reader, top),
     priority:
       top["priority"] === undefined
-        ? USUAL_PRIORITY
-        : numberIn(top["priority"], yaml.valueAt(top, "priority"), 1, MOST_PRIORITY),
+        ? 0
+        : numberIn(top["priority"], yaml.valueAt(top, "priority"), -MOST_PRIORITY, MOST_PRIORITY),
   };
 }
 
@@ -312,11 +311,11 @@ function failureSpec({ yaml }: Reader, value: unknown, place: string): FailureSp
     place,
     "none, names joined by +, {each: links}, {every: 2, of: nics} or {random: 3, of: switches, times: 200}",
   );
-  const poolAt = (key: string): FailurePool => {
+  const poolAt = (key: string): Pool => {
     const word = String(spec[key]);
     const at = spec[key] === undefined ? place : yaml.valueAt(spec, key);
-    if (!FAILURE_POOLS.includes(word as FailurePool)) throw unknownName(at, word, FAILURE_POOLS);
-    return word as FailurePool;
+    if (!POOLS.includes(word as Pool)) throw unknownName(at, word, POOLS);
+    return word as Pool;
   };
   if (spec["each"] !== undefined) {
     refuseUnknown(yaml, spec, ["each"], "a part of such failures");

@@ -38,6 +38,8 @@ export const SWEEP_ROWS = {
   },
   dryRun: { part: "sweep", help: "say what would be done, how often, and about how long it takes; do nothing" },
   retry: { part: "sweep", help: "do again what crashed, or ran out of time or memory" },
+  status: { part: "sweep", help: "with --engine redis://: what the server has of sweeps and workers; do nothing else" },
+  cancel: { part: "sweep", help: "with --engine redis://: end this sweep there; what is done stays" },
   store: {
     part: "sweep",
     value: "<place>",

@@ -46,11 +46,24 @@ async function flushFolder(folder: string): Promise<void> {
   }
 }
 
-/** Makes a folder, and those above it, that are there after a power cut too. */
+/** Makes a folder, and those above it, that are there after a power cut too. Node's own `recursive` never ends in /proc. */
 async function makeFolder(folder: string): Promise<void> {
-  const first = await mkdir(folder, { recursive: true });
-  if (first !== undefined) await flushFolder(dirname(first));
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    if (codeOf(error) === "EEXIST" && (await stat(folder)).isDirectory()) return;
+    if (codeOf(error) !== "ENOENT" || dirname(folder) === folder || (await isThere(dirname(folder)))) throw error;
+    await makeFolder(dirname(folder));
+    return await makeFolder(folder);
+  }
+  await flushFolder(dirname(folder));
 }
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
 
 /** Removes what processes that were killed left a day ago or more, as far as that is possible. */
 async function removeStale(folder: string): Promise<void> {
@@ -129,7 +142,7 @@ export async function folderStore(place: string): Promise<ContentStore> {
         }),
       );
       if (sha256Of(bytes) !== sha256) throw new DamagedFileError(path, "its bytes do not have the SHA-256 of its name");
-      return bytes;
+      return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
     },
     async has(sha256) {
       return (await guarded(sizeOf(pathOf(sha256)))) !== null;

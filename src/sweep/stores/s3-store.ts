@@ -34,6 +34,13 @@ async function refusalOf(response: Response): Promise<Refusal> {
   return { status: response.status, code: inside("Code"), message: inside("Message").slice(0, SHORTENED) };
 }
 
+/** What is asked of a server. */
+interface Asked {
+  readonly method: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+}
+
 /** What an answer says is wrong, in words. */
 const REASONS: Readonly<Record<string, (bucket: string, server: string) => string>> = {
   NoSuchBucket: (bucket, server) => `there is no bucket ${bucket} at ${server}`,
@@ -105,41 +112,58 @@ function s3Store(
       `the store ${shownPlace} cannot be reached at ${server}: ${why}`,
     );
 
-  /** Sends a request until it is answered, at most so often; resolves to what `read` makes of an answer that is no failure for the moment. */
-  async function ask<T>(
+  /** Sends a request once; resolves to what `read` makes of its answer, or null for a failure of the moment, where that is not the last try. */
+  async function send<T>(
     sha256: string,
-    init: { readonly method: string; readonly headers?: Record<string, string>; readonly body?: Uint8Array },
-    bytes: number,
+    init: Asked,
+    isLast: boolean,
     read: (response: Response) => Promise<T>,
-  ): Promise<T> {
+  ): Promise<T | null> {
+    const control = new AbortController();
+    const giveUpAfter = (bytes: number) =>
+      setTimeout(() => control.abort(), PATIENCE_MS + Math.ceil(bytes / LEAST_BYTES_PER_MS));
+    let timer = giveUpAfter(init.body?.length ?? 0);
+    try {
+      const request = await client.sign(urlOf(sha256), init as RequestInit);
+      const response = await fetch(request, { signal: control.signal, redirect: "manual" });
+      clearTimeout(timer);
+      timer = giveUpAfter(Number(response.headers.get("content-length") ?? 0));
+      if (!isRetried(response) || isLast) return await read(response);
+      await response.arrayBuffer();
+      return null;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Sends a request until it is answered, with growing pauses. */
+  async function ask<T>(sha256: string, init: Asked, read: (response: Response) => Promise<T & {}>): Promise<T & {}> {
     for (let attempt = 1; ; attempt++) {
+      const isLast = attempt === MOST_TRIES;
       try {
-        const request = await client.sign(urlOf(sha256), init as RequestInit);
-        const patience = PATIENCE_MS + bytes / LEAST_BYTES_PER_MS;
-        const response = await fetch(request, { signal: AbortSignal.timeout(patience), redirect: "manual" });
-        if (!isRetried(response) || attempt === MOST_TRIES) return await read(response);
-        await response.arrayBuffer();
+        const answer = await send(sha256, init, isLast, read);
+        if (answer !== null) return answer;
       } catch (error) {
         if (error instanceof InputError) throw error;
-        if (attempt === MOST_TRIES) throw unreachable(reasonOf(error));
+        if (isLast) throw unreachable(reasonOf(error));
       }
       const pause = Math.min(MOST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt);
       await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random() / 2)));
     }
   }
 
-  /** Returns whether an object is there; null where the keys may not know. The first byte is asked for: a HEAD's refusal has no words. */
-  const probe = (sha256: string): Promise<boolean | null> =>
-    ask(sha256, { method: "GET", headers: { range: "bytes=0-0" } }, 0, async (response) => {
+  /** Returns whether an object is there, as far as the keys may know. The first byte is asked for: a HEAD's refusal has no words. */
+  const probe = (sha256: string): Promise<"there" | "not there" | "hidden"> =>
+    ask(sha256, { method: "GET", headers: { range: "bytes=0-0" } }, async (response) => {
       const { status } = response;
       // nothing has no first byte
       if (response.ok || status === 416) {
         await response.body?.cancel();
-        return true;
+        return "there";
       }
       const refusal = await refusalOf(response);
-      if (status === 404 && refusal.code !== "NoSuchBucket") return false;
-      if (refusal.code === "AccessDenied") return null;
+      if (status === 404 && refusal.code !== "NoSuchBucket") return "not there";
+      if (refusal.code === "AccessDenied") return "hidden";
       throw refused(refusal);
     });
 
@@ -154,20 +178,21 @@ function s3Store(
         throw new InputError("the store", "one that takes a file of this length", shownPlace).saying(
           `the store ${shownPlace} takes no file above 5 GiB`,
         );
-      if ((await probe(sha256)) === true) return sha256;
+      if ((await probe(sha256)) === "there") return sha256;
       const headers = {
         "content-type": "application/octet-stream",
         "x-amz-content-sha256": sha256,
         "content-length": `${bytes.length}`,
       };
-      await ask(sha256, { method: "PUT", headers, body: bytes }, bytes.length, async (response) => {
+      await ask(sha256, { method: "PUT", headers, body: bytes }, async (response) => {
         if (!response.ok) throw refused(await refusalOf(response));
         await response.arrayBuffer();
+        return true;
       });
       return sha256;
     },
     async get(sha256) {
-      const bytes = await ask(sha256, { method: "GET" }, MOST_BYTES, async (response) => {
+      const bytes = await ask(sha256, { method: "GET" }, async (response) => {
         if (response.ok) return new Uint8Array(await response.arrayBuffer());
         const refusal = await refusalOf(response);
         if (response.status === 404 && refusal.code !== "NoSuchBucket") throw notInStore(shownPlace, sha256);
@@ -182,8 +207,8 @@ function s3Store(
     },
     async has(sha256) {
       const found = await probe(sha256);
-      if (found === null) throw refused({ status: 403, code: "AccessDenied", message: "" });
-      return found;
+      if (found === "hidden") throw refused({ status: 403, code: "AccessDenied", message: "" });
+      return found === "there";
     },
   };
 }
@@ -191,7 +216,7 @@ function s3Store(
 /** Returns why a request got no answer: what lies below fetch's "fetch failed". */
 function reasonOf(error: unknown): string {
   const { name, message, cause } = error as Error & { cause?: Error & { code?: string } };
-  if (name === "TimeoutError") return "it does not answer";
+  if (name === "AbortError") return "it does not answer";
   if (cause?.code === "ECONNREFUSED") return "nobody listens there";
   if (cause?.code === "ENOTFOUND") return "there is no such host";
   return cause?.message ?? message;

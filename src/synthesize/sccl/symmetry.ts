@@ -1,5 +1,5 @@
 import { disjointSets } from "../../model/graph/graph.ts";
-import { indicesBelow } from "../../model/numbers/ordering.ts";
+import { composed, indicesBelow } from "../../model/numbers/ordering.ts";
 import { imagesByName } from "../../model/symmetry/network-maps.ts";
 import type { Item, Load, SyncProblem } from "./problem.ts";
 
@@ -102,8 +102,6 @@ function* searched({ npuCount: n, arcs, loads }: SyncProblem): Generator<Int32Ar
   }
   yield* place(0);
 }
-
-const composed = (second: Int32Array, first: Int32Array): Int32Array => first.map((image) => second[image]);
 
 /** Returns the maps that some generate, the identity first; null where one other than it keeps an NPU in place. */
 function freeGroup(generators: readonly Int32Array[], npuCount: number): Int32Array[] | null {

@@ -71,7 +71,7 @@ describe("plans of sweeps", () => {
       "s.yaml is a sweep of 1.0e+12 tasks, and at most 10000000 are done; the axis seed (s.yaml line 4) makes 4.0e+9 of them",
     ],
     ["  failures: [{every: 6, of: npus}]\n", "the axis failures (s.yaml line 4) makes"],
-    ["  failures: [{each: boxes}]\n", "s.yaml line 4, column 14: mesh:8x8 has no boxes"],
+    ["  failures: [{each: boxes}]\n", "s.yaml line 4, column 14 is boxes, but mesh:8x8 has no boxes"],
     ["  failures: [0-99]\n", "s.yaml line 4, column 14"],
     ["  root: 0\n", null],
   ])("%j is judged before anything is done", (lines, sentence) => {

@@ -1,5 +1,6 @@
 import { fileTargets } from "./file-targets.ts";
 import { pageTargets } from "./page-targets.ts";
+import { resultsTargets } from "./results-targets.ts";
 import { serverTargets } from "./server-targets.ts";
 import type { FuzzTarget } from "./target.ts";
 import { wordTargets } from "./word-targets.ts";
@@ -12,4 +13,5 @@ export const fuzzTargets = (): FuzzTarget[] => [
   ...pageTargets(),
   ...serverTargets(),
   ...workloadTargets(),
+  ...resultsTargets(),
 ];
