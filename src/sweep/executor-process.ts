@@ -1,3 +1,4 @@
+import { Worker } from "node:worker_threads";
 import { InfeasibleError, InputError } from "../base/errors.ts";
 import { openEngine } from "../engine/engine.ts";
 import { parseBackend } from "../engine/kernels/choose.ts";
@@ -26,6 +27,8 @@ export type Answer =
     >);
 
 const MS_PER_S = 1000;
+/** How often it is looked whether the parent is there. */
+const PARENT_MS = 1000;
 const encoder = new TextEncoder();
 
 callOptionsByFlags();
@@ -105,5 +108,11 @@ process.on("message", (order: Order) => {
 });
 // a parent that is gone asks nothing more
 process.on("disconnect", () => process.exit(0));
-// Ctrl-C reaches all processes of a terminal: the parent decides
+// Ctrl-C reaches all processes of a terminal, and SIGTERM those of a job or service: the parent decides
 process.on("SIGINT", () => undefined);
+process.on("SIGTERM", () => undefined);
+// in the middle of a task this thread does not hear that the parent was killed
+new Worker(
+  `const parent = process.ppid; setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGKILL"), ${PARENT_MS})`,
+  { eval: true },
+).unref();

@@ -185,6 +185,10 @@ export async function markCancelled(client: Redis, keys: Keys, sweep: string): P
   await call(client, "cancel", keys.cancelled, sweep);
 }
 
+/** Returns whether a sweep is cancelled. */
+export const isCancelled = async (client: Redis, keys: Keys, sweep: string): Promise<boolean> =>
+  (await client.zscore(keys.cancelled, sweep)) !== null;
+
 /** Takes back that a sweep is cancelled. */
 export async function revive(client: Redis, keys: Keys, sweep: string): Promise<void> {
   await client.zrem(keys.cancelled, sweep);

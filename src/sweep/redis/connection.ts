@@ -13,6 +13,8 @@ export interface Connection {
   patiently<T>(work: () => Promise<T>): Promise<T>;
   /** Ends what is waited for just now. */
   interrupt(error: Error): void;
+  /** It does not answer now. */
+  isLost(): boolean;
   /** Calls back whenever the server is there again. */
   onBack(act: () => void): void;
   /** Calls back when the server stayed lost for too long. */
@@ -184,6 +186,7 @@ export async function openConnection(
       }
     },
     interrupt,
+    isLost: () => patience !== undefined || givenUp !== null,
     onBack: (act) => void backs.push(act),
     onGivenUp(act) {
       if (givenUp === null) endings.push(act);

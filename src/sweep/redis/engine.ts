@@ -82,8 +82,10 @@ export async function openRedisEngine(url: string, options: RedisEngineOptions):
     for (;;) {
       const other = (await readBoard(client, keys)).sweeps.find((one) => one.key === key);
       if (other === undefined || !other.isAlive) return;
-      if (other.host === record.host && other.pid !== record.pid && !isRunning(other.pid)) return;
-      if (performance.now() > until)
+      // a container that is started again may have the same process
+      const isKnown = other.host === record.host && other.pid !== record.pid;
+      if (isKnown && !isRunning(other.pid)) return;
+      if (isKnown || performance.now() > until)
         throw new InputError("the sweep", "one that nobody runs", name).saying(
           `the sweep ${name} is run by process ${other.pid} on ${other.host} already`,
         );
@@ -219,6 +221,7 @@ export async function openRedisEngine(url: string, options: RedisEngineOptions):
   };
   /** Does what is good to have done, where the server answers. */
   async function briefly(work: () => Promise<unknown>): Promise<void> {
+    if (connection.isLost()) return;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, LAST_MS);

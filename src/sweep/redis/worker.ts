@@ -9,6 +9,7 @@ import { readRedisAddress } from "./address.ts";
 import {
   BEAT_MS,
   beatAsWorker,
+  isCancelled,
   keep,
   keysOf,
   leaveAsWorker,
@@ -150,7 +151,10 @@ export async function runRedisWorker(url: string, options: RedisWorkerOptions): 
       await job.moveToWait(token);
       throw new bullmq.WaitingError();
     };
-    if (cancelled.has(data.sweep)) return null;
+    // what was heard last may be over: a sweep is gone on with
+    const isOver = async (): Promise<boolean> =>
+      cancelled.has(data.sweep) && (await isCancelled(client, keys, data.sweep));
+    if (await isOver()) return null;
     const reason = misfit({ name: data.name, backend: data.backend, version });
     if (reason !== null) await refused(reason);
     if (failure !== null || signal.aborted) return await handBack();
@@ -163,7 +167,7 @@ export async function runRedisWorker(url: string, options: RedisWorkerOptions): 
     try {
       outcome = await outcomeOf(data, job.stalledCounter, controller.signal);
     } catch (error) {
-      if (cancelled.has(data.sweep)) return null;
+      if (await isOver()) return null;
       if (error instanceof InputError) await refused(error.message);
       else if (!(error instanceof CancelledError)) throw error;
       return await handBack();
@@ -214,12 +218,14 @@ export async function runRedisWorker(url: string, options: RedisWorkerOptions): 
     await toEnd;
     if (running.size > 0)
       note(`ending: ${running.size} ${running.size === 1 ? "task runs" : "tasks run"} for up to ${graceMs / 1000} s`);
+    // who gives a server up waits for none of its answers
+    const ownGraceMs = connection.isLost() ? 0 : graceMs;
     const grace = setTimeout(() => {
       for (const controller of running.keys()) controller.abort();
-    }, graceMs);
+    }, ownGraceMs);
     let last: NodeJS.Timeout | undefined;
     const late = new Promise<"late">((resolve) => {
-      last = setTimeout(() => resolve("late"), graceMs + LAST_MS);
+      last = setTimeout(() => resolve("late"), ownGraceMs + (connection.isLost() ? 0 : LAST_MS));
     });
     const ended = await Promise.race([worker.close(), late]);
     clearTimeout(grace);

@@ -274,12 +274,6 @@ describe.skipIf(redisMissing !== null)(`a server's queues${redisMissing === null
     expect([...times.values()]).toEqual([2, 2]);
   });
 
-  it("is run by one coordinator at a time", async () => {
-    const engine = await engineFor("single");
-    await expect(engineFor("single")).rejects.toThrow(/the sweep single is run by process \d+ on \S+ already/);
-    expect(engine.state().pending).toBe(0);
-  });
-
   it("stops waiting when it is told to", async () => {
     const stop = new AbortController();
     const engine = await engineFor("stopped", { signal: stop.signal });

@@ -1,14 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { Outcome } from "../../../src/model/sweep/task.ts";
+import { version } from "../../../src/cli/version.ts";
+import { type Job, type Outcome, type SweepTask, taskHash } from "../../../src/model/sweep/task.ts";
+import { cancelSweep } from "../../../src/sweep/redis/admin.ts";
 import { sweepKey } from "../../../src/sweep/redis/board.ts";
-import { compile } from "../../support/cli.ts";
+import { openRedisEngine } from "../../../src/sweep/redis/engine.ts";
+import { compile, MAIN, type Ran } from "../../support/cli.ts";
 import { fakeJobs, fakeOutcome } from "../../support/fake-executors.ts";
 import { redisMissing, startRedis, type TestRedis } from "../../support/redis.ts";
 import { triesAll } from "../../support/runs.ts";
@@ -22,21 +25,25 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Started {
   readonly child: ChildProcess;
-  /** Resolves to its exit code and what it said on standard error. */
-  readonly ended: Promise<{ readonly code: number | null; readonly err: string }>;
+  readonly ended: Promise<Ran>;
 }
 
-function started(...args: string[]): Started {
-  const child = spawn(process.execPath, [SCRIPT, ...args], { stdio: ["ignore", "ignore", "pipe"] });
+const started = (...args: string[]): Started => startedBy([SCRIPT, ...args]);
+
+function startedBy(args: readonly string[]): Started {
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
   children.add(child);
-  let err = "";
+  let [out, err] = ["", ""];
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    out += text;
+  });
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     err += text;
   });
-  const ended = new Promise<{ code: number | null; err: string }>((resolve) => {
+  const ended = new Promise<Ran>((resolve) => {
     child.once("close", (code) => {
       children.delete(child);
-      resolve({ code, err });
+      resolve({ code, out, err });
     });
   });
   return { child, ended };
@@ -88,7 +95,7 @@ describe.skipIf(redisMissing !== null)(
     it("does every task once with four workers, and leaves nothing on the server", async () => {
       const count = triesAll ? 10_000 : 500;
       const workers = [0, 1, 2, 3].map(() => worker(0));
-      expect(await coordinator("tiny", count).ended).toEqual({ code: 0, err: "" });
+      expect(await coordinator("tiny", count).ended).toEqual({ code: 0, out: "", err: "" });
       expectAll("tiny", count);
       expect(new Set(linesOf("tiny").map(({ measured }) => measured.worker)).size).toBe(4);
       const client = new Redis(redis.port);
@@ -98,7 +105,7 @@ describe.skipIf(redisMissing !== null)(
       client.disconnect();
       expect(own.filter((key) => !key.startsWith("banyan:workers"))).toEqual([]);
       for (const { child } of workers) child.kill("SIGTERM");
-      for (const { ended } of workers) expect(await ended).toEqual({ code: 0, err: "" });
+      for (const { ended } of workers) expect(await ended).toEqual({ code: 0, out: "", err: "" });
     });
 
     it("loses nothing to workers that are killed again and again", async () => {
@@ -159,6 +166,102 @@ describe.skipIf(redisMissing !== null)(
       expectAll(name, count);
       expect(await client.keys("banyan:results:*")).toEqual([]);
       client.disconnect();
+    });
+
+    it("is run by one coordinator at a time", async () => {
+      const first = coordinator("single", 1);
+      const client = new Redis(redis.port);
+      await expect.poll(() => client.hexists("banyan:sweeps", sweepKey("single"))).toBe(1);
+      client.disconnect();
+      expect(await coordinator("single", 1).ended).toEqual({
+        code: 2,
+        out: "",
+        err: `the sweep single is run by process ${first.child.pid} on ${hostname()} already\n`,
+      });
+      first.child.kill("SIGKILL");
+      await first.ended;
+      expect(await cancelSweep(redis.url, "single")).toBe(1);
+    });
+
+    const commandLine = (...args: string[]): Promise<Ran> => {
+      const run = startedBy([MAIN, "worker", redis.url, ...args]);
+      return run.ended;
+    };
+
+    it("has `banyan worker` for real tasks, which SIGTERM ends when what runs is done", async () => {
+      const options = { sweep: "real", version, backend: null, priority: 0, store: join(folder, "store") };
+      const engine = await openRedisEngine(redis.url, {
+        ...options,
+        signal: new AbortController().signal,
+        note: () => {},
+      });
+      const jobs = Array.from({ length: 20 }, (_, i): Job => {
+        const own = { topology: `ring:${3 + i}`, options: { collective: "allgather" }, inputs: {}, keep: false };
+        const task: SweepTask = { verb: "bound", ...own };
+        return { hash: taskHash(task, version), task, budget: { timeMs: null, memoryBytes: null } };
+      });
+      await engine.submit(jobs);
+      const { child, ended } = startedBy([MAIN, "worker", redis.url, "--concurrency", "2"]);
+      const outcomes: Outcome[] = [];
+      while (outcomes.length < jobs.length) outcomes.push(...(await engine.ended()));
+      expect(outcomes.map(({ hash }) => hash).sort()).toEqual(jobs.map(({ hash }) => hash).sort());
+      expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(["done"]));
+      await engine.close();
+      child.kill("SIGTERM");
+      expect(await ended).toMatchObject({ code: 0, out: expect.stringContaining("20 tasks done") });
+    });
+
+    it.runIf(process.platform === "linux")(
+      "leaves no process behind where `banyan worker` is killed in the middle of a task",
+      async () => {
+        const options = { sweep: "long", version, backend: null, priority: 0, store: join(folder, "store") };
+        const engine = await openRedisEngine(redis.url, {
+          ...options,
+          signal: new AbortController().signal,
+          note: () => {},
+        });
+        const own = { topology: "torus:16x16x16", inputs: {}, keep: false };
+        const task: SweepTask = {
+          verb: "synth",
+          ...own,
+          options: { collective: "allgather", trials: "1000", chunks: "8" },
+        };
+        await engine.submit([{ hash: taskHash(task, version), task, budget: { timeMs: null, memoryBytes: null } }]);
+        const { child, ended } = startedBy([MAIN, "worker", redis.url, "--concurrency", "1"]);
+        const parentOf = (pid: string): string => {
+          try {
+            return readFileSync(`/proc/${pid}/stat`, "utf8")
+              .replace(/^.*\) /, "")
+              .split(" ")[1] as string;
+          } catch {
+            return "";
+          }
+        };
+        const ofWorker = (): string[] =>
+          readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && parentOf(pid) === String(child.pid));
+        await expect.poll(() => ofWorker().length).toBe(1);
+        const [executor] = ofWorker() as [string];
+        await pause(1000);
+        child.kill("SIGKILL");
+        await ended;
+        expect(existsSync(`/proc/${executor}`)).toBe(true);
+        await expect.poll(() => existsSync(`/proc/${executor}`), { timeout: 10_000 }).toBe(false);
+        await engine.cancel();
+        await engine.close();
+      },
+    );
+
+    it("ends `banyan worker` of another version with exit code 2", async () => {
+      const options = { sweep: "old", version: "0.0.1", backend: null, priority: 0, store: join(folder, "store") };
+      const engine = await openRedisEngine(redis.url, {
+        ...options,
+        signal: new AbortController().signal,
+        note: () => {},
+      });
+      const { code, err } = await commandLine();
+      await engine.close();
+      expect(code).toBe(2);
+      expect(err).toBe(`banyan: this worker is refused: it is of version ${version}, the sweep old of 0.0.1\n`);
     });
   },
 );
