@@ -1,6 +1,5 @@
 import {
   closeSync,
-  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -16,15 +15,18 @@ import { jsonText } from "../base/visible.ts";
 import type { Row } from "../model/sweep/task.ts";
 import type { Placed } from "./coordinator.ts";
 import { type Journal, openJournal } from "./journal.ts";
+import { rowsOfEntry } from "./rows/lines.ts";
 
 /** What a sweep's folder says of the sweep. */
 export interface SweepFacts {
-  readonly schema: "banyan/sweep@1";
+  readonly schema: "banyan/sweep-folder@1";
   readonly name: string;
   /** Of Banyan: tasks of another one are done again. */
   readonly version: string;
   readonly verb: string;
   readonly axes: readonly string[];
+  /** Of every task. */
+  readonly options: Readonly<Record<string, string | true>>;
   /** Points before those that are alike are put together. */
   readonly points: number;
   /** Where the schedules are. */
@@ -160,7 +162,7 @@ export function openFolder(path: string): SweepFolder {
       let rows = 0;
       const lines = function* (): Generator<string> {
         for (const { job, cells } of tasks) {
-          for (const row of rowsOf(journal, job.hash, cells)) {
+          for (const row of rowsOfTask(journal, job.hash, cells)) {
             rows++;
             yield `${jsonText(row)}\n`;
           }
@@ -177,13 +179,7 @@ export function openFolder(path: string): SweepFolder {
 }
 
 /** Returns the rows of a task: its cells, how it ended, and its results. */
-function rowsOf(journal: Journal, task: string, cells: Row): Row[] {
+export function rowsOfTask(journal: Journal, task: string, cells: Row): Row[] {
   const entry = journal.entry(task);
-  if (entry === null) return [];
-  const { status, why, rows, schedule } = entry;
-  const own = { task, ...cells, status, why };
-  return (rows.length === 0 ? [{}] : rows).map((row) => ({ ...own, ...row, schedule: schedule?.sha256 ?? null }));
+  return entry === null ? [] : rowsOfEntry({ ...entry, cells });
 }
-
-/** Returns whether a folder has a sweep. */
-export const hasSweep = (path: string): boolean => existsSync(join(path, FOLDER_FILES.facts));

@@ -102,6 +102,7 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
     "search --all --max-nodes 6 --degrees 2 --no-cache",
     "search --nodes 8",
   ],
+  sweep: ["sweep some.yaml --dry-run", "sweep some.yaml", "sweep none.yaml", "sweep some.yaml --cancel"],
   results: [
     "results links.sweep",
     "results links.sweep --where us<50 --sort us --limit 3 --columns task,us",
@@ -121,6 +122,7 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
     "atlas lookup atlas --failed 9",
     "atlas mesh:2x2 -o atlas",
   ],
+  worker: ["worker redis://127.0.0.1:1", "worker none"],
   serve: ["serve none.json"],
   help: ["help synth", "help", "help --man", "help snth"],
   completion: ["completion bash", "completion zsh", "completion fish", "completion csh"],
@@ -135,7 +137,7 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
   ],
 };
 /** What a test of its own holds: `serve` ends with a signal only. */
-const ELSEWHERE = ["banyan/serve@1"];
+const ELSEWHERE = ["banyan/serve@1", "banyan/worker@1", "banyan/queue@1"];
 
 it("there is a schema for every verb and for errors, and for nothing else", () => {
   const names = readdirSync(FOLDER).map((file) => file.replace(".schema.json", ""));
@@ -148,6 +150,7 @@ describe("what --json prints is what its schema says", () => {
       { kind: "allgather", size: "4KiB" },
       { kind: "allreduce", size: "4KiB" },
     ]);
+    here.put("some.yaml", "axes:\n  topology: [mesh:2x2]\n  collective: [allgather, allreduce]\n");
     here.put("all_reduce_perf.log", NCCL_TESTS);
     here.put("periods.json", periodsToJson(plainPeriods()));
     mkdirSync(here.at("folder"), { recursive: true });

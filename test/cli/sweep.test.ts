@@ -112,7 +112,7 @@ describe.skipIf(process.platform !== "linux")("sweeps", () => {
   it("say how much there is to do without doing it", async () => {
     folder.put("some.yaml", SWEEP);
     const { code, out } = await run("-o", "dry", "--dry-run", "--json");
-    expect([code, JSON.parse(out)]).toMatchObject([0, { dryRun: true, points: 202, isLonger: false }]);
+    expect([code, JSON.parse(out)]).toMatchObject([0, { schema: "banyan/sweep-plan@1", points: 202, isLonger: false }]);
     expect(readdirSync(folder.at())).not.toContain("dry");
   });
 

@@ -1,15 +1,16 @@
 import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
 import { InputError } from "../../base/errors.ts";
-import { type Job, TASK_STATUSES, type TaskStatus, taskHash } from "../../model/sweep/task.ts";
+import { type Job, type Row, TASK_STATUSES, type TaskStatus, taskHash } from "../../model/sweep/task.ts";
 import { optionValue, placeOf, textOf } from "../../request/option-table.ts";
 import { type Inputs, inputOf, planSweep, type SweepInput, type SweepPlan } from "../../request/sweep/plan.ts";
 import { readSweepFile } from "../../request/sweep/sweep-file.ts";
 import { coordinate, type Placed, type SweepProgress } from "../../sweep/coordinator.ts";
 import { type Executors, openExecutors } from "../../sweep/executors.ts";
-import { FOLDER_FILES, openFolder, type SweepFolder } from "../../sweep/folder.ts";
+import { FOLDER_FILES, openFolder, rowsOfTask, type SweepFolder } from "../../sweep/folder.ts";
 import { isElsewhere, openSweepEngine } from "../../sweep/open-engine.ts";
 import { isRedis } from "../../sweep/redis/address.ts";
+import { writeDuckDb } from "../../sweep/rows/database.ts";
 import { openStore } from "../../sweep/store.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { nameOf, readText, STANDARD_INPUT, statOf } from "../files/input-file.ts";
@@ -74,12 +75,14 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   try {
     await keepInputs(plan, inputs, store);
     folder.describe({
-      ...{ schema: "banyan/sweep@1", name, version, verb: said.verb },
-      ...{ axes: plan.axes, points: plan.points, store },
+      ...{ schema: "banyan/sweep-folder@1", name, version, verb: said.verb },
+      ...{ axes: plan.axes, options: said.options, points: plan.points, store },
     });
     const began = performance.now();
     const progress = await coordinated(context, { name, folder, store, plan, memoryBytes, unlike });
     const rows = folder.writeResults(jobsOf(plan, memoryBytes));
+    const db = textOf(options, "db");
+    if (db !== undefined) await writeDuckDb(rowsOf(folder, plan, memoryBytes), db);
     const report = {
       ...{ schema: "banyan/sweep@1", name, folder: path, points: plan.points, tasks: progress.done },
       ...{ before: progress.before, statuses: progress.statuses, rows, seconds: (performance.now() - began) / 1000 },
@@ -93,6 +96,11 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   } finally {
     folder.close();
   }
+}
+
+/** Yields the rows of the results. */
+function* rowsOf({ journal }: SweepFolder, plan: SweepPlan, memoryBytes: number | null): Generator<Row> {
+  for (const { job, cells } of jobsOf(plan, memoryBytes)) yield* rowsOfTask(journal, job.hash, cells);
 }
 
 /** Starts the processes that --jobs, --backend and --threads ask for. */
@@ -171,12 +179,12 @@ async function onServer(context: Context, name: string): Promise<number> {
   const { cancelSweep, listSweeps } = await import("../../sweep/redis/admin.ts");
   if (options["cancel"] === true) {
     const waiting = await cancelSweep(url, name);
-    if (json) outJson(context, { schema: "banyan/sweep@1", name, cancelled: waiting });
+    if (json) outJson(context, { schema: "banyan/queue@1", name, cancelled: waiting });
     else outLines(context, [`  ${name} is cancelled: ${waiting} tasks that waited are taken back, what runs is ended`]);
     return 0;
   }
   const { sweeps, workers } = await listSweeps(url);
-  if (json) outJson(context, { schema: "banyan/sweep@1", sweeps, workers });
+  if (json) outJson(context, { schema: "banyan/queue@1", sweeps, workers });
   else {
     const cells = sweeps.map((one) => [
       ...[one.name, one.version, String(one.priority), String(one.waiting), String(one.running), String(one.ended)],
@@ -234,7 +242,7 @@ async function dryRun(context: Context, { plan, name, unlike, store }: Dry): Pro
   const mean = seconds.reduce((sum, each) => sum + each, 0) / Math.max(1, seconds.length);
   const estimate = (mean * total) / executors.size;
   const report = {
-    ...{ schema: "banyan/sweep@1", name, dryRun: true, points: plan.points, tasks: total },
+    ...{ schema: "banyan/sweep-plan@1", name, points: plan.points, tasks: total },
     ...{ jobs: executors.size, secondsEach: mean, seconds: estimate, isLonger },
   };
   if (json) outJson(context, report);

@@ -402,7 +402,15 @@ export function readCell(text: string, columns: readonly Column[], option: strin
   const all: Condition[] = [];
   for (const part of partsOf(text)) {
     const place = optionName(option, `, column ${part.at + 1 + (part.text.length - part.text.trimStart().length)}`);
-    const [, name = "", value = ""] = /^\s*(.*?)\s*={1,2}\s*(.*?)\s*$/s.exec(part.text) ?? [];
+    const sign = part.text.indexOf("=");
+    const name = part.text.slice(0, Math.max(0, sign)).trim();
+    const value =
+      sign < 0
+        ? ""
+        : part.text
+            .slice(sign + 1)
+            .replace(/^=/, "")
+            .trim();
     const column = columns.find((one) => one.name === name);
     if (name === "" || value === "") throw new InputError(place, "COLUMN=VALUE, as in size=1MiB", part.text.trim());
     if (column === undefined)

@@ -14,8 +14,9 @@ export interface Oddities {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Returns a value as a cell: lists and objects as their JSON. */
+/** Returns a value as a cell: lists and objects as their JSON, numbers beyond all doubles as "Infinity". */
 function cellFrom(value: unknown): Cell {
+  if (value === Infinity || value === -Infinity) return `${value}`;
   if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean")
     return value;
   return value === undefined ? null : JSON.stringify(value);
@@ -26,7 +27,7 @@ function rowFrom(value: Readonly<Record<string, unknown>>): Row {
   let isFlat = true;
   for (const name in value) {
     const cell = value[name];
-    if (typeof cell === "object" && cell !== null) isFlat = false;
+    if ((typeof cell === "object" && cell !== null) || cell === Infinity || cell === -Infinity) isFlat = false;
   }
   if (isFlat) return value as Row;
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, cellFrom(one)]));
@@ -69,9 +70,14 @@ const isEntry = (value: Readonly<Record<string, unknown>>): boolean =>
 /** Whole numbers so long that they may be beyond what a double holds. */
 const LONG = /[:[,]\s*-?(\d{16,})(?=\s*[,}\]])/g;
 
+function isRounded(digits: string): boolean {
+  const number = Number(digits);
+  return !Number.isFinite(number) || BigInt(digits) !== BigInt(number);
+}
+
 function countRounded(line: string): number {
   let count = 0;
-  for (const [, digits] of line.matchAll(LONG)) if (BigInt(digits as string) !== BigInt(Number(digits))) count++;
+  for (const [, digits] of line.matchAll(LONG)) if (isRounded(digits as string)) count++;
   return count;
 }
 

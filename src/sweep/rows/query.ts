@@ -176,7 +176,7 @@ export function readPivot(
   columns: readonly Column[],
   option: string,
 ): { readonly rows: Column[]; readonly columns: Column[] } {
-  const parts = text.split(/\s+[x×]\s+/u);
+  const parts = text.split(/\s[x×]\s/u);
   if (parts.length !== 2) throw new InputError(optionName(option), 'ROWS x COLUMNS, as in "topology x size"', text);
   const [rows, across] = parts.map((part) => readColumns(part, columns, option)) as [Column[], Column[]];
   return { rows, columns: across };

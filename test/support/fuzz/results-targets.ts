@@ -5,6 +5,7 @@ import { profileOf } from "../../../src/sweep/rows/columns.ts";
 import { readCell, readCondition } from "../../../src/sweep/rows/expression.ts";
 import { rowsOfLines } from "../../../src/sweep/rows/lines.ts";
 import { readPivot, readSort } from "../../../src/sweep/rows/query.ts";
+import { readAddress, readIni } from "../../../src/sweep/stores/s3-address.ts";
 import { type FuzzTarget, LawBroken } from "./target.ts";
 
 /** Readers of what is asked of a sweep's results, and of the results. */
@@ -80,6 +81,22 @@ export const resultsTargets = (): FuzzTarget[] => [
         () => readValues(text, columns, "value"),
         () => readPivot(text, columns, "pivot"),
       ]),
+  },
+  {
+    name: "store-address",
+    seeds: () => [
+      "s3://bucket/a/b%20c?endpoint=https://h:9000&region=eu-1&profile=p",
+      "[default]\naws_access_key_id = A\naws_secret_access_key=B=\n[profile x]\nregion = r",
+    ],
+    check: (text) => {
+      const sections = readIni(text);
+      for (const [name, section] of sections)
+        if (/[\n\]]/.test(name) || [...section.values()].some((value) => /\n/.test(value)))
+          throw new LawBroken("a section or a value has a line break in it");
+      const { bucket, prefix } = readAddress(text);
+      if (/[/?#@]/.test(bucket) || (prefix !== "" && !prefix.endsWith("/")))
+        throw new LawBroken("an address is not taken apart");
+    },
   },
   {
     name: "results-lines",
