@@ -112,7 +112,6 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
     "results links.sweep --where uss<3",
     "results none.sweep",
   ],
-  worker: ["worker redis://127.0.0.1:1", "worker none"],
   atlas: [
     "atlas ring:4 -c allgather,broadcast --size 4KiB -a tacos --failures links,npus -o atlas",
     "atlas ring:4 --on 0-1 --failures 1-2 -o atlas",
@@ -123,6 +122,7 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
     "atlas lookup atlas --failed 9",
     "atlas mesh:2x2 -o atlas",
   ],
+  worker: ["worker redis://127.0.0.1:1", "worker none"],
   serve: ["serve none.json"],
   help: ["help synth", "help", "help --man", "help snth"],
   completion: ["completion bash", "completion zsh", "completion fish", "completion csh"],
