@@ -11,6 +11,8 @@ import {
   type AtlasSchedule,
   failureKey,
   INDEX_FILE,
+  NETWORK_FILE,
+  PAGE_FILE,
 } from "../../model/atlas/atlas-index.ts";
 
 /** Where an atlas has its schedules, and those that lookups moved, in its folder. */
@@ -18,7 +20,7 @@ export const SCHEDULES = "schedules";
 const MOVED = "moved";
 
 /** What an atlas that has no index yet may have left in its folder. */
-const OWN = new Set([SCHEDULES, MOVED, "network.json", "work"]);
+const OWN = new Set([SCHEDULES, MOVED, NETWORK_FILE, PAGE_FILE, "work"]);
 
 /** Returns the index of the atlas in a folder; null where there is none yet. Throws InputError for what is no folder of an atlas. */
 export function indexIn(folder: string, place: Place): AtlasIndex | null {

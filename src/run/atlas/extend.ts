@@ -74,7 +74,8 @@ function scheduleOf({ rows: [row], schedule }: TaskOutcome, fileOf: AtlasWorld["
     because: textIn(row["because"]),
     algorithm: textIn(row["made_by"]),
     file: fileOf(schedule.sha256),
-    ...schedule,
+    sha256: schedule.sha256,
+    bytes: schedule.bytes,
   };
 }
 
