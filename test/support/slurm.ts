@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -27,6 +27,15 @@ export const slurmMissing: string | null =
       : !isThere("slurmctld", "-V") || !isThere("slurmd", "-V") || !isThere("sbatch", "--version")
         ? "slurm-wlm is not installed"
         : null;
+
+/** Returns a file's text; "" where there is none that can be read. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
 
 const TRIES = 150;
 const PAUSE_MS = 200;
@@ -72,11 +81,25 @@ export async function startSlurm(): Promise<TestSlurm | string> {
   start("slurmctld", ["-D", "-f", at("slurm.conf")], all);
   start("slurmd", ["-D", "-f", at("slurm.conf"), "-N", host], all);
   const remove = async (): Promise<void> => {
+    spawnSync("scancel", ["--user=root"], { env: all });
+    for (let i = 0; i < TRIES; i++) {
+      if (spawnSync("squeue", ["-h"], { encoding: "utf8", env: all }).stdout?.trim() === "") break;
+      await pause(PAUSE_MS);
+    }
     for (const child of children.reverse()) {
       if (child.exitCode !== null) continue;
       const gone = new Promise((resolve) => child.once("exit", resolve));
       child.kill("SIGKILL");
       await gone;
+    }
+    // steps that still wait to tell slurmd of their end
+    for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+      const environment = textOf(`/proc/${pid}/environ`).split("\0");
+      if (
+        environment.includes(`SLURM_CONF=${at("slurm.conf")}`) &&
+        textOf(`/proc/${pid}/comm`).startsWith("slurmstepd")
+      )
+        process.kill(Number(pid), "SIGKILL");
     }
     rmSync(folder, { recursive: true, force: true });
   };

@@ -16,6 +16,7 @@ import { type Context, outJson, outLines } from "../context.ts";
 import { nameOf, readText, STANDARD_INPUT, statOf } from "../files/input-file.ts";
 import { duration } from "../progress.ts";
 import { table } from "../reports/table.ts";
+import { ownCommand } from "../own-command.ts";
 import { labelled } from "../reports/text.ts";
 import { version } from "../version.ts";
 
@@ -147,7 +148,7 @@ async function coordinated(
   const engine = await openSweepEngine({
     ...{ engine: where, sweep: name, version, priority: plan.file.priority, store, folder: folder.path, signal, note },
     backend: textOf(options, "backend") ?? null,
-    command: [process.execPath, process.argv[1] as string],
+    command: ownCommand(),
     executors: () => executorsOf(context, store, memoryBytes),
   });
   const total = unlike ?? plan.points;

@@ -10,6 +10,7 @@ import { runShareWorker } from "../../sweep/slurm/share-worker.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { outputFile } from "../files/output-file.ts";
+import { ownCommand } from "../own-command.ts";
 import { version } from "../version.ts";
 
 const GRACE_MS = 20_000;
@@ -73,8 +74,7 @@ function writeScript(context: Context, place: string): number {
     return text === undefined ? [] : [`--${id}`, text];
   });
   const file = outputFile(context, path, optionName("script"));
-  const command = [process.execPath, process.argv[1] as string];
-  file.write([workersScript({ address: url.href, command, args: given })]);
+  file.write([workersScript({ address: url.href, command: ownCommand(), args: given })]);
   context.note(`${path} starts workers: sbatch --ntasks=N ${path}`);
   return 0;
 }

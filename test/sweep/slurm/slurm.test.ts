@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -5,8 +6,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { version } from "../../../src/cli/version.ts";
 import { contentHash, type Job, type Outcome, type SweepTask, taskHash } from "../../../src/model/sweep/task.ts";
 import type { SweepEngine } from "../../../src/sweep/engine.ts";
+import { listSweeps } from "../../../src/sweep/redis/admin.ts";
+import { openRedisEngine } from "../../../src/sweep/redis/engine.ts";
 import { openSlurmEngine, readSlurm, type SlurmEngineOptions } from "../../../src/sweep/slurm/engine.ts";
-import { compile, MAIN } from "../../support/cli.ts";
+import { banyan, compile, MAIN } from "../../support/cli.ts";
+import { redisMissing, startRedis } from "../../support/redis.ts";
 import { slurmMissing, startSlurm, type TestSlurm } from "../../support/slurm.ts";
 
 /** Job arrays by a real slurmctld and slurmd of this machine: elements do shares of real tasks. */
@@ -135,6 +139,31 @@ describe("sweeps as job arrays", () => {
     );
     const log = readFileSync(join(folder, "version/shares-1/1.log"), "utf8");
     expect(log).toMatch(/this worker is refused: it is of version/);
+  });
+
+  it.skipIf(redisMissing !== null)("starts workers of a queue by a script that has no password in it", async () => {
+    const password = "s3cret";
+    const redis = await startRedis({ password });
+    const script = join(folder, "workers.sh");
+    const address = `redis://:${password}@127.0.0.1:${redis.port}`;
+    const { code } = await banyan(["worker", address, "--grace", "5s", "--script", script, "-q"]);
+    expect(code).toBe(0);
+    expect(readFileSync(script, "utf8")).not.toContain(password);
+    const env = { ...process.env, BANYAN_REDIS_PASSWORD: password };
+    execFileSync("sbatch", ["--ntasks=2", "--chdir", folder, script], { env });
+    const signal = new AbortController().signal;
+    const store = join(folder, "queue-store");
+    const own = { sweep: "by slurm", version, backend: null, priority: 0, store, signal, note: () => undefined };
+    const engine = await openRedisEngine(address, own);
+    const all = jobs(30);
+    const outcomes = await outcomesOf(engine, all);
+    expect(outcomes.map(({ hash }) => hash).sort()).toEqual(all.map(({ hash }) => hash).sort());
+    await expect.poll(async () => (await listSweeps(address)).workers.length).toBe(2);
+    // workers end by themselves where they are told to
+    slurm?.run("scancel", "--name=banyan-workers");
+    await expect.poll(async () => (await listSweeps(address)).workers.length).toBe(0);
+    await engine.close();
+    await redis.remove();
   });
 
   it("takes its elements back", async () => {
