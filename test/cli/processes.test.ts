@@ -32,6 +32,8 @@ const LINES: readonly { readonly line: string; readonly file?: string; readonly 
   },
   { line: "calibrate ring:4 all_reduce.log" },
   { line: "search --nodes 6 --degree 2 --no-cache" },
+  { line: "sweep none.yaml", code: 2 },
+  { line: "worker nowhere", code: 2 },
   { line: "results rows.jsonl --group topology --value best(us) -o best.csv", file: "best.csv" },
   {
     line: "atlas ring:4 -c allgather --size 4KiB -a tacos --failures links -o atlas --quiet",
