@@ -14,9 +14,9 @@ import { writeDuckDb } from "../../sweep/rows/database.ts";
 import { openStore } from "../../sweep/store.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { nameOf, readText, STANDARD_INPUT, statOf } from "../files/input-file.ts";
+import { ownCommand } from "../own-command.ts";
 import { duration } from "../progress.ts";
 import { table } from "../reports/table.ts";
-import { ownCommand } from "../own-command.ts";
 import { labelled } from "../reports/text.ts";
 import { version } from "../version.ts";
 

@@ -6,6 +6,8 @@ export interface Yaml {
   readonly value: unknown;
   /** Returns how an error sentence names an entry of a list or mapping of the text: `file.yml line 4: key`. O(1). */
   readonly at: (container: object, key: string | number) => string;
+  /** Returns where an entry begins: `file.yml line 4`. O(1). */
+  readonly lineAt: (container: object, key: string | number) => string;
   /** Returns where the value of an entry stands: `file.yml line 4, column 7`. O(1). */
   readonly valueAt: (container: object, key: string | number) => string;
 }
@@ -69,6 +71,10 @@ export function parseYaml(text: string, fileName: string): Yaml {
     at: (container, key) => {
       const line = lines.get(container)?.get(key)?.line;
       return `${fileName}${line === undefined ? "" : ` line ${line}`}: ${key}`;
+    },
+    lineAt: (container, key) => {
+      const line = lines.get(container)?.get(key)?.line;
+      return line === undefined ? fileName : `${fileName} line ${line}`;
     },
     valueAt: (container, key) => {
       const value = lines.get(container)?.get(key)?.value;

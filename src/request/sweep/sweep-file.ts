@@ -94,7 +94,7 @@ function mapping(value: unknown, place: string, what: string): Entries {
 function refuseUnknown(yaml: Yaml, entries: Entries, known: readonly string[], what: string): void {
   for (const key of Object.keys(entries))
     if (!known.includes(key)) {
-      const place = yaml.at(entries, key).replace(/: [^:]*$/, "");
+      const place = yaml.lineAt(entries, key);
       throw new InputError(place, `${what} (${known.join(", ")})${didYouMean(key, known)}`, key).as("unknown-name");
     }
 }
@@ -175,7 +175,7 @@ function optionsIn(reader: Reader, entries: Entries): Readonly<Record<string, st
   const options: Record<string, string | true> = {};
   for (const [key, value] of Object.entries(entries)) {
     const { yaml } = reader;
-    const name = optionNamed(reader, key, yaml.at(entries, key));
+    const name = optionNamed(reader, key, yaml.lineAt(entries, key));
     options[name] = optionText(name, value, yaml.valueAt(entries, key));
   }
   return options;
@@ -188,11 +188,10 @@ function optionNamed({ verb }: Reader, key: string, place: string): OptionId {
   if (found !== undefined) return found;
   const names = [...SUBJECTS[verb], "zip", ...known.map((id) => flagOf(id).slice(2))];
   const meant = didYouMean(key, names);
-  const at = place.replace(/: [^:]*$/, "");
-  throw new InputError(at, `an option of \`${verb}\``, key)
+  throw new InputError(place, `an option of \`${verb}\``, key)
     .as("unknown-name")
     .saying(
-      `${at}: ${shown(key)} is no option of \`${verb}\`${meant === "" ? `, whose axes are ${names.join(", ")}` : meant}`,
+      `${place}: ${shown(key)} is no option of \`${verb}\`${meant === "" ? `, whose axes are ${names.join(", ")}` : meant}`,
     );
 }
 
@@ -212,7 +211,7 @@ function optionText(id: OptionId, value: unknown, place: string): string | true 
 function axesOf(reader: Reader, block: Entries): Axis[] {
   const { yaml } = reader;
   const axes = Object.entries(block).flatMap(([key, value]): Axis[] => {
-    const place = yaml.at(block, key).replace(/: [^:]*$/, "");
+    const place = yaml.lineAt(block, key);
     if (key !== "zip") return [axisOf(reader, key, value, place, yaml.valueAt(block, key))];
     const groups = Array.isArray(value) ? value : [value];
     return groups.map((group) =>
@@ -233,7 +232,7 @@ function axesOf(reader: Reader, block: Entries): Axis[] {
 function zipped(reader: Reader, group: Entries, place: string): Axis {
   const { yaml } = reader;
   const axes = Object.entries(group).map(([key, value]) =>
-    axisOf(reader, key, value, yaml.at(group, key).replace(/: [^:]*$/, ""), yaml.valueAt(group, key)),
+    axisOf(reader, key, value, yaml.lineAt(group, key), yaml.valueAt(group, key)),
   );
   const [first] = axes;
   if (first === undefined) throw new InputError(place, "axes that go together");
@@ -252,7 +251,7 @@ function zipped(reader: Reader, group: Entries, place: string): Axis {
 
 function axisOf(reader: Reader, key: string, value: unknown, place: string, valuePlace: string): Axis {
   const isSubject = SUBJECTS[reader.verb].includes(key);
-  const name = isSubject ? key : optionNamed(reader, key, `${place}: ${key}`);
+  const name = isSubject ? key : optionNamed(reader, key, place);
   if (!isSubject && isMapping(value)) return rangeOf(reader, name as OptionId, value, place);
   const list = Array.isArray(value) ? value : [value];
   if (list.length === 0) throw new InputError(place, `values of ${key}`, inWords("none"));

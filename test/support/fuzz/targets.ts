@@ -2,6 +2,7 @@ import { fileTargets } from "./file-targets.ts";
 import { pageTargets } from "./page-targets.ts";
 import { resultsTargets } from "./results-targets.ts";
 import { serverTargets } from "./server-targets.ts";
+import { sweepTargets } from "./sweep-targets.ts";
 import type { FuzzTarget } from "./target.ts";
 import { wordTargets } from "./word-targets.ts";
 import { workloadTargets } from "./workload-targets.ts";
@@ -14,4 +15,5 @@ export const fuzzTargets = (): FuzzTarget[] => [
   ...serverTargets(),
   ...workloadTargets(),
   ...resultsTargets(),
+  ...sweepTargets(),
 ];
