@@ -112,7 +112,11 @@ async function memory(folder) {
     const next = [1000, 10_000, 100_000, MANY][rows.length];
     if (done < next) return;
     globalThis.gc?.();
-    rows.push({ tasks: done, mib: Math.round(process.memoryUsage.rss() / 2 ** 20), seconds: (performance.now() - began) / 1000 });
+    rows.push({
+      tasks: done,
+      mib: Math.round(process.memoryUsage.rss() / 2 ** 20),
+      seconds: (performance.now() - began) / 1000,
+    });
   };
   await coordinate(tinyTasks(MANY, taskHash), {
     ...{ engine, journal, again: [], signal: new AbortController().signal, onProgress },
@@ -140,7 +144,9 @@ export async function run() {
       ...reportHead(
         "sweeps",
         "Sweeps",
-        [`${TASKS} tasks that take a millisecond (\`bound ring:4\`): the whole time over their number, to hand over, do and write down.`],
+        [
+          `${TASKS} tasks that take a millisecond (\`bound ring:4\`): the whole time over their number, to hand over, do and write down.`,
+        ],
         where,
       ),
       table(

@@ -18,6 +18,7 @@ export const COMMANDS: Readonly<Record<CommandName, () => Promise<{ readonly run
   sweep: () => import("./commands/sweep.ts"),
   worker: () => import("./commands/worker.ts"),
   results: () => import("./commands/results.ts"),
+  atlas: () => import("./commands/atlas.ts"),
   serve: () => import("./commands/serve.ts"),
   list: () => import("./commands/list.ts"),
   help: () => import("./commands/help.ts"),

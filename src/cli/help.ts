@@ -101,6 +101,13 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan results links.sweep --sql 'select topology, min(us) from results group by all' -o best.csv",
     "banyan results links.sweep -o links.parquet",
   ],
+  atlas: [
+    "banyan atlas dgx-h100:16 --collective allgather,allreduce --failures links,switches -o atlas",
+    "banyan atlas lookup atlas --failed 0-rail0",
+    "banyan atlas lookup atlas --failed 5-rail5 --collective allreduce -o repaired.json",
+    "banyan atlas dgx-h100:16 --on 0-rail0 --failures nics -o atlas",
+    "banyan atlas lookup atlas --failed 0-rail0,3-rail3 --json",
+  ],
   run: ["banyan run allreduce.xml", "banyan run plan.json --dtype f32 --size 1MiB --placement in --seed 7"],
   explain: [
     "banyan explain trees.json",
@@ -208,6 +215,10 @@ share of a folder that --engine slurm made, without a server.\n\n`,
 only where they have blanks, commas or brackets in them; texts that are numbers or sizes (size >= 1MiB) are compared as these.
 What is compared with nothing is neither true nor false. best: the least of times and prices, the most of bandwidths and shares.
 count: how many equal failures a row stands for.\n\n`,
+  atlas: `For each class of failures, alike by a symmetry of the network, one schedule is made, verified and kept in the folder, ranked by
+harm. index.json says it all to programs, index.html to people. A folder that is there is added to: more failures, more collectives,
+and an atlas that was interrupted goes on. lookup reads index.json only, unless a schedule is to be moved to an alike failure, which
+is verified and kept. It exits with 1 where the atlas has no such failure, and says what adds it.\n\n${NETWORK}`,
   serve: `The app works in the browser; nothing is sent anywhere. FILE is read again whenever the page is loaded. Requests from other
 machines need --host.\n\n`,
   compare: `% of limit: 100 % is as fast as any algorithm can be. * marks the fastest of its size (simulated time). Every line is a

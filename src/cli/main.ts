@@ -8,6 +8,10 @@ import { verbIn } from "./protocol.ts";
 import { answer, startWork, supervise } from "./supervise.ts";
 
 const argv = process.argv.slice(2);
+if (argv[0] === "atlas" && argv[1] === "lookup") {
+  const out = (await import("./quick-lookup.ts")).quickLookup(argv);
+  if (out !== null) process.exit(await answer({ out, err: "", failure: null }, "atlas", true, false));
+}
 const informative = argv.some((arg) => ["--help", "-h", "--version", "-V"].includes(arg));
 const likely = verbIn(argv);
 const early = likely === null || informative ? undefined : startWork(likely);

@@ -296,6 +296,32 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       ["output", "write them: NAME.csv, .json, .jsonl, .parquet, .duckdb, or a plot as .svg"],
     ],
   },
+  atlas: {
+    args: [
+      ["<TOPO|lookup>", `${TOPO}; lookup: ask an atlas that is there`],
+      ["[DIR]", "lookup: the folder of the atlas"],
+    ],
+    summary: "every failure planned ahead: what each costs, and a schedule ready for it; lookup finds it",
+    options: [
+      ["collective", "names with commas between: allgather,reducescatter,allreduce (`banyan list collectives`)"],
+      "failures",
+      "on",
+      ["output", "the folder of the atlas, which is made or added to; lookup: write the schedule to this file"],
+      "failed",
+      "size",
+      [
+        "algorithm",
+        "default forestcoll, whose trees are kept where a failure does not hit them (`banyan list algorithms`); or auto",
+      ],
+      ...MEMBERS,
+      ...NETWORK,
+      ...MAKING.filter((id) => !["algorithm", "sketch", "repair", "nvls"].includes(id)),
+      "engine",
+      "jobs",
+      "memory",
+      ["details", "also the failures that do least harm"],
+    ],
+  },
   serve: {
     args: [
       [

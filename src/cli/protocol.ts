@@ -21,6 +21,7 @@ export const COMMAND_NAMES = [
   "sweep",
   "worker",
   "results",
+  "atlas",
   "serve",
   "list",
   "help",

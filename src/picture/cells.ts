@@ -117,8 +117,11 @@ export function coarseView(topology: Topology, mostCells: number, mostPairs: num
 /** Returns the network of groups: a node for each, links between groups as they are, those inside left out; null without groups. */
 export function groupsOf(topology: Topology): Topology | null {
   const view = inGroups(topology);
-  if (view === null) return null;
-  const { cellOf, names, npuCells } = view;
+  return view === null ? null : networkOfCells(topology, view);
+}
+
+/** Returns the network of cells: a node for each, links between cells as they are, those inside left out. O(nodes + links). */
+export function networkOfCells(topology: Topology, { cellOf, names, npuCells }: Omit<Cells, "note">): Topology {
   const { linkSource, linkTarget, linkBytesPerSecond, linkLatencyPs } = topology;
   const between = [...linkSource.keys()].filter((link) => cellOf[linkSource[link]] !== cellOf[linkTarget[link]]);
   return {

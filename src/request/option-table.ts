@@ -3,8 +3,8 @@ import { callOptions, optionName, type Place } from "../base/option-names.ts";
 import { PS_PER_US, parseBandwidth, parseSize, parseTime } from "../model/numbers/units.ts";
 import type { SwitchDegree } from "../model/routes/switch-degrees.ts";
 import type { OptionRow, Part } from "./option-row.ts";
-import { SWEEP_ROWS } from "./sweep/sweep-rows.ts";
 import { RESULTS_ROWS } from "./sweep/results-rows.ts";
+import { SWEEP_ROWS } from "./sweep/sweep-rows.ts";
 import { TRAINING_ROWS } from "./training-rows.ts";
 import {
   degradations,
@@ -491,6 +491,27 @@ export const TABLE = {
     value: "<n>",
     help: "also split the sizes into this many ranges, each with a line of its own, default 1",
     parse: whole(1),
+  },
+  failures: {
+    part: "command",
+    value: "<list>",
+    help: "what may fail, each alone: links, nics, switches, npus, boxes, pairs:nics, random:2:links:1000 (with :SEED), and names, with + between what fails together (3-rail3+7); default links,switches",
+    repeats: true,
+    parse: listed("failures"),
+  },
+  on: {
+    part: "command",
+    value: "<ids>",
+    help: "what has failed already: each of --failures comes on top of it, and keeps what it can of the schedule for that",
+    repeats: true,
+    parse: listed("names of NPUs, switches and links"),
+  },
+  failed: {
+    part: "command",
+    value: "<ids>",
+    help: "what failed: 0-rail0, or several, in any order: 0-rail0,3-rail2",
+    repeats: true,
+    parse: listed("names of NPUs, switches and links"),
   },
   degree: {
     part: "command",

@@ -33,6 +33,12 @@ const LINES: readonly { readonly line: string; readonly file?: string; readonly 
   { line: "calibrate ring:4 all_reduce.log" },
   { line: "search --nodes 6 --degree 2 --no-cache" },
   { line: "results rows.jsonl --group topology --value best(us) -o best.csv", file: "best.csv" },
+  {
+    line: "atlas ring:4 -c allgather --size 4KiB -a tacos --failures links -o atlas --quiet",
+    file: "atlas/index.json",
+  },
+  { line: "atlas lookup atlas --failed 2-1 --json" },
+  { line: "atlas lookup atlas --failed 0-1,2-3", code: 1 },
   { line: "serve no-such.json", code: 2 },
   { line: "list collectives" },
   { line: "help synth" },

@@ -105,7 +105,7 @@ function* rowsOf({ journal }: SweepFolder, plan: SweepPlan, memoryBytes: number 
 }
 
 /** Starts the processes that --jobs, --backend and --threads ask for. */
-function executorsOf({ options }: Context, store: string, memoryBytes: number | null): Promise<Executors> {
+export function executorsOf({ options }: Context, store: string, memoryBytes: number | null): Promise<Executors> {
   const cores = availableParallelism();
   const size = optionValue(options, "jobs") ?? cores;
   const threads = optionValue(options, "threads") ?? Math.floor(cores / size / 2);
@@ -174,9 +174,10 @@ async function onServer(context: Context, name: string): Promise<number> {
   const { options, json } = context;
   const url = textOf(options, "engine") ?? "";
   if (!isRedis(url))
-    throw new InputError(placeOf(options["cancel"] === true ? "cancel" : "status"), "--engine redis://HOST beside it").as(
-      "not-alone",
-    );
+    throw new InputError(
+      placeOf(options["cancel"] === true ? "cancel" : "status"),
+      "--engine redis://HOST beside it",
+    ).as("not-alone");
   const { cancelSweep, listSweeps } = await import("../../sweep/redis/admin.ts");
   if (options["cancel"] === true) {
     const waiting = await cancelSweep(url, name);

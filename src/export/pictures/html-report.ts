@@ -176,7 +176,7 @@ function* dataSection(report: ReportFigures, title: string): Generator<string> {
 }
 
 /** The style of the report: pictures' own, and the page's. */
-const HTML_STYLE = [
+export const HTML_STYLE = [
   `:root${COLOURS.replace("ROOT", ":root")}`,
   PICTURE_STYLE,
   "*{box-sizing:border-box}body{margin:0;background:var(--paper);color:var(--ink);line-height:1.5;font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif}",
