@@ -220,11 +220,11 @@ describe.skipIf(redisMissing !== null)(
           signal: new AbortController().signal,
           note: () => {},
         });
-        const own = { topology: "torus:16x16x16", inputs: {}, keep: false };
+        const own = { topology: "mesh:24x24", inputs: {}, keep: false };
         const task: SweepTask = {
           verb: "synth",
           ...own,
-          options: { collective: "allgather", trials: "1000", chunks: "8" },
+          options: { collective: "allreduce", trials: "3000", chunks: "4" },
         };
         await engine.submit([{ hash: taskHash(task, version), task, budget: { timeMs: null, memoryBytes: null } }]);
         const { child, ended } = startedBy([MAIN, "worker", redis.url, "--concurrency", "1"]);
