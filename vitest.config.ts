@@ -12,6 +12,7 @@ const LONG = [
   "test/forged/**",
   "test/setup/no-compilers.test.ts",
   "test/bench/faults.test.ts",
+  "test/sweep/slurm/**",
   "test/export/programs/jax-program.test.ts",
   "test/export/programs/torch-program.test.ts",
   "test/export/programs/languages.test.ts",

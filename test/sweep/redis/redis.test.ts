@@ -108,8 +108,8 @@ describe.skipIf(redisMissing !== null)(
       for (const { ended } of workers) expect(await ended).toEqual({ code: 0, out: "", err: "" });
     });
 
-    it("loses nothing to workers that are killed again and again", async () => {
-      const count = triesAll ? 600 : 100;
+    it.runIf(triesAll)("loses nothing to workers that are killed again and again", async () => {
+      const count = 600;
       let workers = [0, 1].map(() => worker(20, 2));
       const running = coordinator("killed", count);
       let kills = 0;
@@ -125,7 +125,7 @@ describe.skipIf(redisMissing !== null)(
       expectAll("killed", count);
     });
 
-    it.each(["SIGTERM", "SIGKILL"] as const)(
+    it.each(triesAll ? (["SIGTERM", "SIGKILL"] as const) : (["SIGKILL"] as const))(
       "goes on when the server is ended by %s and started again",
       async (signal) => {
         const name = `restarted-${signal}`;
@@ -220,11 +220,11 @@ describe.skipIf(redisMissing !== null)(
           signal: new AbortController().signal,
           note: () => {},
         });
-        const own = { topology: "torus:16x16x16", inputs: {}, keep: false };
+        const own = { topology: "mesh:24x24", inputs: {}, keep: false };
         const task: SweepTask = {
           verb: "synth",
           ...own,
-          options: { collective: "allgather", trials: "1000", chunks: "8" },
+          options: { collective: "allreduce", trials: "3000", chunks: "4" },
         };
         await engine.submit([{ hash: taskHash(task, version), task, budget: { timeMs: null, memoryBytes: null } }]);
         const { child, ended } = startedBy([MAIN, "worker", redis.url, "--concurrency", "1"]);

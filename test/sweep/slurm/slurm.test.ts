@@ -18,13 +18,20 @@ import { slurmMissing, startSlurm, type TestSlurm } from "../../support/slurm.ts
 const folder = mkdtempSync(join(tmpdir(), "banyan-shares-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+const jobFor = (task: SweepTask): Job => ({
+  ...{ hash: taskHash(task, version), task },
+  budget: { timeMs: null, memoryBytes: null },
+});
 const jobs = (count: number): Job[] =>
   Array.from({ length: count }, (_, i) => {
-    const task: SweepTask = {
-      ...{ verb: "bound", topology: `ring:${3 + i}`, inputs: {}, keep: false },
-      options: { collective: "allgather" },
-    };
-    return { hash: taskHash(task, version), task, budget: { timeMs: null, memoryBytes: null } };
+    const own = { topology: `ring:${3 + i}`, options: { collective: "allgather" }, inputs: {}, keep: false };
+    return jobFor({ verb: "bound", ...own });
+  });
+/** Tasks that take long enough for somebody to come in between. */
+const longJobs = (count: number): Job[] =>
+  Array.from({ length: count }, (_, i) => {
+    const options = { collective: "allreduce", algorithm: "forestcoll", size: `${i + 1}MiB` };
+    return jobFor({ verb: "synth", topology: "dgx-a100:4", options, inputs: {}, keep: false });
   });
 
 /** Hands tasks over and takes what comes of them, until all are there or there are `most`. */
@@ -117,16 +124,18 @@ describe("sweeps as job arrays", () => {
   });
 
   it("starts elements again that were cancelled", async () => {
-    const all = jobs(40);
+    const all = longJobs(16);
     const engine = await openSlurmEngine(optionsFor("killed", { shares: 2 }));
     notes.length = 0;
-    const some = await outcomesOf(engine, all, 4);
+    const some = await outcomesOf(engine, all, 1);
     const id = /job array (\d+)/.exec(notes.join("\n"))?.[1] as string;
     slurm?.run("scancel", "--signal=KILL", "--full", id);
     const rest: Outcome[] = [];
     while (some.length + rest.length < all.length) rest.push(...(await engine.ended()));
     await engine.close();
+    expect(notes.filter((line) => line.startsWith("job array")).length).toBeGreaterThan(1);
     expect([...some, ...rest].map(({ hash }) => hash).sort()).toEqual(all.map(({ hash }) => hash).sort());
+    expect(new Set([...some, ...rest].map(({ status }) => status))).toEqual(new Set(["done"]));
   });
 
   it("says at both ends why a worker is refused", async () => {
@@ -168,7 +177,8 @@ describe("sweeps as job arrays", () => {
 
   it("takes its elements back", async () => {
     const engine = await openSlurmEngine(optionsFor("cancelled", { shares: 2 }));
-    await outcomesOf(engine, jobs(20), 1);
+    await outcomesOf(engine, longJobs(20), 1);
+    expect(slurm?.run("squeue", "-h").trim()).not.toBe("");
     await engine.cancel();
     await expect.poll(() => slurm?.run("squeue", "-h", "-t", "PENDING,RUNNING").trim(), { timeout: 30_000 }).toBe("");
   });
