@@ -80,7 +80,7 @@ export const share: number = report.ofLimit;
   });
 
   it("say why where nobody runs a block", () => {
-    const languages = new Set(["sh", "console", "ts", "text", "json", "", "c", "sql"]);
+    const languages = new Set(["sh", "console", "ts", "text", "json", "yaml", "", "c", "sql"]);
     for (const page of runPages())
       for (const { lang, line } of blocksOf(textOfPage(page)))
         expect([page, line, languages.has(lang)]).toEqual([page, line, true]);

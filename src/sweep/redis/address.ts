@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { InputError } from "../../base/errors.ts";
+import { InputError, shown } from "../../base/errors.ts";
 
 /** Where a server of queues is, and how it is reached. */
 export interface RedisAddress {
@@ -42,7 +42,7 @@ function fileText(path: string, what: string): string {
     return readFileSync(path, "utf8");
   } catch (error) {
     throw refused(what, "a file that can be read", path).saying(
-      `${what} ${path} cannot be read: ${(error as Error).message}`,
+      `${what} ${shown(path)} cannot be read (${(error as NodeJS.ErrnoException).code ?? "not the name of a file"})`,
     );
   }
 }
