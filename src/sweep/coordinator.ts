@@ -1,7 +1,7 @@
 import { CancelledError, InternalError } from "../base/errors.ts";
 import type { Job, Row, TaskStatus } from "../model/sweep/task.ts";
 import type { SweepEngine } from "./engine.ts";
-import type { Journal } from "./journal.ts";
+import type { Entry, Journal } from "./journal.ts";
 
 /** A job with where it stands in its sweep. */
 export interface Placed {
@@ -27,8 +27,12 @@ export interface Coordination {
   readonly again: readonly TaskStatus[];
   readonly signal: AbortSignal;
   readonly onProgress: (progress: SweepProgress) => void;
+  /** Hears of each outcome once it is written. */
+  readonly onEnded?: (entry: Entry) => void;
 }
 
+/** Outcomes that another try may change. */
+export const ANOTHER_TRY: readonly TaskStatus[] = ["timeout", "memory", "crashed"];
 /** What is written reaches the disk at least so often. */
 const FLUSH_MS = 1000;
 
@@ -38,7 +42,7 @@ const FLUSH_MS = 1000;
  * what is in the journal stays.
  */
 export async function coordinate(tasks: Iterable<Placed>, coordination: Coordination): Promise<SweepProgress> {
-  const { engine, journal, again, signal, onProgress } = coordination;
+  const { engine, journal, again, signal, onProgress, onEnded } = coordination;
   const statuses: Record<TaskStatus, number> = {
     done: 0,
     refused: 0,
@@ -93,12 +97,17 @@ export async function coordinate(tasks: Iterable<Placed>, coordination: Coordina
       onProgress(progress());
       const ended = await unlessAborted(engine.ended(), signal);
       if (ended.length === 0) throw new InternalError("tasks were handed over that nobody has");
-      const fresh = ended.filter(({ hash }) => cells.has(hash));
-      journal.append(fresh.map(({ hash, ...outcome }) => ({ task: hash, cells: cells.get(hash) as Row, ...outcome })));
-      for (const { hash, status } of fresh) {
+      const entries = ended.flatMap(({ hash, ...outcome }): Entry[] => {
+        const own = cells.get(hash);
+        // the first outcome of a task counts
         cells.delete(hash);
+        return own === undefined ? [] : [{ task: hash, cells: own, ...outcome }];
+      });
+      journal.append(entries);
+      for (const entry of entries) {
         done++;
-        statuses[status]++;
+        statuses[entry.status]++;
+        onEnded?.(entry);
       }
       for (const { hash } of ended) unsettled.push(hash);
       await refill();

@@ -1,10 +1,7 @@
-import { type Outcome, type SweepTask, type TaskBudget, type TaskStatus, taskHash } from "../model/sweep/task.ts";
-import { coordinate } from "./coordinator.ts";
+import { type Outcome, type SweepTask, type TaskBudget, taskHash } from "../model/sweep/task.ts";
+import { ANOTHER_TRY, coordinate } from "./coordinator.ts";
 import type { SweepEngine } from "./engine.ts";
 import type { Journal } from "./journal.ts";
-
-/** Outcomes that another try may change. */
-const ANOTHER_TRY: readonly TaskStatus[] = ["timeout", "memory", "crashed"];
 
 /** What does tasks, and remembers what came of them. */
 export interface Performance {
@@ -30,20 +27,13 @@ export const performing =
       for (const at of waiting.get(hash) ?? []) ended(at, outcome);
       waiting.delete(hash);
     };
-    const heard: Journal = {
-      path: journal.path,
-      count: journal.count,
-      status: journal.status,
-      entry: journal.entry,
-      flush: journal.flush,
-      close: journal.close,
-      append(entries) {
-        journal.append(entries);
-        for (const { task, ...outcome } of entries) tell(task, outcome);
+    await coordinate(
+      jobs.map((job) => ({ job, cells: {} })),
+      {
+        ...{ engine, journal, again: ANOTHER_TRY, signal, onProgress: () => undefined },
+        onEnded: ({ task, ...outcome }) => tell(task, outcome),
       },
-    };
-    const placed = jobs.map((job) => ({ job, cells: {} }));
-    await coordinate(placed, { engine, journal: heard, again: ANOTHER_TRY, signal, onProgress: () => undefined });
+    );
     for (const hash of [...waiting.keys()]) {
       const entry = journal.entry(hash);
       if (entry !== null) tell(hash, entry);

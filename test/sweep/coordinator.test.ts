@@ -44,7 +44,8 @@ function fakeEngine(window: number, batch: (round: number) => number, twice: (ro
       const taken = held.splice(round % 2 === 0 ? 0 : held.length - count, count).map(({ hash }) => outcome(hash));
       const again = late;
       late = twice(round) ? taken : [];
-      return [...again, ...taken];
+      // some twice at once
+      return [...again, ...taken, ...(round % 5 === 0 ? taken : [])];
     },
     settled: async (hashes) => {
       for (const hash of hashes) settled.add(hash);

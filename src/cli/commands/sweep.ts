@@ -1,11 +1,11 @@
 import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
 import { InputError } from "../../base/errors.ts";
-import { type Job, type Row, TASK_STATUSES, type TaskStatus, taskHash } from "../../model/sweep/task.ts";
+import { type Job, type Row, TASK_STATUSES, taskHash } from "../../model/sweep/task.ts";
 import { optionValue, placeOf, textOf } from "../../request/option-table.ts";
 import { type Inputs, inputOf, planSweep, type SweepInput, type SweepPlan } from "../../request/sweep/plan.ts";
 import { readSweepFile } from "../../request/sweep/sweep-file.ts";
-import { coordinate, type Placed, type SweepProgress } from "../../sweep/coordinator.ts";
+import { ANOTHER_TRY, coordinate, type Placed, type SweepProgress } from "../../sweep/coordinator.ts";
 import { type Executors, openExecutors } from "../../sweep/executors.ts";
 import { FOLDER_FILES, openFolder, rowsOfTask, type SweepFolder } from "../../sweep/folder.ts";
 import { isElsewhere, openSweepEngine } from "../../sweep/open-engine.ts";
@@ -20,8 +20,6 @@ import { table } from "../reports/table.ts";
 import { labelled } from "../reports/text.ts";
 import { version } from "../version.ts";
 
-/** Outcomes that another try may change. */
-const ANOTHER_TRY: readonly TaskStatus[] = ["timeout", "memory", "crashed"];
 /** Of more points than these it is not worked out beforehand how many are alike. */
 const MOST_COUNTED = 2e5;
 /** Tasks that an estimate tries, each no longer than this. */

@@ -222,3 +222,18 @@ export async function readBoard(
       .map(([, text]) => JSON.parse(text) as WorkerRecord),
   };
 }
+
+/** Beats again and again, one at a time: a server that is lost would be asked ever more. What fails is asked again. Returns what ends it. */
+export function beating(beat: () => Promise<void>): () => void {
+  let isBusy = false;
+  const beats = setInterval(() => {
+    if (isBusy) return;
+    isBusy = true;
+    void beat()
+      .catch(() => undefined)
+      .finally(() => {
+        isBusy = false;
+      });
+  }, BEAT_MS);
+  return () => clearInterval(beats);
+}

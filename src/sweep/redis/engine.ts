@@ -11,6 +11,7 @@ import {
   BATCH,
   BEAT_MS,
   beatAsSweep,
+  beating,
   forget,
   GONE_MS,
   jobId,
@@ -142,17 +143,7 @@ export async function openRedisEngine(url: string, options: RedisEngineOptions):
   connection.onBack(() => {
     isUncertain = true;
   });
-  // one at a time: a server that is lost would be asked ever more
-  let beating = false;
-  const beats = setInterval(() => {
-    if (beating) return;
-    beating = true;
-    void beat()
-      .catch(() => undefined)
-      .finally(() => {
-        beating = false;
-      });
-  }, BEAT_MS);
+  const endBeats = beating(beat);
 
   const handsOf = (): number =>
     workers.reduce((sum, worker) => sum + (worker.version === version ? worker.size : 0), 0);
@@ -256,13 +247,13 @@ export async function openRedisEngine(url: string, options: RedisEngineOptions):
     state: (): EngineState => ({ workers: handsOf(), pending: pending.size }),
     async cancel() {
       isLeft = true;
-      clearInterval(beats);
+      endBeats();
       pending.clear();
       ready.length = 0;
       await briefly(() => cancelTasks(client, queue, keys, address.prefix, key));
     },
     async close() {
-      clearInterval(beats);
+      endBeats();
       signal.removeEventListener("abort", abort);
       // of a sweep that is through nothing stays behind
       const isThrough = !isLeft && !signal.aborted && pending.size === 0 && ready.length === 0;

@@ -3,12 +3,13 @@ import { hostname } from "node:os";
 import type { Job as BullJob } from "bullmq";
 import { CancelledError, InputError } from "../../base/errors.ts";
 import type { Job, Outcome } from "../../model/sweep/task.ts";
-import type { ExecutorOptions, Executors } from "../executors.ts";
+import type { Executors } from "../executors.ts";
 import { openStore } from "../store.ts";
+import type { WorkerOptions } from "../worker-options.ts";
 import { readRedisAddress } from "./address.ts";
 import {
-  BEAT_MS,
   beatAsWorker,
+  beating,
   isCancelled,
   keep,
   keysOf,
@@ -19,28 +20,6 @@ import {
   type SweepRecord,
 } from "./board.ts";
 import { loadQueues, openConnection } from "./connection.ts";
-
-/** What a worker of a server's queues is run with. */
-export interface RedisWorkerOptions {
-  readonly version: string;
-  /** The kernels that it is to use; null: those that sweeps ask for, else the first that load. */
-  readonly backend: string | null;
-  /** The first kernels that load here. */
-  readonly kernels: string;
-  readonly threads: number;
-  /** Tasks at once. */
-  readonly size: number;
-  /** Most memory of the process of a task; null: no limit. */
-  readonly memoryBytes: number | null;
-  /** How long what runs may go on once the worker is to end. */
-  readonly graceMs: number;
-  /** Ends the worker: what runs is finished, and handed back where that takes too long. */
-  readonly signal: AbortSignal;
-  readonly open: (options: ExecutorOptions) => Promise<Executors>;
-  note(line: string): void;
-  /** Hears whenever a task began or ended. */
-  progress(state: { readonly done: number; readonly running: number }): void;
-}
 
 /** A worker that says nothing for so long is dead, and its tasks are done by others; how often these look. */
 const LOCK_MS = 10_000;
@@ -61,7 +40,7 @@ interface Hands {
 }
 
 /** Does tasks of a server's queues until `signal`; returns how many. Rejects with InputError where the server cannot be used, and where it is refused. */
-export async function runRedisWorker(url: string, options: RedisWorkerOptions): Promise<number> {
+export async function runRedisWorker(url: string, options: WorkerOptions): Promise<number> {
   const { version, backend, kernels, threads, size, memoryBytes, graceMs, signal, open, note, progress } = options;
   const address = readRedisAddress(url);
   const { Redis: Client, bullmq } = await loadQueues("banyan worker redis://");
@@ -184,7 +163,7 @@ export async function runRedisWorker(url: string, options: RedisWorkerOptions): 
     return null;
   }
 
-  let beats: NodeJS.Timeout | undefined;
+  let endBeats = (): void => undefined;
   try {
     await beat();
     if (failure !== null) throw failure;
@@ -199,16 +178,7 @@ export async function runRedisWorker(url: string, options: RedisWorkerOptions): 
     });
     // what the server answers is asked again
     worker.on("error", () => undefined);
-    let beating = false;
-    beats = setInterval(() => {
-      if (beating) return;
-      beating = true;
-      void beat()
-        .catch(() => undefined)
-        .finally(() => {
-          beating = false;
-        });
-    }, BEAT_MS);
+    endBeats = beating(beat);
     connection.onGivenUp((error) => {
       failure ??= error;
       end();
@@ -235,7 +205,7 @@ export async function runRedisWorker(url: string, options: RedisWorkerOptions): 
     if (failure !== null) throw failure;
     return done;
   } finally {
-    clearInterval(beats);
+    endBeats();
     for (const controller of running.keys()) controller.abort();
     await Promise.all(
       [...hands.values()].map(({ executors }) => executors.then((one) => one.close()).catch(() => undefined)),

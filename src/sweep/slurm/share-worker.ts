@@ -4,32 +4,19 @@ import { hostname } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { CancelledError, InputError } from "../../base/errors.ts";
 import type { Job, Outcome, TaskStatus } from "../../model/sweep/task.ts";
-import type { ExecutorOptions, Executors } from "../executors.ts";
+import type { Executors } from "../executors.ts";
 import { isRunning } from "../processes.ts";
 import { openStore } from "../store.ts";
+import type { WorkerOptions } from "../worker-options.ts";
 import { appendLines, cutTorn, linesFrom, readSmall, textBetween, writeSmall } from "./lines.ts";
 import { factsIn, type ShareRefusal, type SharesFacts, type SharesFiles, sharesIn } from "./shares.ts";
 
 /** What a worker of one share is run with. */
-export interface ShareWorkerOptions {
+export interface ShareWorkerOptions extends WorkerOptions {
   /** The sweep's folder, and which share of how many. */
   readonly folder: string;
   readonly share: number;
   readonly of: number;
-  readonly version: string;
-  /** The kernels that it is to use; null: those that the sweep asks for, else the first that load. */
-  readonly backend: string | null;
-  /** The first kernels that load here. */
-  readonly kernels: string;
-  readonly threads: number;
-  /** Tasks at once. */
-  readonly size: number;
-  readonly memoryBytes: number | null;
-  readonly graceMs: number;
-  readonly signal: AbortSignal;
-  readonly open: (options: ExecutorOptions) => Promise<Executors>;
-  note(line: string): void;
-  progress(state: { readonly done: number; readonly running: number }): void;
   /** How long it waits for further tasks. */
   readonly idleMs?: number;
 }

@@ -9,7 +9,8 @@ import { loadOptional } from "../../../src/sweep/optional-package.ts";
 import { readRedisAddress } from "../../../src/sweep/redis/address.ts";
 import { cancelSweep, listSweeps } from "../../../src/sweep/redis/admin.ts";
 import { openRedisEngine, type RedisEngineOptions } from "../../../src/sweep/redis/engine.ts";
-import { type RedisWorkerOptions, runRedisWorker } from "../../../src/sweep/redis/worker.ts";
+import { runRedisWorker } from "../../../src/sweep/redis/worker.ts";
+import type { WorkerOptions } from "../../../src/sweep/worker-options.ts";
 import { fakeExecutors, fakeJobs } from "../../support/fake-executors.ts";
 import { freePort, redisMissing, startRedis, type TestRedis } from "../../support/redis.ts";
 
@@ -96,7 +97,7 @@ describe.skipIf(redisMissing !== null)(`a server's queues${redisMissing === null
     engines.push(engine);
     return engine;
   }
-  function work(more: Partial<RedisWorkerOptions> = {}, address = url()): { stop: () => void; ended: Promise<number> } {
+  function work(more: Partial<WorkerOptions> = {}, address = url()): { stop: () => void; ended: Promise<number> } {
     const stop = new AbortController();
     stops.push(stop);
     const ended = runRedisWorker(address, {
