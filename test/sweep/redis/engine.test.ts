@@ -44,7 +44,7 @@ describe("the address of a server", () => {
     [`redis://:${SECRET}@a/x`, /database/],
     [`redis://:${SECRET}@a?prefix=a%20b`, /prefix/],
     [`redis://:${SECRET}@a?ca=x`, /rediss/],
-    [`rediss://:${SECRET}@a?ca=none.pem`, /none\.pem cannot be read/],
+    [`rediss://:${SECRET}@a?ca=none.pem`, /"none\.pem" cannot be read \(ENOENT\)/],
     [`redis://:${SECRET}@a?patience=-1`, /patience/],
   ])("is refused without showing the password: %s", (text, sentence) => {
     const refused = ((): string => {
