@@ -109,9 +109,7 @@ function writeWhole(file: string, parts: Iterable<string>): void {
     rmSync(fresh, { force: true });
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
     const why = (error as NodeJS.ErrnoException).code === "ENOSPC" ? "the disk is full" : (error as Error).message;
-    throw new InputError(file, "room").saying(
-      `${file} cannot be written (${why}); what was done is safe: make room, and the same command goes on`,
-    );
+    throw new InputError(file, "room").saying(`${file} cannot be written (${why})`);
   }
 }
 

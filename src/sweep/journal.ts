@@ -179,7 +179,7 @@ function write(descriptor: number, bytes: Buffer, place: number, path: string): 
     ftruncateSync(descriptor, place);
     const isFull = (error as NodeJS.ErrnoException).code === "ENOSPC";
     throw new InputError(path, "room").saying(
-      `${path} cannot be written (${isFull ? "the disk is full" : (error as Error).message}); what was done before is safe: make room, and the same command goes on`,
+      `${path} cannot be written (${isFull ? "the disk is full" : (error as Error).message})`,
     );
   }
 }

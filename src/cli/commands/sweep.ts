@@ -90,8 +90,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     else if (!quiet) outLines(context, sweepLines(report));
     return 0;
   } catch (error) {
-    if (folder.journal.count > 0) context.note(`what was done is safe in ${path}; the same command goes on`);
-    throw error;
+    if (!(error instanceof InputError) || folder.journal.count === 0) throw error;
+    throw error.saying(`${error.message}; what was done is safe in ${path}, and the same command goes on`);
   } finally {
     folder.close();
   }
