@@ -47,6 +47,8 @@ const BEFORE = {
     "cp examples/measured.tsv measured.tsv",
     "banyan compare torus:4x4@20GB/s,2us --collective allreduce --sizes 1KiB,64KiB,4MiB,256MiB --algorithms tacos --format nccl-tests -o all_reduce.log --quiet",
   ],
+  sweep: ["cp examples/failures.yaml ."],
+  results: ["banyan sweep examples/failures.yaml --quiet"],
   completion: ["mkdir -p ~/.zfunc ~/.config/fish/completions"],
   run: [program("allreduce.xml"), PLAN],
   explain: [SMALL_TREES, program("allreduce.xml"), "cp examples/nccl-debug.log nccl-debug.log"],
@@ -63,6 +65,7 @@ const GUIDES = {
 /** Examples that no test runs, and why. */
 const NOT_RUN = [
   [/^banyan serve|\| banyan serve/, "serves until Ctrl-C"],
+  [/rediss?:/, "needs a server"],
   [/mesh:100x100|--all |--nodes 1024|-o algorithms$|--nodes 256/, "takes minutes"],
 ];
 
