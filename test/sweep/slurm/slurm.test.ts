@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -88,6 +88,17 @@ describe("sweeps as job arrays", () => {
     ...{ shares: 3, job: {}, command: [process.execPath, MAIN], signal: new AbortController().signal },
     note: (line) => notes.push(line),
     ...more,
+  });
+
+  it("does a sweep of the command line to the same bytes as this machine", async () => {
+    const text = "axes: {topology: [mesh:3x3, ring:5], collective: [allgather, allreduce], seed: {from: 1, to: 4}}\n";
+    writeFileSync(join(folder, "some.yaml"), `${text}keep: schedules\n`);
+    const run = (name: string, engine: string) =>
+      banyan(["sweep", "some.yaml", "-o", name, "--engine", engine, "-q"], { cwd: folder, env: slurm?.env ?? {} });
+    expect(await run("local.sweep", "local")).toMatchObject({ code: 0 });
+    expect(await run("slurm.sweep", "slurm?shares=2")).toMatchObject({ code: 0 });
+    const [local, array] = ["local", "slurm"].map((name) => readFileSync(join(folder, `${name}.sweep/results.jsonl`)));
+    expect(array).toEqual(local);
   });
 
   it("does every task in some element, and goes on without one that is begun again", async () => {
