@@ -1,4 +1,14 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { InputError } from "../base/errors.ts";
@@ -6,6 +16,7 @@ import { jsonText } from "../base/visible.ts";
 import type { Row } from "../model/sweep/task.ts";
 import type { Placed } from "./coordinator.ts";
 import { type Journal, openJournal } from "./journal.ts";
+import { isRunning } from "./processes.ts";
 import { rowsOfEntry } from "./rows/lines.ts";
 
 /** What a sweep's folder says of the sweep. */
@@ -65,7 +76,7 @@ function lock(path: string): () => void {
           `${path} cannot be written: ${(error as Error).message}`,
         );
       const [pid = "", host = ""] = textOf(file).trim().split(" ");
-      if (host !== "" && (host !== hostname() || isAlive(Number(pid))))
+      if (host !== "" && (host !== hostname() || isRunning(Number(pid))))
         throw new InputError(path, "a folder that no other process works on").saying(
           `${path} is worked on by process ${pid} of ${host}; if there is no such process, remove ${file}`,
         );
@@ -84,22 +95,13 @@ function textOf(file: string): string {
   }
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
-
 /** Writes a file beside its place, flushes it, and gives it its name. */
 function writeWhole(file: string, parts: Iterable<string>): void {
   const fresh = `${file}.new`;
   try {
     const descriptor = openSync(fresh, "w");
     try {
-      for (const part of parts) writeSync(descriptor, part);
+      for (const part of parts) writeFileSync(descriptor, part);
       fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);

@@ -117,6 +117,9 @@ describe.skipIf(process.platform !== "linux")("sweeps", () => {
     folder.put("some.yaml", SWEEP);
     const { code, out } = await run("-o", "dry", "--dry-run", "--json");
     expect([code, JSON.parse(out)]).toMatchObject([0, { schema: "banyan/sweep-plan@1", points: 202, isLonger: false }]);
+    folder.put("net.csv", "from,to,bandwidth,latency\na,b,10GB/s,1us\nb,a,10GB/s,1us\n");
+    folder.put("some.yaml", "axes: {topology: [net.csv], collective: [allgather]}");
+    expect(await run("-o", "dry", "--dry-run", "-q")).toMatchObject({ code: 0, err: "" });
     expect(readdirSync(folder.at())).not.toContain("dry");
   });
 

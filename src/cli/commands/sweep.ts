@@ -1,4 +1,5 @@
-import { availableParallelism } from "node:os";
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { InputError } from "../../base/errors.ts";
 import { type Job, type Row, TASK_STATUSES, taskHash } from "../../model/sweep/task.ts";
@@ -60,19 +61,18 @@ function unlikeTasks(plan: SweepPlan, memoryBytes: number | null): number | null
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, quiet } = context;
   const file = args[0] as string;
-  const inputs = inputReader();
   const said = readSweepFile(readText(file, "the sweep"), nameOf(file));
   const name = said.name ?? basename(nameOf(file)).replace(/\.[^.]*$/, "");
   if (options["status"] === true || options["cancel"] === true) return onServer(context, name);
-  const plan = planSweep(said, nameOf(file), inputs);
+  const plan = planSweep(said, nameOf(file), inputReader());
   const memoryBytes = optionValue(options, "memory") ?? null;
   const path = textOf(options, "output") ?? `${name.replace(/\s+/g, "-")}.sweep`;
   const store = textOf(options, "store") ?? join(path, FOLDER_FILES.store);
   const unlike = unlikeTasks(plan, memoryBytes);
-  if (options["dryRun"] === true) return dryRun(context, { plan, name, unlike, store });
+  if (options["dryRun"] === true) return dryRun(context, { plan, name, unlike });
   const folder = openFolder(path);
   try {
-    await keepInputs(plan, inputs, store);
+    await keepFiles(plan, store);
     folder.describe({
       ...{ schema: "banyan/sweep-folder@1", name, version, verb: said.verb },
       ...{ axes: plan.axes, options: said.options, points: plan.points, store },
@@ -111,20 +111,9 @@ export function executorsOf({ options }: Context, store: string, memoryBytes: nu
 }
 
 /** Puts the files that tasks name into the store, where whoever does them finds them. */
-async function keepInputs(plan: SweepPlan, inputs: Inputs, place: string): Promise<void> {
+async function keepFiles({ files }: SweepPlan, place: string): Promise<void> {
   const store = await openStore(place);
-  const kept = new Set<string>();
-  for (const block of plan.file.blocks)
-    for (const axis of block)
-      for (const [k, name] of axis.names.entries()) {
-        if (!["topology", "model", "sketch", "collective"].includes(name)) continue;
-        for (let i = 0; i < axis.length; i++) {
-          const { value } = axis.at(i)[k] as { readonly value: string };
-          const input = inputs(value.replace(/^custom:/, ""));
-          if (input === null || kept.has(input.sha256)) continue;
-          kept.add(await store.put(new TextEncoder().encode(input.text)));
-        }
-      }
+  for (const { text } of files) await store.put(new TextEncoder().encode(text));
 }
 
 interface Coordinated {
@@ -205,11 +194,10 @@ interface Dry {
   readonly plan: SweepPlan;
   readonly name: string;
   readonly unlike: number | null;
-  readonly store: string;
 }
 
 /** `--dry-run`: how many tasks there are, and about how long they take, by a few that are tried. */
-async function dryRun(context: Context, { plan, name, unlike, store }: Dry): Promise<number> {
+async function dryRun(context: Context, { plan, name, unlike }: Dry): Promise<number> {
   const { signal, options, json } = context;
   const total = unlike ?? plan.points;
   const memoryBytes = optionValue(options, "memory") ?? null;
@@ -225,10 +213,14 @@ async function dryRun(context: Context, { plan, name, unlike, store }: Dry): Pro
     if (chosen.has(at++)) tried.push(placed);
     if (tried.length === chosen.size) break;
   }
-  const executors = await executorsOf(context, store, memoryBytes);
+  const store = mkdtempSync(join(tmpdir(), "banyan-dry-"));
+  context.temporary.add(store);
   const seconds: number[] = [];
   let isLonger = false;
+  let executors: Executors | undefined;
   try {
+    await keepFiles(plan, store);
+    executors = await executorsOf(context, store, memoryBytes);
     for (const { job } of tried) {
       context.progress({ what: "trying some tasks" });
       const task = { ...job.task, keep: false };
@@ -237,13 +229,16 @@ async function dryRun(context: Context, { plan, name, unlike, store }: Dry): Pro
       seconds.push(outcome.measured.seconds);
     }
   } finally {
-    await executors.close();
+    await executors?.close();
+    rmSync(store, { recursive: true, force: true });
+    context.temporary.remove(store);
   }
+  const { size } = executors;
   const mean = seconds.reduce((sum, each) => sum + each, 0) / Math.max(1, seconds.length);
-  const estimate = (mean * total) / executors.size;
+  const estimate = (mean * total) / size;
   const report = {
     ...{ schema: "banyan/sweep-plan@1", name, points: plan.points, tasks: total },
-    ...{ jobs: executors.size, secondsEach: mean, seconds: estimate, isLonger },
+    ...{ jobs: size, secondsEach: mean, seconds: estimate, isLonger },
   };
   if (json) outJson(context, report);
   else
@@ -252,7 +247,7 @@ async function dryRun(context: Context, { plan, name, unlike, store }: Dry): Pro
       `  ${labelled("sweep", name)}`,
       `  ${labelled("points", String(plan.points))}`,
       `  ${labelled("tasks", unlike === null ? `at most ${total}` : `${total}${total < plan.points ? ", as the others are like them by symmetry or the same" : ""}`)}`,
-      `  ${labelled("time", `${isLonger ? "more than " : "about "}${duration(estimate)} with ${executors.size} at once, by ${tried.length} tasks that were tried (${duration(mean)} each)`)}`,
+      `  ${labelled("time", `${isLonger ? "more than " : "about "}${duration(estimate)} with ${size} at once, by ${tried.length === 1 ? "the task" : `${tried.length} tasks`} tried (${duration(mean)} each)`)}`,
     ]);
   return 0;
 }

@@ -1,5 +1,4 @@
 import { InputError } from "../../base/errors.ts";
-import { isCollectiveJson } from "../../import/collectives/collective.ts";
 import { readTopology } from "../../import/networks/network-formats.ts";
 import { presetTopology } from "../../model/presets/preset.ts";
 import { contentHash, type Row, type SweepTask } from "../../model/sweep/task.ts";
@@ -9,7 +8,7 @@ import { resolver } from "../../model/topology/modify.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { namedRequest } from "../from-texts.ts";
 import { changedFrom, topologyOptions } from "../network-from-texts.ts";
-import type { Options } from "../option-table.ts";
+import { NETWORK_OPTIONS, type Options } from "../option-table.ts";
 import { problemOf } from "../problem.ts";
 import type { Axis, AxisValue, FailureSpec, SweepFile } from "./sweep-file.ts";
 
@@ -22,6 +21,9 @@ const MOST_NAMED = 8;
 const CUSTOM = "custom:";
 /** Options whose values may be files. */
 const OF_FILES: readonly string[] = ["topology", "model", "sketch", "collective"];
+
+/** Axes that say what a network is. */
+const SHAPING: readonly string[] = ["topology", ...NETWORK_OPTIONS];
 
 /** A file that a sweep names. */
 export interface SweepInput {
@@ -45,6 +47,8 @@ export interface SweepPlan {
   readonly axes: readonly string[];
   /** Points before those that a symmetry makes equal are put together. */
   readonly points: number;
+  /** Files that its tasks name. */
+  readonly files: readonly SweepInput[];
   /** Yields the points, in the file's order with networks first; of failures that are alike one, with their count. */
   tasks(): Generator<Point>;
 }
@@ -181,32 +185,29 @@ export function planSweep(file: SweepFile, fileName: string, inputs: Inputs): Sw
   for (const [b, { axes, failures }] of blocks.entries()) {
     const lengths = axes.reduce((sum, { length }) => sum * length, 1);
     refuseMany(fileName, file.blocks[b] as readonly Axis[], points + lengths);
-    const [first] = axes;
-    const subjects = first?.names.includes("topology") === true ? first : null;
+    const shaping = axes.filter(({ names }) => names.some((name) => SHAPING.includes(name)));
+    const hasNetworks = shaping.some(({ names }) => names.includes("topology"));
+    const others = shaping.reduce((rest, { length }) => rest / length, lengths);
     let sets = failures === null ? lengths : 0;
-    for (let i = 0; i < (subjects?.length ?? 0); i++) {
-      const values = Object.fromEntries(
-        (subjects as Axis).at(i).map((value, k) => [(subjects as Axis).names[k], value]),
-      );
-      const whole = networkOf(values["topology"] as AxisValue, optionsOf(file, values));
+    for (const values of hasNetworks ? product(shaping) : []) {
+      const options = optionsOf(file, values);
+      const network = values["topology"] as AxisValue;
+      const whole = networkOf(network, options);
+      const topology = placed(network.place, () => changedFrom(whole, options));
       if (failures === null) continue;
-      const topology = placed((values["topology"] as AxisValue).place, () =>
-        changedFrom(whole, optionsOf(file, values)),
-      );
       const each = failures.reduce((sum, value) => sum + failuresOf(topology, value).count, 0);
-      const others = lengths / (subjects as Axis).length;
       refuseMany(fileName, file.blocks[b] as readonly Axis[], points + sets + each * others, each);
       sets += each * others;
     }
     points += sets;
     refuseMany(fileName, file.blocks[b] as readonly Axis[], points);
-    for (const axis of axes) if (axis.length <= MOST_TASKS) checkFiles(axis, inputs);
   }
   const names = new Set(file.blocks.flatMap((block) => block.flatMap((axis) => axis.names)));
   return {
     file,
     axes: [...names],
     points,
+    files: filesOf(file, fileName, inputs),
     *tasks() {
       for (const { axes, failures } of blocks) {
         const classes = new Map<string, readonly FailureRow[]>();
@@ -236,17 +237,28 @@ export function planSweep(file: SweepFile, fileName: string, inputs: Inputs): Sw
   };
 }
 
-/** Throws InputError for files that are named and not there; what options say was checked as the file was read. */
-function checkFiles(axis: Axis, inputs: Inputs): void {
-  const at = axis.names.indexOf("collective");
-  for (let i = 0; at >= 0 && i < axis.length; i++) {
-    const { value, place } = axis.at(i)[at] as AxisValue;
-    if (typeof value !== "string" || !value.startsWith(CUSTOM)) continue;
-    const name = value.slice(CUSTOM.length);
-    const input = placed(place, () => inputs(name));
-    if (input === null) throw new InputError(place, "a file that exists", name);
-    isCollectiveJson(input.text);
-  }
+/** Returns the files that a sweep names, each once. Throws InputError for one that is not there where only a file will do. */
+function filesOf(file: SweepFile, fileName: string, inputs: Inputs): SweepInput[] {
+  const files = new Map<string, SweepInput>();
+  const add = (name: string, { value, place }: AxisValue): void => {
+    const text = fileIn(name, value);
+    if (text === null) return;
+    const input = placed(place, () => inputs(text));
+    if (input !== null) files.set(input.sha256, input);
+    else if (!["topology", "model"].includes(name)) throw new InputError(place, "a file that exists", text);
+  };
+  for (const [name, value] of Object.entries(file.options)) add(name, { value, place: fileName });
+  for (const axis of file.blocks.flat())
+    for (const [k, name] of axis.names.entries())
+      for (let i = 0; OF_FILES.includes(name) && i < axis.length; i++) add(name, axis.at(i)[k] as AxisValue);
+  return [...files.values()];
+}
+
+/** Returns the file that the value of an axis or option may be; null where it is none. */
+function fileIn(name: string, value: AxisValue["value"]): string | null {
+  if (!OF_FILES.includes(name) || typeof value !== "string") return null;
+  if (name !== "collective") return value;
+  return value.startsWith(CUSTOM) ? value.slice(CUSTOM.length) : null;
 }
 
 function refuseMany(fileName: string, block: readonly Axis[], points: number, failures = 1): void {
@@ -282,9 +294,9 @@ function pointOf(
   const textOf = (name: string): string => String(values[name]?.value ?? options[name] ?? "");
   const named: Record<string, string> = {};
   for (const name of OF_FILES) {
-    const text = textOf(name).replace(/^custom:/, "");
-    const input = text === "" || (name === "collective" && !textOf(name).startsWith(CUSTOM)) ? null : inputs(text);
-    if (input !== null) named[text] = input.sha256;
+    const text = fileIn(name, textOf(name));
+    const input = text === null || text === "" ? null : inputs(text);
+    if (input !== null) named[text as string] = input.sha256;
   }
   const { topology: _, model: __, ...own } = options;
   const task: SweepTask = {

@@ -204,7 +204,8 @@ function optionText(id: OptionId, value: unknown, place: string): string | true 
   }
   if (typeof value !== "string" && typeof value !== "number") throw new InputError(place, "a text or a number", value);
   const text = String(value);
-  row.parse?.(text, place);
+  // a file, which the plan looks for
+  if (id !== "collective" || !text.startsWith("custom:")) row.parse?.(text, place);
   return text;
 }
 

@@ -9,7 +9,6 @@ import {
   renameSync,
   statSync,
   writeFileSync,
-  writeSync,
 } from "node:fs";
 
 /** Files of lines on a file system that machines share: one process appends to each, another reads what came. */
@@ -64,7 +63,7 @@ export function sizeOf(path: string): number {
 export function appendLines(path: string, lines: readonly string[]): void {
   const descriptor = openSync(path, "a");
   try {
-    writeSync(descriptor, lines.map((line) => `${line}\n`).join(""));
+    writeFileSync(descriptor, lines.map((line) => `${line}\n`).join(""));
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);

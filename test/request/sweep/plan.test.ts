@@ -65,6 +65,19 @@ describe("plans of sweeps", () => {
     expect(hashes[0]).not.toBe(hashes[1]);
   });
 
+  it("name the files of options as those of axes, and count failures on each network that axes make", () => {
+    const table = inputOf("0 1\n1 0\n");
+    const text = "axes:\n  topology: ring:4\noptions: {collective: 'custom:t.csv'}\n";
+    const { files, tasks } = plan(text, { "t.csv": table });
+    expect([files, Array.from(tasks(), ({ task }) => task.inputs)]).toEqual([[table], [{ "t.csv": table.sha256 }]]);
+    expect(() => plan(text)).toThrow('s.yaml is "t.csv"; it must be a file that exists');
+    const hurt = plan(
+      "axes:\n  topology: mesh:3x3\n  collective: allgather\n  without: [0-1, '0-1,1-2']\n  failures: [{each: links}]\n",
+    );
+    const counted = Array.from(hurt.tasks(), ({ cells }) => Number(cells["count"])).reduce((a, b) => a + b, 0);
+    expect([hurt.points, counted]).toEqual([11 + 10, 11 + 10]);
+  });
+
   it.each([
     [
       "  seed: {from: 1, to: 4e9}\n  trials: {from: 1, to: 250}\n",
