@@ -33,10 +33,19 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   // tasks in processes, on servers, in folders: below the command line, which starts it
   sweep: [...["base", "model", "engine", "import", "export", "report", "request", "synthesize", "kinds", "run"]],
+  // measurements to networks
+  infer: ["base", "model"],
+  // MPI libraries that are installed, and what is compiled for them
+  mpi: ["base"],
+  // networks of the kernel's own links, in which processes run
+  lab: ["base", "model", "mpi"],
+  // what measures: processes over MPI or torch
+  probe: ["base", "model", "mpi"],
   cli: [
     "independent",
     ...["base", "model", "engine", "import", "export", "verify", "simulate", "lower", "execute", "explain"],
     ...["synthesize", "report", "request", "kinds", "run", "sweep"],
+    ...["infer", "mpi", "lab", "probe"],
   ],
   web: [
     ...["base", "model", "picture", "engine", "import", "export", "verify", "simulate", "explain"],
@@ -45,7 +54,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The only places that touch a platform: `node:*`, threads, files. */
-const ON_NODE = ["independent", "engine", "run/threads", "sweep", "cli"];
+const ON_NODE = ["independent", "engine", "run/threads", "sweep", "mpi", "lab", "probe", "cli"];
 /** What the page itself, without its worker, runs of the rest, so that it is there before anything is computed. */
 const IN_THE_PAGE = ["base", "report", "request", "model/numbers", "picture", "web"];
 /** The worker of the page. */
