@@ -22,25 +22,32 @@ export interface Fabric {
 
 const FAN_REPEATS = 9;
 
-/** Asks by fans from each endpoint and to each which of the chosen pairs share a port; both maps by endpoint. */
+/** Asks by fans from each endpoint and to each which of the chosen pairs share a port; both maps by endpoint. `known`: fans asked before. */
 export async function askPorts(
   asking: Asking,
   figures: PairFigures,
   chosen: Uint8Array,
-): Promise<{ out: Map<number, Fan>; in: Map<number, Fan> }> {
+  known: Map<string, Fan>,
+): Promise<{ out: Map<number, Fan>; into: Map<number, Fan> }> {
   const n = figures.endpoints;
   const flows = flowsOf(chosen, n);
   const fans = [...Array(n).keys()].flatMap((endpoint) => [
     { endpoint, direction: "out" as const, flows: flows.filter(({ source }) => source === endpoint) },
     { endpoint, direction: "in" as const, flows: flows.filter(({ target }) => target === endpoint) },
   ]);
-  const some = fans.filter((fan) => fan.flows.length > 0);
+  const key = (fan: (typeof fans)[number]): string =>
+    `${fan.direction} ${fan.flows.map(({ source, target }) => `${source}>${target}`).join(" ")}`;
+  const unknown = fans.filter((fan) => fan.flows.length > 0 && !known.has(key(fan)));
   const found = await inRounds(
     asking,
-    some.map((fan) => fanLine(figures, fan.flows, 2 * fan.endpoint + (fan.direction === "out" ? 0 : 1))),
+    unknown.map((fan) => fanLine(figures, fan.flows, 2 * fan.endpoint + (fan.direction === "out" ? 0 : 1))),
   );
-  const result = { out: new Map<number, Fan>(), in: new Map<number, Fan>() };
-  for (const [i, fan] of some.entries()) result[fan.direction].set(fan.endpoint, { flows: fan.flows, ...found[i] });
+  for (const [i, fan] of unknown.entries()) known.set(key(fan), { flows: fan.flows, ...found[i] });
+  const result = { out: new Map<number, Fan>(), into: new Map<number, Fan>() };
+  for (const fan of fans) {
+    const one = known.get(key(fan));
+    if (one !== undefined) result[fan.direction === "out" ? "out" : "into"].set(fan.endpoint, one);
+  }
   return result;
 }
 
