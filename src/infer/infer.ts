@@ -17,7 +17,7 @@ import {
 import { askRoutes, type Hops, resourcesOn } from "./routes.ts";
 import { askPorts, dropDistant, type Fabric, type Fan, fabricsOf } from "./segments.ts";
 import type { Resource, Sharing } from "./sharing.ts";
-import { type FoundFabric, groupsOf, slowPairs, trunkLine } from "./trunks.ts";
+import { type FoundFabric, trunkLine } from "./trunks.ts";
 
 /** What may be said of how to infer. */
 export interface InferOptions {
@@ -123,7 +123,7 @@ async function attempt(
     }
     const trunks = await inRounds(
       asking,
-      fabrics.map((fabric) => fabricLine(fabric, figures)),
+      fabrics.map((fabric) => trunkLine(fabric, figures)),
     );
     const found = fabrics.map((fabric, i): FoundFabric => ({ ...fabric, trunks: trunks[i] }));
     const { resources, ways } = resourcesOf(found, figures, endpoints);
@@ -206,15 +206,6 @@ async function measureAlone(asking: Asking, figures: PairFigures, flows: readonl
     (flow) => flow !== undefined && figures.rate[flow.source * n + flow.target] > beside(flow) / SUSPICIOUS,
   );
   if (misled) await ask(flows.filter((flow) => !first.includes(flow)));
-}
-
-/** Asks for trunks where the ports of a fabric do not explain what was slow. */
-function* fabricLine(fabric: Fabric, figures: PairFigures) {
-  const slow = slowPairs(fabric, figures);
-  if (fabric.flows.length === 1 || slow.length === 0) return null;
-  const groups = groupsOf(fabric, slow);
-  if (groups.length < 2) return null;
-  return yield* trunkLine(fabric, figures, groups);
 }
 
 /** Returns flows of which no two meet at a port, as many as a greedy choice finds. */
