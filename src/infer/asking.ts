@@ -79,10 +79,17 @@ export const together = (flows: readonly ProbeFlow[], bytes: number, repeats: nu
   repeats,
 });
 
-/** Runs several lines of questions at once: each yields experiments, gets their answers, and at last returns something; a batch a round. */
+/** A line of questions: yields experiments, gets their answers, and at last returns something. */
+export type Line<Result> = Generator<readonly Experiment[], Result, readonly Answer[]>;
+
+/**
+ * Runs several lines of questions at once, a batch a round. `apart`: [lines] a number; experiments of lines with different numbers do not
+ * disturb each other (they are of other machines, or below other CPUs) and are made together. Without it all are made one by one.
+ */
 export async function inRounds<Result>(
   asking: Asking,
-  lines: readonly Generator<readonly Experiment[], Result, readonly Answer[]>[],
+  lines: readonly Line<Result>[],
+  apart: readonly number[] = lines.map(() => 0),
 ): Promise<Result[]> {
   const results: Result[] = new Array(lines.length);
   let open = lines.map((line, index) => ({ line, index, step: line.next() }));
@@ -90,14 +97,33 @@ export async function inRounds<Result>(
     for (const { step, index } of open) if (step.done === true) results[index] = step.value;
     open = open.filter(({ step }) => step.done !== true);
     if (open.length === 0) return results;
-    const batch = open.flatMap(({ step }) => step.value as readonly Experiment[]);
-    const answers = await asking.ask(batch);
-    let from = 0;
-    open = open.map(({ line, index, step }) => {
-      const length = (step.value as readonly Experiment[]).length;
-      const own = answers.slice(from, from + length);
-      from += length;
-      return { line, index, step: line.next(own) };
-    });
+    const merged = mergedBatch(
+      open.map(({ step, index }) => ({ experiments: step.value as readonly Experiment[], part: apart[index] })),
+    );
+    const answers = await asking.ask(merged.experiments);
+    open = open.map(({ line, index }, i) => ({ line, index, step: line.next(merged.answersOf(i, answers)) }));
   }
+}
+
+/** Returns experiments of several lines with those of different parts put together, and how to take the answers apart. */
+function mergedBatch(lines: readonly { readonly experiments: readonly Experiment[]; readonly part: number }[]) {
+  const rows: { flows: ProbeFlow[]; bytes: number; repeats: number; parts: Set<number> }[] = [];
+  const places = lines.map(({ experiments, part }) =>
+    experiments.map(({ flows, bytes, repeats }) => {
+      const fits = rows.findIndex((row) => !row.parts.has(part) && row.bytes === bytes && row.repeats === repeats);
+      const row = fits >= 0 ? fits : rows.push({ flows: [], bytes, repeats, parts: new Set() }) - 1;
+      const from = rows[row].flows.length;
+      rows[row].flows.push(...flows);
+      rows[row].parts.add(part);
+      return { row, from };
+    }),
+  );
+  return {
+    experiments: rows.map(({ flows, bytes, repeats }) => together(flows, bytes, repeats)),
+    answersOf: (line: number, answers: readonly Answer[]): Answer[] =>
+      lines[line].experiments.map((experiment, i): Answer => {
+        const { row, from } = places[line][i];
+        return { experiment, taken: answers[row].taken.slice(from, from + experiment.flows.length) };
+      }),
+  };
 }

@@ -1,5 +1,5 @@
 import { random } from "../base/random.ts";
-import type { Experiment, ProbeFlow } from "../model/probe/measurements.ts";
+import { canSend, type Experiment, type ProbeFlow } from "../model/probe/measurements.ts";
 import { type Answer, type Asking, median, together } from "./asking.ts";
 import type { PairFigures } from "./pairs.ts";
 import { predicted, type Sharing } from "./sharing.ts";
@@ -20,16 +20,30 @@ export const OFF = 0.15;
 const REPEATS = 9;
 
 /** Returns random sets of flows, from few to twice as many as endpoints. */
-export function mixes(endpoints: number, count: number, bytes: number, seed: number): Experiment[] {
+function mixes(
+  possible: readonly ProbeFlow[],
+  endpoints: number,
+  count: number,
+  bytes: number,
+  seed: number,
+): Experiment[] {
   const draws = random(seed, 31);
   return Array.from({ length: count }, () => {
     const size = 2 + draws.below(2 * endpoints - 1);
-    const flows = Array.from({ length: size }, () => {
-      const source = draws.below(endpoints);
-      return { source, target: (source + 1 + draws.below(endpoints - 1)) % endpoints };
-    });
-    return together(flows, bytes, REPEATS);
+    const flows = new Set<ProbeFlow>();
+    for (let i = 0; i < size; i++) flows.add(possible[draws.below(possible.length)]);
+    return together([...flows], bytes, REPEATS);
   });
+}
+
+/** Of the flows of mixes this part may be off by chance. */
+const BY_CHANCE = 0.01;
+
+/** Returns what mixes say against what was inferred, a sentence; null where they fit it. */
+export function objection({ off, flows }: Check): string | null {
+  if (off.length <= BY_CHANCE * flows) return null;
+  const percent = Math.round(100 * OFF);
+  return `${off.length} of ${flows} flows in random mixes took other than predicted by more than ${percent} %`;
 }
 
 /** Measures random mixes and holds them against what they should take. One batch. */
@@ -40,7 +54,11 @@ export async function check(
   count: number,
   seed: number,
 ): Promise<Check> {
-  return judge(await asking.ask(mixes(sharing.endpoints, count, figures.bytes, seed)), figures, sharing);
+  const n = sharing.endpoints;
+  const possible = Array.from({ length: n * n }, (_, p) => ({ source: Math.floor(p / n), target: p % n })).filter(
+    ({ source, target }) => canSend(asking.prober, source, target),
+  );
+  return judge(await asking.ask(mixes(possible, n, count, figures.bytes, seed)), figures, sharing);
 }
 
 function judge(answers: readonly Answer[], figures: PairFigures, sharing: Sharing): Check {

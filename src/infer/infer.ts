@@ -1,7 +1,7 @@
 import type { ProbeEndpoint, ProbeFlow, Prober } from "../model/probe/measurements.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import { type Asking, askingOf, inRounds, together } from "./asking.ts";
-import { type Check, check } from "./check.ts";
+import { type Check, check, objection } from "./check.ts";
 import { topologyOf } from "./network.ts";
 import {
   emptyFigures,
@@ -154,10 +154,8 @@ async function attempt(
     }
     const sharing: Sharing = { endpoints: n, resources, ways, latencyS: figures.latencyS };
     const checked = await check(asking, figures, sharing, mixes, seed);
-    if (checked.off.length > 0)
-      unexplained.push(
-        `${checked.off.length} of ${checked.flows} flows in random mixes took other than predicted by more than 15 %`,
-      );
+    const against = objection(checked);
+    if (against !== null) unexplained.push(against);
     return { fabrics: found, sharing, forwarders, check: checked, unexplained, tried: flowsOf(tried, n).length };
   }
 }

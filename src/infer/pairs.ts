@@ -1,6 +1,6 @@
 import { random } from "../base/random.ts";
 import { edgeColours } from "../model/graph/edge-colouring.ts";
-import type { Experiment, ProbeFlow } from "../model/probe/measurements.ts";
+import { canSend, type Experiment, type ProbeFlow } from "../model/probe/measurements.ts";
 import { type Answer, type Asking, median, type Taken, together } from "./asking.ts";
 
 /** What is known of ordered pairs by themselves, [endpoints x endpoints] each; NaN where nothing is. */
@@ -48,20 +48,19 @@ export const emptyFigures = (endpoints: number): PairFigures => {
  */
 export async function measureLatencies(asking: Asking, figures: PairFigures, bytes: number | undefined): Promise<void> {
   const n = figures.endpoints;
+  const possible = ({ source, target }: ProbeFlow): boolean => canSend(asking.prober, source, target);
   const rounds = Array.from({ length: n - 1 }, (_, k) =>
     together(
-      Array.from({ length: n }, (_, source) => ({ source, target: (source + k + 1) % n })),
+      Array.from({ length: n }, (_, source) => ({ source, target: (source + k + 1) % n })).filter(possible),
       FEW_BYTES,
       LATENCY_REPEATS,
     ),
-  );
+  ).filter(({ flows }) => flows.length > 0);
   const draws = random(n, 21);
-  const some = Array.from({ length: Math.min(4, n) }, (): ProbeFlow => {
-    const source = draws.below(n);
-    return { source, target: (source + 1 + draws.below(n - 1)) % n };
-  });
+  const all = rounds.flatMap(({ flows }) => flows);
+  const some = Array.from({ length: Math.min(4, all.length) }, () => all[draws.below(all.length)]);
   const answers = await asking.ask([...rounds, ...some.map((flow) => together([flow], FIRST_BYTES, 5))]);
-  for (const { experiment, taken } of answers.slice(0, n - 1)) {
+  for (const { experiment, taken } of answers.slice(0, rounds.length)) {
     for (const [i, { source, target }] of experiment.flows.entries()) {
       figures.latencyS[source * n + target] = taken[i].seconds;
       figures.latencyError[source * n + target] = taken[i].error;
@@ -70,7 +69,7 @@ export async function measureLatencies(asking: Asking, figures: PairFigures, byt
   const usual = median(figures.latencyS.filter((value) => !Number.isNaN(value)));
   const fastest = Math.max(
     ...answers
-      .slice(n - 1)
+      .slice(rounds.length)
       .map(
         ({ taken }, i) => FIRST_BYTES / Math.max(taken[0].seconds - latency(figures, some[i]), taken[0].seconds / 100),
       ),

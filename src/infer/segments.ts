@@ -22,12 +22,13 @@ export interface Fabric {
 
 const FAN_REPEATS = 9;
 
-/** Asks by fans from each endpoint and to each which of the chosen pairs share a port; both maps by endpoint. `known`: fans asked before. */
+/** Asks by fans from each endpoint and to each which of the chosen pairs share a port; both maps by endpoint. `known`: fans asked before. `apart`: as of `inRounds`. */
 export async function askPorts(
   asking: Asking,
   figures: PairFigures,
   chosen: Uint8Array,
   known: Map<string, Fan>,
+  apart: (endpoint: number) => number = () => 0,
 ): Promise<{ out: Map<number, Fan>; into: Map<number, Fan> }> {
   const n = figures.endpoints;
   const flows = flowsOf(chosen, n);
@@ -41,6 +42,7 @@ export async function askPorts(
   const found = await inRounds(
     asking,
     unknown.map((fan) => fanLine(figures, fan.flows, 2 * fan.endpoint + (fan.direction === "out" ? 0 : 1))),
+    unknown.map(({ endpoint }) => apart(endpoint)),
   );
   for (const [i, fan] of unknown.entries()) known.set(key(fan), { flows: fan.flows, ...found[i] });
   const result = { out: new Map<number, Fan>(), into: new Map<number, Fan>() };
