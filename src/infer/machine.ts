@@ -187,7 +187,7 @@ function* switchesLine(
   });
   const nicsOf = (one: number): number[] => nics.filter((_, k) => nicClass[k] === one);
   const tests = classes.flatMap((members, one) =>
-    members.length < 3 ? [] : innerTests(asking, figures, cpu, members, nicsOf(one)).map((test) => ({ one, ...test })),
+    members.length < 3 ? [] : innerTests(asking, cpu, members, nicsOf(one)).map((test) => ({ one, ...test })),
   );
   const most = Math.max(0, ...classes.map((_, one) => tests.filter((test) => test.one === one).length));
   // classes do not disturb each other: the k-th test of each at once
@@ -308,7 +308,8 @@ function* betweenLine(figures: PairFigures, { gpus, cpus }: Pick<FoundMachine, "
   const [a, b] = cpus;
   const alone = (rateOf(figures, a, b) + rateOf(figures, b, a)) / 2;
   const finite = found.filter((rate) => rate !== Number.POSITIVE_INFINITY);
-  return finite.length === 0 ? alone : Math.max(median(finite), 0);
+  // where the ways up to a CPU are narrower than what is between them, only the CPUs themselves fill it
+  return finite.length === 0 ? alone : Math.max(alone, median(finite));
 }
 
 /** Returns the pairs of GPUs that are faster than the PCIe ways of both. */
