@@ -1,4 +1,4 @@
-import type { Experiment, ProbeEndpoint, ProbeFlow } from "../model/probe/measurements.ts";
+import { canSend, type Experiment, type ProbeEndpoint, type ProbeFlow } from "../model/probe/measurements.ts";
 import { type Answer, type Asking, inRounds, type Line, median, together } from "./asking.ts";
 import { matchings, noteAlone, noteRates, type PairFigures, rateExperiments, slowdown } from "./pairs.ts";
 import { partition, SLOWED } from "./partition.ts";
@@ -239,18 +239,11 @@ function* switchesLine(
 }
 
 /** Returns tests of whether two GPUs of a class have a further switch: one sends to a NIC of the class, the other to the CPU. */
-function innerTests(
-  asking: Asking,
-  _figures: PairFigures,
-  cpu: number,
-  members: readonly number[],
-  nics: readonly number[],
-) {
-  const { reaches } = asking.prober;
+function innerTests(asking: Asking, cpu: number, members: readonly number[], nics: readonly number[]) {
   return members.flatMap((a, i) =>
     members.slice(i + 1).flatMap((b) =>
       nics
-        .filter((nic) => reaches?.(a, nic) ?? true)
+        .filter((nic) => canSend(asking.prober, a, nic))
         .map((nic) => ({
           pair: [a, b] as const,
           nic,
