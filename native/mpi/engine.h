@@ -13,8 +13,8 @@
 
 #include <mpi.h>
 
-#ifndef BANYAN_PLAN_H
-#include "plan.h"
+#ifndef BANYAN_JUDGE_H
+#include "judge.h"
 #endif
 
 /* A call of a collective. Blocks and slots are numbered by plan rank. */
