@@ -12,6 +12,7 @@
 #define BANYAN_ENGINE_H
 
 #include <mpi.h>
+#include <sched.h>
 
 #ifndef BANYAN_JUDGE_H
 #include "judge.h"
@@ -41,9 +42,12 @@ static banyan_call* banyan_call_new(const banyan_plan* plan);
 static void banyan_call_free(banyan_call* call);
 /* Starts a call; what it points to must stay until it is done. Returns an MPI error code. */
 static int banyan_call_start(banyan_call* call, const banyan_arguments* arguments);
-/* Goes on, `wait`: until the call is done. Returns an MPI error code; after an error the call is over. */
+/* Goes on, `wait`: until the call is done, giving the processor away between looks. Returns an MPI error code; after an error the call is over. */
 static int banyan_call_progress(banyan_call* call, int wait, int* done);
 /* Runs a call from start to end. */
+#ifdef __GNUC__
+__attribute__((unused))
+#endif
 static int banyan_call_run(banyan_call* call, const banyan_arguments* arguments);
 
 /* Bytes and segments that a block may have under way. */
@@ -95,6 +99,7 @@ struct banyan_call {
   size_t scratchRoom, bounceRoom;
   int64_t segment, chunkBytes;
   int failed;
+  int64_t events; /* requests that were found complete, ever */
 };
 
 static void banyan_call_free(banyan_call* call) {
@@ -355,7 +360,7 @@ static int banyan_fail(banyan_call* call, int code) {
   int k;
   for (k = 0; k < call->active; k++)
     if (call->requests[k] != MPI_REQUEST_NULL) {
-      PMPI_Cancel(&call->requests[k]);
+      if (call->plan->blocks[call->owners[k] / BANYAN_WINDOW].kind == BANYAN_FROM) PMPI_Cancel(&call->requests[k]);
       PMPI_Request_free(&call->requests[k]);
     }
   call->active = 0;
@@ -366,10 +371,9 @@ static int banyan_fail(banyan_call* call, int code) {
 }
 
 /* Looks for requests that are complete. */
-static int banyan_poll(banyan_call* call, int wait, int* count) {
+static int banyan_poll(banyan_call* call, int* count) {
   int k, kept, code;
-  code = wait ? PMPI_Waitsome(call->active, call->requests, count, call->indices, call->statuses)
-              : PMPI_Testsome(call->active, call->requests, count, call->indices, call->statuses);
+  code = PMPI_Testsome(call->active, call->requests, count, call->indices, call->statuses);
   if (code != MPI_SUCCESS) {
     for (k = 0; code == MPI_ERR_IN_STATUS && k < *count; k++)
       if (call->statuses[k].MPI_ERROR != MPI_SUCCESS && call->statuses[k].MPI_ERROR != MPI_ERR_PENDING)
@@ -378,6 +382,7 @@ static int banyan_poll(banyan_call* call, int wait, int* count) {
   }
   if (*count == MPI_UNDEFINED) *count = 0;
   if (*count == 0) return MPI_SUCCESS;
+  call->events += *count;
   for (k = 0; k < *count; k++) {
     int owner = call->owners[call->indices[k]];
     call->lanes[owner / BANYAN_WINDOW].pieces[owner % BANYAN_WINDOW].complete = 1;
@@ -410,8 +415,9 @@ static int banyan_call_progress(banyan_call* call, int wait, int* done) {
       return call->failed;
     }
     if (call->active == 0) return banyan_fail(call, MPI_ERR_INTERN); /* no plan that was judged comes here */
-    if (count == 0) return MPI_SUCCESS;
-    code = banyan_poll(call, wait, &count);
+    if (count == 0 && !wait) return MPI_SUCCESS;
+    if (count == 0) sched_yield(); /* MPI_Waitsome would keep the processor from a peer that shares it */
+    code = banyan_poll(call, &count);
     if (code != MPI_SUCCESS) return banyan_fail(call, code);
   }
 }
