@@ -49,10 +49,11 @@ struct Pending {
 
 class Progress {
  public:
-  // Duplicates of MPI_COMM_SELF, for the messages that complete requests. Returns an MPI error code.
+  // Duplicates for the messages that complete requests, collectively. Not of MPI_COMM_SELF: MPICH 4.0 (ch4) waits for ever for
+  // a message that another thread sent there. Returns an MPI error code.
   int open() {
-    int code = PMPI_Comm_dup(MPI_COMM_SELF, &once_);
-    if (code == MPI_SUCCESS) code = PMPI_Comm_dup(MPI_COMM_SELF, &again_);
+    int code = PMPI_Comm_dup(MPI_COMM_WORLD, &once_);
+    if (code == MPI_SUCCESS) code = PMPI_Comm_dup(MPI_COMM_WORLD, &again_);
     if (code != MPI_SUCCESS) return code;
     PMPI_Comm_set_errhandler(once_, MPI_ERRORS_RETURN);
     return PMPI_Comm_set_errhandler(again_, MPI_ERRORS_RETURN);
@@ -76,7 +77,7 @@ class Progress {
     std::unique_ptr<Pending> one(new Pending);
     one->tag = nextTag(&onceTag_);
     one->task = std::move(task);
-    int code = PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, one->tag, once_, request);
+    int code = PMPI_Irecv(nullptr, 0, MPI_BYTE, runtime().worldRank, one->tag, once_, request);
     if (code == MPI_SUCCESS) code = one->task->start();
     if (code != MPI_SUCCESS) return raise(one->task->known(), code);
     enqueue(one.release());
@@ -89,7 +90,7 @@ class Progress {
     one->tag = nextTag(&againTag_);
     one->task = std::move(task);
     one->persistent = true;
-    const int code = PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, one->tag, again_, request);
+    const int code = PMPI_Recv_init(nullptr, 0, MPI_BYTE, runtime().worldRank, one->tag, again_, request);
     if (code != MPI_SUCCESS) return raise(one->task->known(), code);
     const std::lock_guard<std::mutex> lock(mutex_);
     requests_[*request] = one.release();
@@ -156,7 +157,7 @@ class Progress {
     }
     if (isOver) delete one;
     char byte = 0;  // one byte is more than the receive takes: waiting for it gives an error
-    PMPI_Send(&byte, code == MPI_SUCCESS ? 0 : 1, MPI_BYTE, 0, tag, comm);
+    PMPI_Send(&byte, code == MPI_SUCCESS ? 0 : 1, MPI_BYTE, runtime().worldRank, tag, comm);
   }
 
   void run() {
