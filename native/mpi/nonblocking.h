@@ -99,6 +99,26 @@ class Progress {
   }
 
   bool hasPersistent() const { return persistents_ > 0; }
+  bool isBusy() const { return left_ > 0; }
+
+  // Moves calls on for an application that waits: sooner than the thread would on a processor that both share.
+  template <class Test>
+  int waitWith(Test test) {
+    Idle idle(0);
+    int done = 0;
+    while (isBusy()) {
+      const int code = test(&done);
+      if (done || code != MPI_SUCCESS) return code;
+      bool any = false;
+      if (work_.try_lock()) {
+        look(&any);
+        work_.unlock();
+      }
+      idle.step(any);
+    }
+    return kNotDone;
+  }
+  static constexpr int kNotDone = -1;
 
   // MPI_Start of a request that may be one of these.
   int start(MPI_Request* request) {
@@ -140,6 +160,7 @@ class Progress {
     const std::lock_guard<std::mutex> lock(mutex_);
     one->underWay = true;
     fresh_.push_back(one);
+    left_++;
     if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
     news_.notify_all();
   }
@@ -160,30 +181,41 @@ class Progress {
     PMPI_Send(&byte, code == MPI_SUCCESS ? 0 : 1, MPI_BYTE, runtime().worldRank, tag, comm);
   }
 
+  // Moves on what is under way, once. `any`: something happened. By one thread at a time.
+  void look(bool* any) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      active_.insert(active_.end(), fresh_.begin(), fresh_.end());
+      fresh_.clear();
+    }
+    size_t kept = 0;
+    for (Pending* one : active_) {
+      bool done = false, moved = false;
+      const int code = one->task->progress(&done, &moved);
+      *any = *any || moved;
+      if (done || code != MPI_SUCCESS) {
+        complete(one, code);
+        left_--;
+      } else {
+        active_[kept++] = one;
+      }
+    }
+    active_.resize(kept);
+  }
+
   void run() {
-    std::vector<Pending*> active;
     Idle idle(20);
     for (;;) {
       {
         std::unique_lock<std::mutex> lock(mutex_);
-        if (active.empty()) news_.wait(lock, [this] { return ends_ || !fresh_.empty(); });
-        if (active.empty() && fresh_.empty()) return;
-        active.insert(active.end(), fresh_.begin(), fresh_.end());
-        fresh_.clear();
+        news_.wait(lock, [this] { return ends_ || left_ > 0; });
+        if (left_ == 0) return;
       }
       bool any = false;
-      size_t kept = 0;
-      for (Pending* one : active) {
-        bool done = false, moved = false;
-        const int code = one->task->progress(&done, &moved);
-        any = any || moved;
-        if (done || code != MPI_SUCCESS) {
-          complete(one, code);
-        } else {
-          active[kept++] = one;
-        }
+      {
+        const std::lock_guard<std::mutex> lock(work_);
+        look(&any);
       }
-      active.resize(kept);
       idle.step(any);
     }
   }
@@ -193,7 +225,9 @@ class Progress {
   std::atomic<int> persistents_{0};
   std::mutex mutex_;
   std::condition_variable news_;
-  std::vector<Pending*> fresh_;
+  std::mutex work_;
+  std::vector<Pending*> fresh_, active_;  // guarded by mutex_ and by work_
+  std::atomic<int> left_{0};              // calls under way
   std::unordered_map<MPI_Request, Pending*> requests_;
   std::thread thread_;
   bool ends_ = false;
