@@ -10,7 +10,7 @@ import {
 } from "../../model/program/mpi-plan.ts";
 import { INPUT, OUTPUT, type Program } from "../../model/program/program.ts";
 import { anyMovesOf, becomesCustom, type LoweredSchedule } from "../any-moves.ts";
-import type { MoveTimes } from "../messages.ts";
+import { joinedMoves, type MoveTimes } from "../messages.ts";
 import { planPartsOf } from "./parts.ts";
 import { writePlan } from "./write.ts";
 
@@ -53,7 +53,8 @@ export function lowerToMpi(schedule: LoweredSchedule, options: MpiLowering = {})
     throw new InputError(optionName("parts"), `an integer in 1 .. ${MOST_PIECES}`, pieces).as("out-of-range");
   if (!Number.isSafeInteger(lanes) || lanes < 1 || lanes > MOST_LANES)
     throw new InputError("lanes", `an integer in 1 .. ${MOST_LANES}`, lanes).as("out-of-range");
-  const moves = anyMovesOf(schedule, { pieces: 1, mostChunks: 1 }, times === undefined ? {} : { times });
+  const asked = anyMovesOf(schedule, { pieces: 1, mostChunks: 1 }, times === undefined ? {} : { times });
+  const moves = joinedMoves(asked, "apart");
   const parts = planPartsOf(moves, pieces);
   if (parts.chunkCount > MOST_PLAN_CHUNKS)
     throw new InputError(optionName("chunks"), `at most ${MOST_PLAN_CHUNKS} chunks in all`, parts.chunkCount).as(
