@@ -29,7 +29,14 @@ import { greedySlots, ringSlots } from "../greedy-slots.ts";
 import { plainPeriods } from "../plain-periods.ts";
 import { ownSources, type ReaderSource } from "../reader-sources.ts";
 import { ringSchedule } from "../ring-schedule.ts";
-import { judgeBys, judgeNetworkText, judgeProgramText, judgeScheduleText, judgeSketchText } from "./judges.ts";
+import {
+  judgeBys,
+  judgeNetworkText,
+  judgeProgramText,
+  judgeScheduleText,
+  judgeSketchText,
+  withPlanChecksum,
+} from "./judges.ts";
 import { bytesOf, type FuzzTarget, LawBroken, letters } from "./target.ts";
 
 /** Readers of files. */
@@ -209,6 +216,15 @@ export function fileTargets(): FuzzTarget[] {
     },
     programTarget("program-msccl-xml", "MSCCL XML"),
     programTarget("program-mscclpp-json", "MSCCL++ plan"),
+    {
+      name: "program-mpi-plan",
+      seeds: () => textsOf("plan for MPI"),
+      check(text) {
+        // most changes stop at the checksum, so it is made right
+        unlessRefused(() => judgeProgramText(text));
+        judgeProgramText(withPlanChecksum(text));
+      },
+    },
     { name: "sketch", seeds: () => textsOf("TACCL sketch"), check: judgeSketchText },
     {
       name: "collective",
