@@ -115,6 +115,12 @@ function memoryWorld(options: Options, lent: InMemoryOptions, files: MadeFile[])
       if (lent.page !== undefined) return lent.page();
       throw new InputError(optionName("to", " html"), "the app as one page");
     },
+    mpiEngine() {
+      const place = optionName("to", " mpi-c");
+      throw new InputError(place, "the engine's text, which the command line has").saying(
+        `${place} needs the text of the engine, which only the command line has: \`banyan export ... ${place}\``,
+      );
+    },
   };
 }
 
