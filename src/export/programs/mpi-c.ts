@@ -1,5 +1,6 @@
 import { InputError, inWords } from "../../base/errors.ts";
-import { isOneBlock, type MpiOp, SUMMING } from "../../model/program/mpi-plan.ts";
+import { isOneBlock } from "../../model/program/mpi-places.ts";
+import { type MpiOp, SUMMING } from "../../model/program/mpi-plan.ts";
 import type { Program } from "../../model/program/program.ts";
 import { type MpiPlanOptions, mpiPlanParts } from "./mpi-plan.ts";
 

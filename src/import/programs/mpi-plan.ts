@@ -1,9 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { blocksOfCollective, bufferChunks, isOneBlock, plansTakeInPlace } from "../../model/program/mpi-places.ts";
 import {
-  blocksOfCollective,
-  bufferChunks,
-  isOneBlock,
   MOST_LANES,
   MOST_PLAN_CHUNKS,
   MOST_PLAN_RANKS,
@@ -13,7 +11,6 @@ import {
   type MpiPlan,
   PLAN_MAGIC,
   PLAN_VERSION,
-  plansTakeInPlace,
   ROOTED,
   SUMMING,
 } from "../../model/program/mpi-plan.ts";
