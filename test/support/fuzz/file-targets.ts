@@ -4,6 +4,7 @@ import { readCollective, readCollectives } from "../../../src/import/collectives
 import { readNcclLog } from "../../../src/import/logs/nccl-log.ts";
 import { readMeasurements } from "../../../src/import/logs/nccl-tests.ts";
 import { formatOf, NETWORK_FORMATS } from "../../../src/import/networks/network-formats.ts";
+import { looksLikeMpiPlan } from "../../../src/import/programs/mpi-plan.ts";
 import { bytesSource, readBysTopology } from "../../../src/import/schedules/bys.ts";
 import { readPeriods } from "../../../src/import/schedules/periods-json.ts";
 import { readPhases } from "../../../src/import/schedules/phases-json.ts";
@@ -220,6 +221,7 @@ export function fileTargets(): FuzzTarget[] {
       name: "program-mpi-plan",
       seeds: () => textsOf("plan for MPI"),
       check(text) {
+        if (!looksLikeMpiPlan(text)) throw new InputError("file", "a plan for MPI");
         // most changes stop at the checksum, so it is made right
         unlessRefused(() => judgeProgramText(text));
         judgeProgramText(withPlanChecksum(text));
