@@ -7,6 +7,8 @@ const TELLING: readonly string[] = [
   ".bys",
   ".csv",
   ".xml",
+  ".plan",
+  ".c",
   ".py",
   ".svg",
   ".html",
