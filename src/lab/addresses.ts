@@ -5,12 +5,15 @@ export const dataAddress = (npu: number): string => `10.98.0.${npu + 1}`;
 export const managementAddress = (npu: number): string => `10.99.0.${npu + 1}`;
 
 /** Returns what an NPU, entered from its neighbour `from`, is called as the next hop of routes. */
-export const gatewayAddress = (npu: number, from: number): string =>
-  `10.${64 + (from >> 8)}.${npu}.${from & 255}`;
+export const gatewayAddress = (npu: number, from: number): string => `10.${64 + (from >> 8)}.${npu}.${from & 255}`;
 
 /** Returns the hardware address of a node's end of the cable to a neighbour. */
 export const hardwareAddress = (node: number, neighbour: number): string =>
-  ["02", "00", ...[node >> 8, node & 255, neighbour >> 8, neighbour & 255].map((byte) => byte.toString(16).padStart(2, "0"))].join(":");
+  [
+    "02",
+    "00",
+    ...[node >> 8, node & 255, neighbour >> 8, neighbour & 255].map((byte) => byte.toString(16).padStart(2, "0")),
+  ].join(":");
 
 /** Returns the name of the host that an NPU's processes find themselves on. */
 export const hostName = (npu: number): string => `npu${npu}`;

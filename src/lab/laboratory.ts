@@ -22,7 +22,7 @@ export interface StartOptions {
   /** Number of the NPU; without it no NPU's. */
   readonly npu?: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** "inherit": as this process; "pipe" is for reading. */
+  /** "inherit": its input and output are those of this process; "pipe" is for reading. Its errors are for reading. */
   readonly stdio?: "inherit" | "pipe";
 }
 
@@ -63,7 +63,10 @@ export function laboratoryHindrance(): string | null {
 function usableNamespaces(): readonly string[] | null {
   const ways = process.getuid?.() === 0 ? [[], USER_NAMESPACE] : [USER_NAMESPACE];
   const works = (way: readonly string[]): boolean =>
-    spawnSync("unshare", [...way, ...NAMESPACES, "ip", "link", "set", "lo", "up"], { env: withTools(process.env), stdio: "ignore" }).status === 0;
+    spawnSync("unshare", [...way, ...NAMESPACES, "ip", "link", "set", "lo", "up"], {
+      env: withTools(process.env),
+      stdio: "ignore",
+    }).status === 0;
   return ways.find(works) ?? null;
 }
 
@@ -103,7 +106,9 @@ export function runningLaboratories(): FoundLaboratory[] {
     const starter = Number(words[at + 1]);
     const alive = all.find((one) => one.pid === starter && holder?.parent === starter);
     const orphaned = alive === undefined ? "ended" : /[Tt]/.test(alive.state) ? "stopped" : null;
-    return [{ network: words[at + 2] ?? "", starter, orphaned, pids: holder === undefined ? [pid] : [pid, holder.pid] }];
+    return [
+      { network: words[at + 2] ?? "", starter, orphaned, pids: holder === undefined ? [pid] : [pid, holder.pid] },
+    ];
   });
 }
 
@@ -140,7 +145,8 @@ const heldBy = (holder: number): number | null =>
 export async function openLaboratory(name: string, script: string, signal: AbortSignal): Promise<Laboratory> {
   const began = performance.now();
   const hindrance = laboratoryHindrance();
-  if (hindrance !== null) throw new InputError("the laboratory", "a machine that can have one", hindrance).saying(hindrance);
+  if (hindrance !== null)
+    throw new InputError("the laboratory", "a machine that can have one", hindrance).saying(hindrance);
   const way = usableNamespaces() as readonly string[];
   const env = withTools(process.env);
   // a group of its own: Ctrl-C in a terminal is for this process, which then ends all
@@ -166,17 +172,24 @@ export async function openLaboratory(name: string, script: string, signal: Abort
   }
   const user = way.length === 0 ? [] : ["--user", "--preserve-credentials"];
   const entering = ["--target", `${inside}`, ...user, "--net", "--mount", "--uts", "--ipc", "--pid"];
-  const start = (command: readonly string[], { npu, env: more = {}, stdio = "pipe" }: StartOptions = {}): ChildProcess => {
+  const start = (
+    command: readonly string[],
+    { npu, env: more = {}, stdio = "pipe" }: StartOptions = {},
+  ): ChildProcess => {
     const within = npu === undefined ? command : [`${LAB_FOLDER}/enter`, `${npu}`, ...command];
     const words = [...entering, "--", "bash", "-c", 'cd "$0" && exec "$@"', process.cwd(), ...within];
     return spawn("nsenter", words, {
       env: { ...env, TMPDIR: `${LAB_FOLDER}/tmp`, ...more },
-      stdio: stdio === "inherit" ? "inherit" : ["pipe", "pipe", "pipe"],
+      stdio: [stdio === "inherit" ? "inherit" : "ignore", stdio, "pipe"],
       detached: stdio === "pipe",
     });
   };
   try {
-    const builder = spawn("nsenter", [...entering, "--", "bash", "-s"], { env, stdio: ["pipe", "pipe", "pipe"], detached: true });
+    const builder = spawn("nsenter", [...entering, "--", "bash", "-s"], {
+      env,
+      stdio: ["pipe", "pipe", "pipe"],
+      detached: true,
+    });
     builder.stdin.on("error", () => undefined);
     builder.stdin.end(script);
     const [out, err] = [textOf(builder.stdout), textOf(builder.stderr)];

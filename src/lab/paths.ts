@@ -22,7 +22,12 @@ export interface Forwarding {
   /** [NPUs x NPUs] where the first NPU sends what is for the second; null for itself. */
   readonly hops: readonly (Hop | null)[];
   /** Where an NPU sends what comes from `source` for `target`, unlike its own. */
-  readonly exceptions: readonly { readonly npu: number; readonly source: number; readonly target: number; readonly hop: Hop }[];
+  readonly exceptions: readonly {
+    readonly npu: number;
+    readonly source: number;
+    readonly target: number;
+    readonly hop: Hop;
+  }[];
   /** For each switch by its entry (an NPU and the node that it is entered from, "npu:from") the node to forward to. */
   readonly switches: ReadonlyMap<number, ReadonlyMap<string, number>>;
 }
@@ -96,7 +101,8 @@ function joined(topology: Topology, switches: Map<number, Map<string, number>>, 
       const known = switches.get(nodes[at]);
       if (known?.has(entry) === true) {
         // from here on all is known
-        for (let node = nodes[at]; node !== nodes[end]; node = switches.get(node)?.get(entry) as number) made.push(node);
+        for (let node = nodes[at]; node !== nodes[end]; node = switches.get(node)?.get(entry) as number)
+          made.push(node);
         break;
       }
       if (known === undefined) switches.set(nodes[at], new Map([[entry, nodes[at + 1]]]));

@@ -56,7 +56,7 @@ function npuLines(npu: number, npuCount: number, neighbours: readonly number[], 
     `addr add ${managementAddress(npu)}/24 dev ${MANAGEMENT_DEVICE}`,
     `link set ${MANAGEMENT_DEVICE} up`,
     // Open MPI takes no addresses of lo across hosts, and a bridge needs no module beyond that of the switches
-    `link add ${DATA_DEVICE} type bridge`,
+    `link add name ${DATA_DEVICE} type bridge`,
     `addr add ${dataAddress(npu)}/32 dev ${DATA_DEVICE}`,
     `link set ${DATA_DEVICE} up`,
     ...neighbours.map((node) => `link set e${node} up`),
@@ -92,12 +92,12 @@ function npuLines(npu: number, npuCount: number, neighbours: readonly number[], 
 
 /** Returns what `ip` does in a switch's namespace: a bridge that learns nothing and floods nothing, for it is told all. */
 const switchLines = (neighbours: readonly number[]): string[] => [
-  "link add br type bridge stp_state 0 mcast_snooping 0",
+  "link add name br0 type bridge stp_state 0 mcast_snooping 0",
   ...neighbours.flatMap((node) => [
-    `link set e${node} master br up`,
+    `link set e${node} master br0 up`,
     `link set e${node} type bridge_slave learning off flood off mcast_flood off`,
   ]),
-  "link set br up",
+  "link set br0 up",
 ];
 
 const forwardLines = (known: ReadonlyMap<string, number> | undefined): string[] =>
@@ -166,7 +166,7 @@ mount --bind ${LAB_FOLDER}/hosts /etc/hosts
 ip link set lo up
 delays=
 if tc qdisc add dev lo root netem delay 1us 2> /dev/null; then tc qdisc del dev lo root; delays=yes; fi
-${batch("ip", [...all.map((node) => `netns add n${node}`), "link add mgmt type bridge", "link set mgmt up"])}prepare() {
+${batch("ip", [...all.map((node) => `netns add n${node}`), "link add name mgmt type bridge", "link set mgmt up"])}prepare() {
   echo 1 > /proc/sys/net/ipv4/ip_forward
   for conf in all default; do
     echo 0 > /proc/sys/net/ipv4/conf/$conf/rp_filter
