@@ -159,6 +159,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       ["collective", COLLECTIVE],
       ["algorithm", "default auto (`banyan list algorithms`)"],
       ["sizes", "default 1MiB,4MiB,16MiB"],
+      "root",
       "library",
       "mpi",
       "repeats",

@@ -14,8 +14,8 @@ export interface Laboratory {
   start(command: readonly string[], options?: StartOptions): ChildProcess;
   /** Ends everything inside; returns when nothing of it runs any more. */
   close(): Promise<void>;
-  /** Resolves once it has ended, by itself or by others. */
-  readonly ended: Promise<void>;
+  /** Returns whether others have ended it. */
+  hasEnded(): boolean;
 }
 
 export interface StartOptions {
@@ -154,7 +154,10 @@ export async function openLaboratory(name: string, script: string, signal: Abort
     ...{ stdio: ["pipe", "ignore", "ignore"], detached: true, env },
   });
   holder.stdin?.on("error", () => undefined);
-  const ended = exitOf(holder).then(() => undefined);
+  let isOver = false;
+  const ended = exitOf(holder).then(() => {
+    isOver = true;
+  });
   const end = (): void => {
     holder.stdin?.destroy();
     holder.kill("SIGKILL");
@@ -202,7 +205,7 @@ export async function openLaboratory(name: string, script: string, signal: Abort
       );
     }
     const seconds = (performance.now() - began) / 1000;
-    return { hasDelays: out().includes(HAS_DELAY), seconds, start, close, ended };
+    return { hasDelays: out().includes(HAS_DELAY), seconds, start, close, hasEnded: () => isOver };
   } catch (error) {
     await close();
     throw error;

@@ -19,16 +19,26 @@ export const READY = "laboratory ready";
 export const HAS_DELAY = "with delays";
 
 const FRAME_BYTES = 1514;
-/** What may pass at once above the rate: some frames, or what the timers of a busy machine are late. */
-const BURST_FRAMES = 4;
-const BURST_SECONDS = 1e-3;
-/** What may wait for a link. */
-const QUEUE_SECONDS = 0.2;
-const LEAST_QUEUE_BYTES = 2 ** 17;
+/**
+ * What may go at once of a message: so many frames as pass in this time, some at least. The kernel hands such bundles on without
+ * looking at their frames, which is what two cores can carry; larger ones, and larger bursts, make small messages too fast.
+ */
+const BUNDLE_SECONDS = 3e-4;
+const LEAST_BUNDLE_FRAMES = 2;
+const MOST_BUNDLE_FRAMES = 5;
+/** What may wait for a link: so much that nothing is lost, for TCP is slow to make up for it. */
+const QUEUE_SECONDS = 0.5;
+const LEAST_QUEUE_BYTES = 2 ** 18;
 
-/** Returns the token bucket of a link: rate in bits per second, bytes that may pass at once, and that may wait. */
-export function bucketOf(bytesPerSecond: number): { rate: number; burst: number; limit: number } {
-  const burst = Math.max(BURST_FRAMES * FRAME_BYTES, Math.ceil(bytesPerSecond * BURST_SECONDS));
+/** Returns how many frames of a message go on as one, where the fastest link has so many bytes per second. */
+export function bundleFrames(bytesPerSecond: number): number {
+  const frames = Math.round((bytesPerSecond * BUNDLE_SECONDS) / FRAME_BYTES);
+  return Math.min(MOST_BUNDLE_FRAMES, Math.max(LEAST_BUNDLE_FRAMES, frames));
+}
+
+/** Returns the token bucket of a link: bits per second, bytes that may pass at once (a bundle), and that may wait. */
+export function bucketOf(bytesPerSecond: number, frames: number): { rate: number; burst: number; limit: number } {
+  const burst = (frames + 1) * FRAME_BYTES;
   const limit = burst + Math.max(LEAST_QUEUE_BYTES, Math.ceil(bytesPerSecond * QUEUE_SECONDS));
   return { rate: bytesPerSecond * 8, burst, limit };
 }
@@ -139,7 +149,7 @@ export function buildScript({ topology, factor }: LabNetwork, forwarding: Forwar
   const shaped = (node: number): string[] =>
     ends.flatMap(({ at, to, link }) => {
       if (at !== node || link === null) return [];
-      const { rate, burst, limit } = bucketOf(topology.linkBytesPerSecond[link]);
+      const { rate, burst, limit } = bucketOf(topology.linkBytesPerSecond[link], frames);
       return [`qdisc add dev e${to} root handle 1: tbf rate ${rate}bit burst ${burst} limit ${limit}`];
     });
   const delayed = (node: number): string[] =>
@@ -147,6 +157,8 @@ export function buildScript({ topology, factor }: LabNetwork, forwarding: Forwar
       const us = at === node && link !== null ? Math.round((topology.linkLatencyPs[link] * factor) / 1e6) : 0;
       return us === 0 ? [] : [`qdisc add dev e${to} parent 1:1 handle 10: netem delay ${us}us limit 100000`];
     });
+  const frames = bundleFrames(topology.linkBytesPerSecond.reduce((most, rate) => Math.max(most, rate), 0));
+  const bundle = `gso_max_segs ${frames}`;
   const hosts = ["127.0.0.1 localhost", ...npus.map((npu) => `${dataAddress(npu)} ${hostName(npu)}`)];
   return `set -e
 export PATH="$PATH:/usr/sbin:/sbin"
@@ -183,7 +195,7 @@ done
 ${batch("ip", [
   ...cables.map(({ ends: [a, b] }) => {
     const [one, other] = [hardwareAddress(a, b), hardwareAddress(b, a)];
-    return `link add name e${b} netns n${a} address ${one} type veth peer name e${a} address ${other} netns n${b}`;
+    return `link add name e${b} netns n${a} address ${one} ${bundle} type veth peer name e${a} address ${other} ${bundle} netns n${b}`;
   }),
   ...npus.flatMap((npu) => [
     `link add name m${npu} type veth peer name ${MANAGEMENT_DEVICE} netns n${npu}`,
