@@ -1,7 +1,7 @@
 import type { LoggedPrograms } from "../model/calibration/measurements.ts";
 import { formatSize } from "../model/numbers/units.ts";
 import type { Program } from "../model/program/program.ts";
-import { MSCCL_RUNTIMES, RUNTIMES, type RuntimeName } from "../model/program/runtimes.ts";
+import { MSCCL_RUNTIMES, type MscclRuntime, RUNTIMES, type RuntimeName } from "../model/program/runtimes.ts";
 
 /** Averages and scaled sums: no program of the kind runs them. */
 const FIRST_AVERAGE = 4;
@@ -84,7 +84,12 @@ const MSCCL_DEFAULT_MAX = 134217728;
  * divisibility of the count.
  */
 export function selectionOf(program: Program, runtime: RuntimeName, call: Call): Selection {
-  const reasons = runtime === "mscclpp" ? planReasons(program, call) : xmlReasons(program, runtime, call);
+  const reasons =
+    runtime === "mpi"
+      ? mpiReasons(program, call)
+      : runtime === "mscclpp"
+        ? planReasons(program, call)
+        : xmlReasons(program, runtime, call);
   return { runtime, selected: reasons.length === 0, reasons };
 }
 
@@ -101,7 +106,7 @@ function common(program: Program, runtime: RuntimeName, { ranks, inPlace }: Call
   return reasons;
 }
 
-function xmlReasons(program: Program, runtime: Exclude<RuntimeName, "mscclpp">, call: Call): string[] {
+function xmlReasons(program: Program, runtime: MscclRuntime["name"], call: Call): string[] {
   const reasons = common(program, runtime, call);
   const { needsRange, maxBytesIncluded } = MSCCL_RUNTIMES[runtime];
   const { sizeBytes, elementBytes } = call;
@@ -124,6 +129,19 @@ function xmlReasons(program: Program, runtime: Exclude<RuntimeName, "mscclpp">, 
     const per = PER_RANK.has(program.collective) ? " (over all ranks)" : "";
     reasons.push(`${elements} elements${per} are no multiple of its ${program.loopChunks} chunks`);
   }
+  return reasons;
+}
+
+/** Any number of elements can be cut; calls in place that a plan is not for are made out of place by the runtime. */
+function mpiReasons(program: Program, call: Call): string[] {
+  const { sizeBytes, elementBytes } = call;
+  const reasons = common(program, "mpi", { ...call, inPlace: false });
+  if (program.minBytes !== null && sizeBytes < program.minBytes)
+    reasons.push(`${formatSize(sizeBytes)} is below the ${program.minBytes} bytes from which on it is for calls`);
+  if (program.maxBytes !== null && sizeBytes > program.maxBytes)
+    reasons.push(`${formatSize(sizeBytes)} is above the ${program.maxBytes} bytes up to which it is for calls`);
+  if (sizeBytes % elementBytes !== 0)
+    reasons.push(`${sizeBytes} bytes are no whole number of elements of ${elementBytes} bytes`);
   return reasons;
 }
 

@@ -73,7 +73,7 @@ export function phaseTransfersOrNull(schedule: PhaseSchedule): number | null {
 }
 
 /** Returns phases transfer by transfer. Throws InputError, which names `place`, for wrong ones and for too many. */
-function phasesAsSteps(schedule: PhaseSchedule, place: Place): StepSchedule {
+export function phasesAsSteps(schedule: PhaseSchedule, place: Place): StepSchedule {
   const { violations, violationCount } = verifyPhases(schedule, { limit: 1 });
   if (violationCount > 0) throw new InputError(place, "correct phases", violations[0]?.message);
   const transfers = phaseTransfersOrNull(schedule);

@@ -77,6 +77,9 @@ export interface ProgramOptions {
   /** MSCCL, steps: the order of transfers; as the network would have them without it, which is not slower than planned. */
   readonly order?: "simulated" | "planned";
   readonly protocol?: Program["protocol"];
+  /** MPI: connections between two ranks, and bytes of a message at most; see MpiLowering. */
+  readonly connections?: number;
+  readonly segmentBytes?: number;
   readonly name?: string;
   /** MSCCL++: let switches that can duplicate and sum messages; default true. */
   readonly throughSwitch?: boolean;

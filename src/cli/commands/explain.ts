@@ -9,7 +9,7 @@ import { kindOf } from "../../kinds/kinds.ts";
 import type { GivenSchedule } from "../../model/joint/joint-schedule.ts";
 import { formatSize, formatTime, parseSize } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
-import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
+import { RUNTIMES, type RuntimeName, runtimesOf } from "../../model/program/runtimes.ts";
 import { percent, timeText } from "../../report/amounts.ts";
 import type { Report } from "../../report/result.ts";
 import { NETWORK_OPTIONS, refuseOptions, textOf, wordOf } from "../../request/option-table.ts";
@@ -31,8 +31,8 @@ const TYPES = { f16: 2, bf16: 2, f32: 4, f64: 8, i8: 1, u8: 1, i32: 4, u32: 4, i
 const TYPE_NAMES = Object.keys(TYPES) as (keyof typeof TYPES)[];
 
 /** Returns the runtimes that could run a program: that of --target, or all that read such files. */
-function runtimesFor({ machine }: Program, target: RuntimeName | null): readonly RuntimeName[] {
-  const all = RUNTIME_NAMES.filter((name) => (name === "mscclpp") === (machine === "mscclpp"));
+function runtimesFor(program: Program, target: RuntimeName | null): readonly RuntimeName[] {
+  const all = runtimesOf(program);
   if (target === null) return all;
   if (all.includes(target)) return [target];
   throw new InputError(optionName("target"), `one of ${all.join(", ")} for such a file`, target).as("unknown-name");

@@ -15,19 +15,22 @@ import { partsPerSize } from "../../model/program/runtimes.ts";
 import { closest } from "../../model/topology/closest.ts";
 import { parseJson } from "../text/json.ts";
 import { attributeOf, readXml, type XmlElement, xmlPlace } from "../text/xml.ts";
+import { looksLikeMpiPlan, readMpiPlan } from "./mpi-plan.ts";
 import { looksLikeMscclppJson, readMscclppJson } from "./mscclpp-json.ts";
 
-const READABLE = "a program: MSCCL XML (its first element is <algo>) or an MSCCL++ plan in JSON";
+const READABLE =
+  "a program: MSCCL XML (its first element is <algo>), an MSCCL++ plan in JSON or a plan for MPI (banyan-mpi-plan)";
 
 /** Returns true where a text seems to be a program rather than a schedule or a network. */
 export function looksLikeProgram(text: string): boolean {
-  if (looksLikeMscclXml(text)) return true;
+  if (looksLikeMscclXml(text) || looksLikeMpiPlan(text)) return true;
   return /^\ufeff?\s*\{/.test(text) && text.includes('"gpus"') && text.includes('"threadblocks"');
 }
 
 /** Returns the program in a text whose format is recognized by its content. Throws InputError. */
 export function readProgram(text: string, fileName: string): Program {
   if (looksLikeMscclXml(text)) return readMscclXml(text, fileName);
+  if (looksLikeMpiPlan(text)) return readMpiPlan(text, fileName);
   if (/^\ufeff?\s*[{[]/.test(text)) {
     const value = parseJson(text, fileName);
     if (looksLikeMscclppJson(value)) return readMscclppJson(text, fileName);

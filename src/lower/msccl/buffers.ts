@@ -73,6 +73,9 @@ export function buffersOf(parts: Parts, placement: CallPlacement): Buffers {
   return { inputChunks, outputChunks, startBuffer, startAt, endBuffer, endAt, cellOffset, cellOf, mixes };
 }
 
+/** What says where parts are. */
+export type Placed = Pick<Parts, "moves" | "first" | "chunksPerBlock" | "chunkCount" | "blocks">;
+
 /** Where a rank has parts. */
 interface PlacesOfRank {
   readonly shape: Shape;
@@ -84,7 +87,7 @@ interface PlacesOfRank {
 }
 
 /** Returns where each rank has parts at the start and at the end; see buffersOf, also for what it throws. */
-export function placesOf(parts: Parts, placement: CallPlacement): (rank: number) => PlacesOfRank {
+export function placesOf(parts: Placed, placement: CallPlacement): (rank: number) => PlacesOfRank {
   const { kind } = parts.moves.collective;
   if (kind === "custom" && placement !== "out")
     throw new InputError(optionName("placement"), "out of place for a custom collective", placement);
@@ -140,7 +143,7 @@ interface Places {
   readonly sizes: (rank: number) => Shape;
 }
 
-function namedPlaces(parts: Parts, kind: CollectiveKind): Places {
+function namedPlaces(parts: Placed, kind: CollectiveKind): Places {
   const { rankCount: n, rootRank: root } = parts.moves;
   const { first, chunksPerBlock: block } = parts;
   const blockOf = (p: number): number => Math.floor(first[p] / block);
@@ -175,7 +178,7 @@ function namedPlaces(parts: Parts, kind: CollectiveKind): Places {
 }
 
 /** Chunks of a table in order. */
-function placesOfTable({ moves, first, blocks }: Parts): Places {
+function placesOfTable({ moves, first, blocks }: Placed): Places {
   const { start, sums } = blocks as UnequalBlocks;
   const { startAt, endAt, input, output } = customPlaces(moves, { start, sums });
   const block = first.map((chunk) => blockOfChunk({ start, sums }, chunk));

@@ -76,6 +76,7 @@ export type ProgramHeader = Pick<
   | "scratchChunks"
   | "channelCount"
   | "table"
+  | "mpi"
   | "skipped"
   | "farEnds"
 >;

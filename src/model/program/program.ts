@@ -1,4 +1,5 @@
 import type { NamedCollective } from "../collective/collective.ts";
+import type { MpiPlan } from "./mpi-plan.ts";
 import type { ProgramTable } from "./table.ts";
 
 /** Buffers of a rank. */
@@ -79,6 +80,8 @@ export interface Program {
   readonly channelCount: number;
   /** Of a custom program, where it is known: what it is to make. */
   readonly table?: ProgramTable;
+  /** Of a plan for MPI, a msccl program: what it says besides. */
+  readonly mpi?: MpiPlan;
   /** What its file has besides, and runtimes pass over; not there where there is nothing. */
   readonly skipped?: readonly SkippedPart[];
   /** Where its file says that peers have what is sent and received; not there where it says nothing. */

@@ -1,8 +1,9 @@
 import type { NamedCollective } from "../collective/collective.ts";
+import { MPI_COLLECTIVES } from "./mpi-plan.ts";
 import type { Op, Program } from "./program.ts";
 
 /** Runtimes that execute programs. */
-export const RUNTIME_NAMES = ["msccl", "azure", "rccl", "mscclpp"] as const;
+export const RUNTIME_NAMES = ["msccl", "azure", "rccl", "mscclpp", "mpi"] as const;
 export type RuntimeName = (typeof RUNTIME_NAMES)[number];
 
 /** What a runtime that reads MSCCL XML takes. */
@@ -55,6 +56,14 @@ export interface MscclppRuntime {
   readonly alignmentBytes: number;
   /** Bytes that its 32-bit offsets reach. */
   readonly reachBytes: number;
+}
+
+/** What Banyan's runtime for MPI takes. */
+export interface MpiRuntime {
+  readonly name: "mpi";
+  readonly title: string;
+  readonly collectives: Readonly<Partial<Record<NamedCollective | "custom", string>>>;
+  readonly ops: ReadonlySet<Op>;
 }
 
 /**
@@ -166,11 +175,25 @@ export const MSCCL_RUNTIMES: Readonly<Record<MscclRuntime["name"], MscclRuntime>
   azure: AZURE,
   rccl: RCCL,
 };
-export const RUNTIMES: Readonly<Record<RuntimeName, MscclRuntime | MscclppRuntime>> = {
+const MPI: MpiRuntime = {
+  name: "mpi",
+  title: "Banyan's runtime for MPI",
+  collectives: Object.fromEntries(MPI_COLLECTIVES.map((name) => [name, name])),
+  ops: new Set(["s", "r", "rrc", "cpy", "re"] as const),
+};
+
+export const RUNTIMES: Readonly<Record<RuntimeName, MscclRuntime | MscclppRuntime | MpiRuntime>> = {
   ...MSCCL_RUNTIMES,
   mscclpp: MSCCLPP,
+  mpi: MPI,
 };
 export const MSCCLPP_RUNTIME = MSCCLPP;
+
+/** Returns the runtimes that read the files of a program. */
+export function runtimesOf({ machine, mpi }: Pick<Program, "machine" | "mpi">): readonly RuntimeName[] {
+  if (mpi !== undefined) return ["mpi"];
+  return machine === "mscclpp" ? ["mscclpp"] : ["msccl", "azure", "rccl"];
+}
 
 /**
  * Returns how many times the size that MSCCL's runtimes compare with minBytes and cut into nchunksperloop goes into the size of a

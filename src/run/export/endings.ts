@@ -7,6 +7,7 @@ const TELLING: readonly string[] = [
   ".bys",
   ".csv",
   ".xml",
+  ".plan",
   ".py",
   ".svg",
   ".html",

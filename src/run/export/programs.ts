@@ -134,5 +134,16 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
     fromSchedule: (world, subject, path) => writeFound(world, subject, "mscclpp", path),
     fromJoint: (world, subject, path) => writeFastest(world, subject, programOptions(world.options, "mscclpp"), path),
   },
+  {
+    name: "mpi",
+    runs: true,
+    extension: ".plan",
+    description:
+      "a plan for Banyan's runtime for MPI, by which unchanged MPI programs follow the schedule; several by size: --sizes",
+    takes: ["parts", "minBytes", "maxBytes"],
+    lacks: lacksMessages,
+    synthesize: (world, topology) => synthesizeTrees(world, topology, "mpi"),
+    fromSchedule: (world, subject, path) => writeFound(world, subject, "mpi", path),
+  },
   ...LANGUAGE_EXPORTERS,
 ];

@@ -19,7 +19,7 @@ function fileNameOf({ made }: SizeRange, at: number, ranges: number, extension: 
 }
 
 /** Formats of programs for sizes. */
-const BY_SIZE = ["msccl-xml", "mscclpp-json"];
+const BY_SIZE = ["msccl-xml", "mscclpp-json", "mpi"];
 
 /** Makes the plans of a folder known to MSCCL++. */
 export const SELECTOR = "plans.py";
@@ -46,7 +46,7 @@ export async function writeSizes(
 ): Promise<Written> {
   const { options, signal } = world;
   const plans = format === "mscclpp-json";
-  const runtime = plans ? "mscclpp" : dialectOf(world.options);
+  const runtime = plans ? "mscclpp" : format === "mpi" ? "mpi" : dialectOf(world.options);
   const size = textOf(options, "size");
   if (size !== undefined)
     throw new InputError(optionName("sizeBytes"), `nothing beside ${optionName("sizesBytes")}`, size)
@@ -107,6 +107,8 @@ export async function writeSizes(
   if (unused.size > 0) notes.push(`left out: ${count(unused.size, "algorithm")} (--json says why)`);
   if (plans)
     notes.push(`${SELECTOR}: register(rank) makes them known to MSCCL++, which takes one for each call by its size`);
+  else if (runtime === "mpi")
+    notes.push(`BANYAN_PLANS=${path} tells the runtime to take them, each for the calls of its sizes`);
   else {
     const { title, files: most } = RUNTIMES[runtime] as { readonly title: string; readonly files: number };
     if (ranges.length > most) notes.push(`${title} loads at most ${most} files: name those that it is to load`);

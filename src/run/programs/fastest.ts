@@ -94,6 +94,18 @@ const wholeShapes = ({ reduces }: Collective, joinings: readonly string[], passi
         ),
       );
 
+/** Parts of each tree's data that are tried in plans for MPI, which cut long messages by themselves. */
+const MPI_PARTS_TRIED = [1, 4, 16];
+/** Chunks of one course in instructions of their own. */
+const EACH_CHUNK = 1024;
+
+/** Returns how a schedule becomes a plan for MPI; what is usual first. */
+function mpiShapesOf(given: GivenSchedule, { parts }: ProgramOptions): Choice[] {
+  const isOfTrees = !isJoint(given) && isTreeFlow(given);
+  const cuts = parts !== undefined ? [parts] : isOfTrees ? MPI_PARTS_TRIED : [1, EACH_CHUNK];
+  return cuts.flatMap((many) => (["simulated", "planned"] as const).map((order) => ({ parts: many, order })));
+}
+
 /** Returns how a schedule becomes an MSCCL++ plan: through switches or not, with reads or writes; what is usual first. */
 function planShapesOf(given: GivenSchedule, target: ProgramOptions): Choice[] {
   const schedule = loweredOf(given);
@@ -229,7 +241,9 @@ export async function fastestWithin(
     tryOne(options, () => lowered(schedule, options, known.plans));
   const isWorthMore = (): boolean => (bestOf()?.us ?? 0) <= MOST_GAINED * worthUs;
   const { runtime } = target;
-  if (runtime === "mscclpp") {
+  if (runtime === "mpi") {
+    for (const shape of mpiShapesOf(schedule, target)) await tryPlan({ ...target, ...shape });
+  } else if (runtime === "mscclpp") {
     for (const shape of planShapesOf(schedule, target)) {
       const how = { ...target, ...shape };
       for (const protocol of planProtocolsOf(schedule, how)) await tryPlan({ ...how, protocol });

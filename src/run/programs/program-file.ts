@@ -1,5 +1,6 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { mpiPlanParts } from "../../export/programs/mpi-plan.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { mscclppJsonParts } from "../../export/programs/mscclpp-json.ts";
 import { instructionCount, type Program } from "../../model/program/program.ts";
@@ -19,6 +20,7 @@ export interface ProgramFile {
 
 /** Returns the parts of a program's file, made as they are asked for; of many instructions they are held against the runtime's limits. */
 export function fileParts({ program, runtime, range }: ProgramFile): Iterable<string> {
+  if (runtime === "mpi") return mpiPlanParts(program, range);
   if (runtime === "mscclpp") return mscclppJsonParts(program, range);
   const text = mscclXmlParts(program, { dialect: runtime, ...range });
   if (instructionCount(program) <= MANY_INSTRUCTIONS) return text;

@@ -1,9 +1,10 @@
 import { InputError, InternalError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
-import { expanded } from "../../kinds/expand.ts";
+import { expanded, phasesAsSteps, treesAsSteps } from "../../kinds/expand.ts";
 import { becomesCustom, type LoweredSchedule, ranksOf } from "../../lower/any-moves.ts";
 import { lateSums } from "../../lower/late-sums.ts";
 import type { MoveTimes } from "../../lower/messages.ts";
+import { lowerToMpi, refuseForMpi } from "../../lower/mpi/lower.ts";
 import { lowerToMsccl } from "../../lower/msccl/lower.ts";
 import { KnownPlans } from "../../lower/mscclpp/known-plans.ts";
 import { lowerToPlan } from "../../lower/mscclpp/plan.ts";
@@ -11,17 +12,19 @@ import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts
 import { add, ceil, multiply, rational } from "../../model/numbers/rational.ts";
 import { formatSize, toUs } from "../../model/numbers/units.ts";
 import { isPeriodSchedule } from "../../model/periods/period-schedule.ts";
+import { isPhaseSchedule, type PhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import { instructionCount, type Program } from "../../model/program/program.ts";
-import { CONNECTIONS, type RuntimeName } from "../../model/program/runtimes.ts";
+import { CONNECTIONS, type RuntimeName, runtimesOf } from "../../model/program/runtimes.ts";
 import { stepsOf, withoutPhases } from "../../model/steps/schedule.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
-import { isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
+import { demandForwarding, isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
 import { stepsOfTrees } from "../../model/trees/tree-steps.ts";
 import type { ProgramOptions } from "../../request/from-texts.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
 import { simulateJoint, simulateSchedule } from "../../simulate/steps/replay.ts";
 import { judgeable, type ProgramVerification, verifyProgram } from "../../verify/program/program.ts";
 import type { ProgramViolation } from "../../verify/program/words.ts";
+import { mpiLimitViolations } from "../../verify/runtime/mpi-limits.ts";
 import { mscclLimitViolations } from "../../verify/runtime/msccl-limits.ts";
 import { planLimitViolations } from "../../verify/runtime/plan-limits.ts";
 import { type Beside, JUDGE, SIMULATE, WRITE } from "./beside.ts";
@@ -49,7 +52,16 @@ export function limitViolations(
   runtime: RuntimeName,
   text: Iterable<string> | string | null,
 ): readonly ProgramViolation[] {
-  const { machine } = program;
+  const { machine, mpi } = program;
+  const [own] = runtimesOf(program);
+  if (runtime === "mpi" || mpi !== undefined) {
+    if (runtime === own) return mpiLimitViolations(program);
+    throw new InputError(
+      optionName("target"),
+      mpi === undefined ? `${own} for such a file` : "mpi for a plan for MPI",
+      runtime,
+    );
+  }
   if (runtime === "mscclpp") {
     if (machine === "mscclpp") return planLimitViolations(program);
     throw new InputError(optionName("target"), "msccl, azure or rccl for MSCCL XML", runtime);
@@ -80,6 +92,7 @@ export function loweredOf(given: GivenSchedule): LoweredSchedule {
  * cannot meet a limit of the runtime, and for phases.
  */
 export function lowered(given: GivenSchedule, options: ProgramOptions, known = new KnownPlans()): Program {
+  if (options.runtime === "mpi") return loweredForMpi(given, options);
   const { runtime, minBytes: _, maxBytes: __, throughSwitch = true, order, whole = false, ...how } = options;
   const asked = loweredOf(given);
   const schedule = whole && isTree(asked) ? wholeSteps(asked) : asked;
@@ -91,6 +104,44 @@ export function lowered(given: GivenSchedule, options: ProgramOptions, known = n
   }
   if (placement === "both") throw new InputError(optionName("placement"), "in or out for an MSCCL++ plan", placement);
   return lowerToPlan(schedule, { ...how, placement, throughSwitch }, known);
+}
+
+/** Returns the plan for MPI of a schedule: trees as steps of `parts` pieces, sums as late as may be. */
+function loweredForMpi(
+  given: GivenSchedule,
+  { order, parts = 1, connections, segmentBytes, name }: ProgramOptions,
+): Program {
+  const asked = loweredOf(!isJoint(given) && isPhaseSchedule(given) ? steppedPhases(given) : given);
+  refuseForMpi(asked);
+  const schedule = isTree(asked) ? steppedTrees(asked, parts) : asked;
+  return lowerToMpi(schedule, {
+    pieces: parts,
+    ...(order === "simulated" ? { times: simulatedTimes(schedule) } : {}),
+    ...(connections === undefined ? {} : { lanes: connections }),
+    ...(segmentBytes === undefined ? {} : { segmentBytes }),
+    ...(name === undefined ? {} : { name }),
+  });
+}
+
+const phaseSteps = new WeakMap<PhaseSchedule, StepSchedule>();
+
+/** Returns the transfers of phases. Throws InputError for wrong ones, too many, and sums in switches. */
+function steppedPhases(schedule: PhaseSchedule): StepSchedule {
+  const steps = phaseSteps.get(schedule) ?? phasesAsSteps(schedule, optionName("to", " mpi"));
+  phaseSteps.set(schedule, steps);
+  return steps;
+}
+
+const steppedFlows = new WeakMap<TreeFlow, Map<number, StepSchedule>>();
+
+/** Returns trees as steps of so many pieces. Throws InputError where switches sum, and for too many. */
+function steppedTrees(flow: TreeFlow, pieces: number): StepSchedule {
+  demandForwarding(flow, optionName("to", " mpi"));
+  const known = steppedFlows.get(flow) ?? new Map<number, StepSchedule>();
+  steppedFlows.set(flow, known);
+  const steps = known.get(pieces) ?? lateSums(treesAsSteps(flow, optionName("to", " mpi"), pieces));
+  known.set(pieces, steps);
+  return steps;
 }
 
 const isTree = (schedule: LoweredSchedule): schedule is TreeFlow => !isJoint(schedule) && isTreeFlow(schedule);
@@ -256,6 +307,8 @@ export interface ProgramCall {
 
 /** Returns the call of a program that moves the data of its schedule. O(transfers). */
 export function callOf({ table, loopChunks }: Program, given: GivenSchedule): ProgramCall {
+  if (!isJoint(given) && isPhaseSchedule(given))
+    return { sizeBytes: given.collective.sizeBytes, rankToNpu: given.collective.groupMembers };
   const schedule = loweredOf(given);
   const rankToNpu = ranksOf(schedule);
   const collectives = (isJoint(schedule) ? schedule.tenants : [schedule]).map(({ collective }) => collective);

@@ -143,7 +143,7 @@ function mustWait(machine: Machine, b: number, i: number, from: number, into: nu
   const { waitOffset, waitOn: awaited } = program;
   for (; waited[b] < waitOffset[i + 1] - waitOffset[i]; waited[b]++) {
     const on = awaited[waitOffset[i] + waited[b]];
-    if (published[blockOf[on]] >= pass[b] * machine.count + on) continue;
+    if (published[blockOf[on]] >= pass[b] * machine.count + on || hasPiece(machine, b, i, on)) continue;
     waitOn(waiters, machine.publishedAt + blockOf[on], b);
     return true;
   }
@@ -157,6 +157,16 @@ function mustWait(machine: Machine, b: number, i: number, from: number, into: nu
   if (free < Number.POSITIVE_INFINITY) schedule(machine.network, free, RUN, b);
   else waitOn(waiters, machine.roomAt + into, b);
   return true;
+}
+
+/**
+ * Returns whether the piece that a block is about to move of an instruction is there already: plans for MPI wait piece by piece for
+ * an instruction of the same chunks.
+ */
+function hasPiece({ program, at, piece, blockOf }: Machine, b: number, i: number, on: number): boolean {
+  const { mpi, chunks } = program;
+  if (mpi === undefined || at[blockOf[on]] !== on || !travels(program, i)) return false;
+  return mpi.chunk[i] === mpi.chunk[on] && chunks[i] === chunks[on] && piece[blockOf[on]] > piece[b];
 }
 
 const travels = ({ receives, sends }: Program, i: number): boolean => receives[i] + sends[i] > 0;
@@ -178,7 +188,13 @@ function finish(machine: Machine, b: number, i: number, now: number): void {
     wakeAll(waiters, machine.roomAt + from, (waiter) => schedule(network, known, RUN, waiter));
   }
   machine.blockEndPs[b] = now;
-  if (++piece[b] < (travels(program, i) ? messagesOf(sizes, program.chunks[i]) : 1)) return;
+  if (++piece[b] < (travels(program, i) ? messagesOf(sizes, program.chunks[i]) : 1)) {
+    if (program.mpi === undefined) return;
+    waited[b] = 0;
+    if (program.publishes[i] === 1)
+      wakeAll(waiters, machine.publishedAt + b, (waiter) => schedule(network, now, RUN, waiter));
+    return;
+  }
   piece[b] = 0;
   waited[b] = 0;
   at[b]++;

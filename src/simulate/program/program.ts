@@ -134,12 +134,14 @@ function stopped(program: Program, { slots }: Sizes, sizeBytes: number, stuck: r
 
 const FLAGS = { Simple: "", LL: " (a flag beside every 4 bytes)", LL128: " (a flag beside every 120 bytes)" } as const;
 
-function wordsOf({ machine, protocol }: Program, sizes: Sizes, relayedPairs: number): string {
+function wordsOf({ machine, protocol, mpi }: Program, sizes: Sizes, relayedPairs: number): string {
   const { sliceBytes, cuts, slots, grown } = sizes;
   const links = "links serve messages first come first served, cut-through";
   const most = `${formatSize(sliceBytes)}${grown ? " (grown to bound the number of messages)" : ""}`;
   const relayed = relayedPairs > 0 ? `; pairs of ranks with no way but through other NPUs: ${relayedPairs}` : "";
   if (machine === "mscclpp") return `program/mscclpp: ${links}, in turns of at most ${most}${relayed}`;
+  if (mpi !== undefined)
+    return `program/mpi: ${links}; messages in pieces of at most ${most}, ${slots} under way on a connection${relayed}`;
   const parts = cuts > 1 ? ` in ${cuts} parts` : "";
   const cut = `messages of at most ${most}${parts}, ${slots} in a connection`;
   return `program/msccl ${protocol}${FLAGS[protocol]}: ${links}; ${cut}${relayed}`;

@@ -1,6 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { ceil, divide, multiply, type Rational, rational, subtract, toNumber } from "../../model/numbers/rational.ts";
 import { PS_PER_SECOND } from "../../model/numbers/units.ts";
+import type { MpiPlan } from "../../model/program/mpi-plan.ts";
 import { instructionCount, type Program } from "../../model/program/program.ts";
 import { CONNECTIONS, MSCCL_RUNTIMES } from "../../model/program/runtimes.ts";
 import type { ProgramNetwork } from "./network.ts";
@@ -63,6 +64,7 @@ export function sizesOf(program: Program, sizeBytes: number, asked: Partial<Cutt
   for (const [name, value] of [["cuts", parts] as const, ["slots", room] as const])
     if (!(Number.isSafeInteger(value) && value >= 1 && value <= MOST_PARTS))
       throw new InputError(name, `an integer in 1 .. ${MOST_PARTS}`, value).as("out-of-range");
+  if (program.mpi !== undefined) return sizesOfPlan(program, program.mpi, sizeBytes, asked);
   const usual = program.machine === "msccl" ? cuttingOf(program.protocol) : PLAN_CUTTING;
   const { cuts = usual.cuts, slots = usual.slots } = asked;
   const chunkBytes = rational(BigInt(sizeBytes), BigInt(program.loopChunks));
@@ -85,6 +87,30 @@ export function sizesOf(program: Program, sizeBytes: number, asked: Partial<Cutt
     if (work.messages <= work.least) return sizes;
     sliceBytes *= 2;
     grown = true;
+  }
+}
+
+/** Pieces of a message under way on a connection of MPI. */
+const PIECES_UNDER_WAY = 8;
+
+/** Returns the sizes of messages of a plan for MPI: each goes in pieces that are passed on one by one. */
+function sizesOfPlan(program: Program, { segmentBytes }: MpiPlan, sizeBytes: number, asked: Partial<Cutting>): Sizes {
+  const chunkBytes = rational(BigInt(sizeBytes), BigInt(program.loopChunks));
+  const bytesOfChunk = toNumber(chunkBytes);
+  let sliceBytes = asked.sliceBytes ?? (segmentBytes === 0 ? sizeBytes : segmentBytes);
+  for (let grown = false; ; grown = true) {
+    const sizes = {
+      sliceBytes,
+      cuts: asked.cuts ?? Math.max(1, Math.ceil(bytesOfChunk / sliceBytes)),
+      slots: asked.slots ?? PIECES_UNDER_WAY,
+      grown,
+      chunkBytes,
+      bytesOfChunk,
+      passes: 1,
+      chunksPerMessage: Math.max(1, Math.floor(sliceBytes / bytesOfChunk)),
+    };
+    if (sliceBytes >= sizeBytes || workOf(program, sizes).messages <= MOST_MESSAGES) return sizes;
+    sliceBytes *= 2;
   }
 }
 

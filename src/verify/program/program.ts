@@ -108,12 +108,17 @@ export function verifyProgram(program: Program, options: ProgramVerifyOptions = 
   const limit = options.limit ?? 100;
   if (!Number.isSafeInteger(limit) || limit < 0)
     throw new InputError("options.limit", "a whole number, 0 or more", limit).as("out-of-range");
-  const capacity = options.fifoSlots ?? CONNECTIONS[program.protocol].messages;
+  // of a plan for MPI an instruction is one message, and what a connection holds is judged with the runtime's limits
+  const capacity = options.fifoSlots ?? (program.mpi === undefined ? CONNECTIONS[program.protocol].messages : 1);
   if (!Number.isSafeInteger(capacity) || capacity < 1)
     throw new InputError("options.fifoSlots", "a whole number, 1 or more", capacity).as("out-of-range");
   const { maxBytes } = program;
   // the greater the size, the fewer chunks to a message, and the more room is needed
-  const messageChunks = maxBytes === null || maxBytes <= 0 ? 1 : chunksPerMessage(program, maxBytes);
+  const messageChunks = program.mpi
+    ? program.chunks.reduce((most, chunks) => Math.max(most, chunks), 1)
+    : maxBytes === null || maxBytes <= 0
+      ? 1
+      : chunksPerMessage(program, maxBytes);
   const wiring = wiringOf(program);
   const found = findings(program, wiring, limit);
   const modes: ProgramMode[] = [];

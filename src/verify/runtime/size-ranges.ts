@@ -30,6 +30,9 @@ const PLANS: Loading = {
   maxBytesIncluded: true,
 };
 
+/** Of a folder's files the first by name that fits a call is used. */
+const MPI_PLANS: Loading = { ...PLANS, name: "mpi", title: RUNTIMES.mpi.title };
+
 /** What microsoft/msccl takes for maxBytes where a file has none. */
 const DEFAULT_MAX_BYTES = 134_217_728;
 
@@ -42,7 +45,8 @@ export function sizeRangeViolations(
   files: readonly NamedProgram[],
   runtimeName: RuntimeName,
 ): readonly ProgramViolation[] {
-  const runtime: Loading = runtimeName === "mscclpp" ? PLANS : MSCCL_RUNTIMES[runtimeName];
+  const runtime: Loading =
+    runtimeName === "mscclpp" ? PLANS : runtimeName === "mpi" ? MPI_PLANS : MSCCL_RUNTIMES[runtimeName];
   const found: ProgramViolation[] = [];
   if (files.length > runtime.files) {
     const message = `there are ${files.length} files, but ${runtime.title} loads at most ${runtime.files}`;
