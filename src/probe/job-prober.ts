@@ -23,7 +23,7 @@ export type JobOf = (list: string) => Job;
 
 async function answerOf(jobOf: JobOf, experiments: readonly Experiment[], options: ProberOptions): Promise<ProbeAnswer> {
   const job = jobOf(probeList(experiments));
-  const answer = probeAnswer(experiments, job.launch);
+  const answer = probeAnswer(experiments, job.name);
   const total = experiments.reduce((sum, { repeats }) => sum + repeats, 0);
   const { signal, silenceMs, onProgress } = options;
   const { code, error } = await runJob(job, {
@@ -35,11 +35,11 @@ async function answerOf(jobOf: JobOf, experiments: readonly Experiment[], option
     },
   });
   if (answer.refused !== null)
-    throw new InputError(job.launch, "a job that can measure").saying(`${job.launch}: ${answer.refused}`);
+    throw new InputError(job.name, "a job that can measure").saying(`${job.name}: ${answer.refused}`);
   if (answer.isWhole) return answer;
   const why = error === "" ? `it ended with ${code === null ? "a signal" : `exit code ${code}`}` : error;
-  throw new InputError(job.launch, "a job that runs to its end").saying(
-    `${job.launch} did not measure to the end${answer.repeats > 0 ? ` (${answer.repeats} of ${total} repeats)` : ""}: ${why}`,
+  throw new InputError(job.name, "a job that runs to its end").saying(
+    `${job.name} did not measure to the end${answer.repeats > 0 ? ` (${answer.repeats} of ${total} repeats)` : ""}: ${why}`,
   );
 }
 
@@ -60,7 +60,7 @@ export async function openJobProber(jobOf: JobOf, options: ProberOptions): Promi
       if (experiments.length === 0) return [];
       const answer = await answerOf(jobOf, experiments, options);
       if (placesOf(answer.endpoints) !== places) {
-        const { launch } = jobOf("");
+        const { name: launch } = jobOf("");
         throw new InputError(launch, "the same processes on the same hosts each time").saying(
           `${launch} put the processes elsewhere than before; it must place them the same way each time, so name the hosts`,
         );

@@ -1,15 +1,34 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { CancelledError, InputError } from "../base/errors.ts";
 
-/** A command line that starts all processes of a job, and what it is given. */
+/** A job that measures: one process, which starts all others. */
 export interface Job {
-  /** In words of a shell: "mpirun -np 4"; the arguments follow. */
-  readonly launch: string;
-  readonly args: readonly string[];
-  /** Standard input. */
-  readonly input: string;
-  readonly environment?: Readonly<Record<string, string>>;
+  /** What errors call it. */
+  readonly name: string;
+  /** Starts it; its output and its errors are pipes. */
+  start(): ChildProcess;
+  /** The process leads a group of its own, which is ended with it. */
+  readonly leadsGroup: boolean;
 }
+
+/** Returns a job that a line of a shell starts, as "mpirun -np 4"; the arguments follow it, `input` is its standard input. */
+export const shellJob = (
+  launch: string,
+  args: readonly string[],
+  { input = "", environment = {} }: { readonly input?: string; readonly environment?: Readonly<Record<string, string>> },
+): Job => ({
+  name: launch,
+  leadsGroup: true,
+  start() {
+    const child = spawn("/bin/sh", ["-c", `${launch} "$@"`, launch, ...args], {
+      ...{ detached: true, stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...environment } },
+    });
+    // a launcher that ends before it has read its input says why by itself
+    child.stdin?.on("error", () => undefined);
+    child.stdin?.end(input);
+    return child;
+  },
+});
 
 export interface JobOptions {
   readonly signal: AbortSignal;
@@ -41,17 +60,12 @@ export function errorLine(text: string): string {
  * started are ended where `signal` aborts (CancelledError), nothing is heard for `silenceMs` (InputError), or a line is refused.
  */
 export function runJob(
-  { launch, args, input, environment }: Job,
+  job: Job,
   { signal, silenceMs = SILENCE_MS, onLine }: JobOptions,
 ): Promise<{ readonly code: number | null; readonly error: string }> {
   if (signal.aborted) return Promise.reject(new CancelledError());
   return new Promise((resolve, reject) => {
-    // a group of its own, for a launcher in a shell's line is not the only process of it
-    const child = spawn("/bin/sh", ["-c", `${launch} "$@"`, launch, ...args], {
-      detached: true,
-      stdio: ["pipe", "pipe", "pipe"],
-      env: { ...process.env, ...environment },
-    });
+    const child = job.start();
     let words = "";
     let rest = "";
     let failure: unknown;
@@ -59,7 +73,7 @@ export function runJob(
     let killing: NodeJS.Timeout | undefined;
     const send = (name: NodeJS.Signals): void => {
       try {
-        process.kill(-(child.pid as number), name);
+        process.kill((job.leadsGroup ? -1 : 1) * (child.pid as number), name);
       } catch {
         // it has ended
       }
@@ -76,8 +90,8 @@ export function runJob(
         const said = errorLine(words);
         const heard = said === "" ? "" : `; it said: ${said}`;
         end(
-          new InputError(launch, "a job that goes on").saying(
-            `${launch} said nothing for ${Math.round(silenceMs / 1000)} s and was ended${heard}`,
+          new InputError(job.name, "a job that goes on").saying(
+            `${job.name} said nothing for ${Math.round(silenceMs / 1000)} s and was ended${heard}`,
           ),
         );
       }, silenceMs);
@@ -85,7 +99,7 @@ export function runJob(
     const cancel = (): void => end(new CancelledError());
     signal.addEventListener("abort", cancel, { once: true });
     hear();
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       hear();
       const lines = `${rest}${text}`.split("\n");
       rest = lines.pop() as string;
@@ -95,12 +109,9 @@ export function runJob(
         end(error);
       }
     });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       if (words.length < FIRST_WORDS) words += text;
     });
-    // a launcher that ends before it has read its input says why by itself
-    child.stdin.on("error", () => undefined);
-    child.stdin.end(input);
     const settle = (code: number | null): void => {
       clearTimeout(silence);
       clearTimeout(killing);

@@ -1,5 +1,6 @@
 import type { Prober } from "../model/probe/measurements.ts";
 import { builtMpi, type MpiFlavour, mpiToolchain } from "../mpi/toolchain.ts";
+import { shellJob } from "./job.ts";
 import { openJobProber, type ProberOptions } from "./job-prober.ts";
 
 /** Where processes of a probe over MPI are. */
@@ -32,5 +33,5 @@ export async function openMpiProber(
   const toolchain = mpiToolchain(flavour);
   const program = await builtMpi(toolchain, "probe");
   const starts = launch ?? `${toolchain.launcher} ${HERE[toolchain.flavour](processes ?? 2)}`;
-  return openJobProber((input) => ({ launch: starts, args: [program], input, environment: AS_ROOT }), options);
+  return openJobProber((input) => shellJob(starts, [program], { input, environment: AS_ROOT }), options);
 }
