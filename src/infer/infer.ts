@@ -2,6 +2,8 @@ import type { ProbeEndpoint, ProbeFlow, Prober } from "../model/probe/measuremen
 import type { Topology } from "../model/topology/topology.ts";
 import { type Asking, askingOf, inRounds, together } from "./asking.ts";
 import { type Check, check, objection } from "./check.ts";
+import { machinesAmong } from "./machine.ts";
+import { type InferredMachine, inferMachines } from "./machines.ts";
 import { topologyOf } from "./network.ts";
 import {
   emptyFigures,
@@ -35,6 +37,8 @@ export interface Inferred {
   readonly endpoints: readonly ProbeEndpoint[];
   readonly figures: PairFigures;
   readonly fabrics: readonly FoundFabric[];
+  /** Machines whose CPUs and NICs could be asked. */
+  readonly machines: readonly InferredMachine[];
   /** What flows share, and the way of each pair. */
   readonly sharing: Sharing;
   /** [endpoints x endpoints] endpoints that a pair is forwarded by; absent for those that are joined. */
@@ -45,6 +49,7 @@ export interface Inferred {
   readonly asked: { readonly batches: number; readonly experiments: number; readonly flows: number };
 }
 
+const SOURCES = ["inferred from measurements"];
 const RATE_REPEATS = 15;
 const MIXES = 24;
 /** A flow beside others that should not matter is suspected to have been slowed where it is so much slower than its like. */
@@ -61,6 +66,18 @@ export async function inferNetwork(prober: Prober, options: InferOptions = {}): 
   const n = prober.endpoints.length;
   const figures = emptyFigures(n);
   await measureLatencies(asking, figures, options.bytes);
+  if (machinesAmong(prober.endpoints).length > 0) {
+    const found = await inferMachines(asking, figures, { seed, mixes });
+    return {
+      ...found,
+      topology: found.wiring.topology(name, SOURCES),
+      endpoints: prober.endpoints,
+      figures,
+      fabrics: found.fabrics.map((fabric) => ({ ...fabric, trunks: null })),
+      forwarders: new Map(),
+      asked: { ...asking.count },
+    };
+  }
   const near = nearPairs(figures);
   const fans = new Map<string, Fan>();
   let best = await attempt(asking, figures, near, fans, { seed, mixes });
@@ -75,6 +92,7 @@ export async function inferNetwork(prober: Prober, options: InferOptions = {}): 
     endpoints: prober.endpoints,
     figures,
     fabrics,
+    machines: [],
     sharing,
     forwarders,
     check: checked,

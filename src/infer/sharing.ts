@@ -3,8 +3,11 @@ import type { ProbeFlow } from "../model/probe/measurements.ts";
 /** Something that flows share, max-min fair. */
 export interface Resource {
   readonly name: string;
-  /** `egress`, `ingress`: a port of an endpoint; `link`: between two endpoints, of nobody else; `trunk`: between groups; `nic`, `pcie`. */
-  readonly kind: "egress" | "ingress" | "link" | "trunk" | "pcie" | "nic";
+  /**
+   * `egress`, `ingress`: a port of an endpoint; `link`: between two endpoints, of nobody else; `trunk`: between switches; inside of
+   * machines `nvlink`, `pcie`, `cpu` (between CPUs), and `nic` to the outside.
+   */
+  readonly kind: "egress" | "ingress" | "link" | "trunk" | "nvlink" | "pcie" | "cpu" | "nic";
   readonly bytesPerSecond: number;
   /** One standard error of that. */
   readonly error: number;
