@@ -31,6 +31,20 @@ export interface Prober {
   readonly endpoints: readonly ProbeEndpoint[];
   /** Of one flow at a time no faster than this clock is told apart, seconds. */
   readonly resolutionS: number;
+  /** Returns whether data can be sent from one endpoint to another; without it all NPUs reach each other, and what is in one machine. */
+  readonly reaches?: (source: number, target: number) => boolean;
   /** Makes the experiments one after the other. Throws where the processes cannot be started, or end early. */
   measure(experiments: readonly Experiment[]): Promise<readonly Measurement[]>;
+}
+
+/** Returns whether a prober can send from one endpoint to another. */
+export function canSend(
+  { endpoints, reaches }: Pick<Prober, "endpoints" | "reaches">,
+  source: number,
+  target: number,
+): boolean {
+  if (source === target) return false;
+  if (reaches !== undefined) return reaches(source, target);
+  const [from, to] = [endpoints[source], endpoints[target]];
+  return (from.kind === "npu" && to.kind === "npu") || from.host === to.host;
 }

@@ -1,0 +1,149 @@
+import type { LabNetwork } from "../../lab/network.ts";
+import type { StartUpFigures } from "../../lab/start-up.ts";
+import { type Spread, spreadOf, type Timed } from "../../lab/timings.ts";
+import { collectiveName, type NamedCollective } from "../../model/collective/collective.ts";
+import { formatSize } from "../../model/numbers/units.ts";
+import { linkCount, type Topology } from "../../model/topology/topology.ts";
+import type { MpiToolchain } from "../../mpi/toolchain.ts";
+import { timeText } from "../../report/amounts.ts";
+import { topologySummary } from "../../report/result.ts";
+import { networkText } from "../../report/subject-text.ts";
+import type { Planned } from "../laboratory/plans.ts";
+import type { Style } from "./style.ts";
+import { table } from "./table.ts";
+import { labelled } from "./text.ts";
+
+/** What an algorithm of the library took, or why it did not work. */
+export interface LibraryTimes {
+  readonly name: string;
+  readonly isOwnChoice: boolean;
+  readonly failure: string | null;
+  readonly timed: readonly Timed[];
+}
+
+interface Found {
+  readonly topology: Topology;
+  readonly network: LabNetwork;
+  readonly toolchain: MpiToolchain;
+  readonly hasDelays: boolean;
+  readonly buildSeconds: number;
+  readonly figures: StartUpFigures;
+  readonly collective: NamedCollective;
+  readonly repeats: number;
+  readonly planned: readonly Planned[];
+  readonly own: { readonly failure: string | null; readonly timed: readonly Timed[] };
+  readonly library: readonly LibraryTimes[];
+}
+
+/** Times of calls in microseconds. */
+interface Times {
+  readonly medianUs: number;
+  readonly minUs: number;
+  readonly maxUs: number;
+  readonly calls: number;
+  readonly right: boolean;
+}
+
+const timesOf = (timed: readonly Timed[], sizeBytes: number): Times | null => {
+  const one = timed.find((candidate) => candidate.sizeBytes === sizeBytes);
+  if (one === undefined || one.seconds.length === 0) return null;
+  const { median, min, max, count }: Spread = spreadOf(one.seconds);
+  return { medianUs: median * 1e6, minUs: min * 1e6, maxUs: max * 1e6, calls: count, right: one.right === true };
+};
+
+/** Returns what was measured beside what was predicted. */
+export function labReport(found: Found) {
+  const { topology, network, toolchain, figures, library, own } = found;
+  const sizes = found.planned.map(({ sizeBytes, algorithm, predictedSeconds }) => {
+    const measured = timesOf(own.timed, sizeBytes);
+    const others = library.map(({ name, isOwnChoice, failure, timed }) => ({
+      ...{ name, isOwnChoice, times: timesOf(timed, sizeBytes), failure },
+    }));
+    const gain = (times: Times | null | undefined): number | null =>
+      measured === null || times == null ? null : times.medianUs / measured.medianUs;
+    const choice = others.find(({ isOwnChoice }) => isOwnChoice);
+    const [best = null] = others
+      .filter(({ isOwnChoice, times }) => !isOwnChoice && times?.right === true)
+      .sort((one, other) => (one.times?.medianUs ?? 0) - (other.times?.medianUs ?? 0));
+    return {
+      ...{ sizeBytes, algorithm, predictedUs: predictedSeconds * 1e6, measured },
+      ofPrediction: measured === null ? null : measured.medianUs / (predictedSeconds * 1e6),
+      library: others,
+      ...{ bestForced: best?.name ?? null, overChoice: gain(choice?.times), overBestForced: gain(best?.times) },
+    };
+  });
+  return {
+    schema: "banyan/lab@1",
+    topology: topologySummary(topology),
+    laboratory: {
+      ...{ timesSlower: network.factor, fastestBitsPerSecond: network.fastestBitsPerSecond },
+      links: linkCount(network.topology),
+      ...{ delays: found.hasDelays, timesMeanSomething: network.isTimed, buildSeconds: found.buildSeconds },
+      ...{ hopUs: figures.hopSeconds * 1e6, payloadShare: figures.payloadShare },
+    },
+    ...{ mpi: toolchain.version, collective: found.collective, repeats: found.repeats, failure: own.failure, sizes },
+  };
+}
+
+export type LabReport = ReturnType<typeof labReport>;
+
+const rateText = (bitsPerSecond: number): string =>
+  bitsPerSecond >= 1e9 ? `${+(bitsPerSecond / 1e9).toFixed(3)} Gbit/s` : `${+(bitsPerSecond / 1e6).toFixed(3)} Mbit/s`;
+
+const timesText = (gain: number | null): string => (gain === null ? "" : `${gain.toFixed(2)}x`);
+
+/** Returns a report as lines. */
+export function labLines(report: LabReport, style: Style): string[] {
+  const { topology, laboratory, sizes, repeats } = report;
+  const { timesSlower, fastestBitsPerSecond, delays, hopUs, payloadShare } = laboratory;
+  const slower =
+    timesSlower >= 1
+      ? `${+timesSlower.toPrecision(3)} times slower`
+      : `${+(1 / timesSlower).toPrecision(3)} times faster`;
+  const hasChoice = sizes.some(({ library }) => library.some(({ isOwnChoice }) => isOwnChoice));
+  const hasForced = sizes.some(({ library }) => library.some(({ isOwnChoice }) => !isOwnChoice));
+  const head = ["size", "schedule", "predicted", "measured", "min", "max", "of prediction"];
+  const more = [
+    ...(hasChoice ? ["library", "speed-up"] : []),
+    ...(hasForced ? ["best forced", "time", "speed-up"] : []),
+  ];
+  const rows = sizes.map(({ sizeBytes, algorithm, predictedUs, measured, ofPrediction, library, ...size }) => {
+    const choice = library.find(({ isOwnChoice }) => isOwnChoice)?.times ?? null;
+    const best = library.find(({ name }) => name === size.bestForced)?.times ?? null;
+    const us = (times: Times | null): string => (times === null ? "failed" : timeText(times.medianUs));
+    return [
+      ...[formatSize(sizeBytes), algorithm, timeText(predictedUs), us(measured)],
+      ...(measured === null
+        ? ["", "", ""]
+        : [timeText(measured.minUs), timeText(measured.maxUs), (ofPrediction ?? 0).toFixed(3)]),
+      ...(hasChoice ? [us(choice), timesText(size.overChoice)] : []),
+      ...(hasForced ? [size.bestForced ?? "", best === null ? "" : us(best), timesText(size.overBestForced)] : []),
+    ];
+  });
+  const failures = [
+    ...(report.failure === null ? [] : [`the plans: ${report.failure}`]),
+    ...(sizes[0]?.library ?? []).flatMap(({ name, failure }) => (failure === null ? [] : [`${name}: ${failure}`])),
+    ...sizes.flatMap(({ sizeBytes, measured }) =>
+      measured === null || measured.right ? [] : [`the plans' result of ${formatSize(sizeBytes)} is wrong`],
+    ),
+  ];
+  return [
+    labelled("network", networkText(topology)),
+    labelled(
+      "laboratory",
+      `${slower}: its fastest link has ${rateText(fastestBitsPerSecond)}${delays ? "" : "; without the links' latencies, for this kernel has no netem"}`,
+    ),
+    labelled(
+      "measured",
+      `${timeText(hopUs)} a hop, ${(100 * payloadShare).toFixed(1)} % of what links carry is payload, all of them at once`,
+    ),
+    labelled("calls", `${collectiveName(report.collective)}, ${report.mpi}; medians of ${repeats}`),
+    "",
+    ...table(
+      [...head, ...more].map((cell) => style.dim(cell)),
+      rows,
+      [...head, ...more].map((_, i) => (i === 1 || head.length + 2 === i ? "left" : "right")),
+    ),
+    ...(failures.length === 0 ? [] : ["", ...failures]),
+  ];
+}
