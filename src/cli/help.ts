@@ -109,6 +109,13 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan atlas lookup atlas --failed 0-rail0,3-rail3 --json",
   ],
   run: ["banyan run allreduce.xml", "banyan run plan.json --dtype f32 --size 1MiB --placement in --seed 7"],
+  lab: [
+    "banyan lab ring:4",
+    "banyan lab torus:3x3 --collective allreduce --sizes 1MiB,4MiB --library all",
+    "banyan lab mesh:4x4 --without 5 --rate 20Mbps --mpi mpich",
+    "banyan lab ring:4 -- ./program argument",
+    "banyan lab --clean",
+  ],
   explain: [
     "banyan explain trees.json",
     "banyan explain allreduce.xml --size 1MiB --dtype bf16 --target rccl",

@@ -148,6 +148,26 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       ["seed", "seed of the order in which thread blocks run, default 1"],
     ],
   },
+  lab: {
+    args: [
+      ["[TOPO]", TOPO],
+      ["[COMMAND...]", "behind --: a program that is run instead, one process per NPU"],
+    ],
+    summary:
+      "build a small copy of a network on this machine, run schedules and the MPI library in it, beside what was predicted",
+    options: [
+      ["collective", COLLECTIVE],
+      ["algorithm", "default auto (`banyan list algorithms`)"],
+      ["sizes", "default 1MiB,4MiB,16MiB"],
+      "root",
+      "library",
+      "mpi",
+      "repeats",
+      "rate",
+      "clean",
+      ...NETWORK,
+    ],
+  },
   explain: {
     args: [["<FILE>", FILE]],
     summary: "say in words what a schedule or program does, what limits it, and whether a runtime would use it",

@@ -13,6 +13,7 @@ export const COMMAND_NAMES = [
   "simulate",
   "export",
   "run",
+  "lab",
   "explain",
   "compare",
   "train",

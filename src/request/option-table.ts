@@ -2,6 +2,7 @@ import { InputError, type Mistake } from "../base/errors.ts";
 import { callOptions, optionName, type Place } from "../base/option-names.ts";
 import { PS_PER_US, parseBandwidth, parseSize, parseTime } from "../model/numbers/units.ts";
 import type { SwitchDegree } from "../model/routes/switch-degrees.ts";
+import { LAB_ROWS } from "./lab-rows.ts";
 import type { OptionRow, Part } from "./option-row.ts";
 import { RESULTS_ROWS } from "./sweep/results-rows.ts";
 import { SWEEP_ROWS } from "./sweep/sweep-rows.ts";
@@ -567,6 +568,7 @@ export const TABLE = {
   ...TRAINING_ROWS,
   ...SWEEP_ROWS,
   ...RESULTS_ROWS,
+  ...LAB_ROWS,
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
 export type OptionId = keyof typeof TABLE;
