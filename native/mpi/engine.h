@@ -295,6 +295,17 @@ static int banyan_overlaps(const banyan_call* call, const banyan_lane* lane, con
   return 0;
 }
 
+/* Have the segments that wait in buffers of the block all that they wait for? What comes after them may rely on it. */
+static int banyan_settled(banyan_call* call, int block) {
+  const banyan_lane* lane = &call->lanes[block];
+  int64_t n;
+  for (n = lane->done; n < lane->issued; n++) {
+    const banyan_piece* piece = &lane->pieces[n % call->window];
+    if (call->plan->steps[piece->step].bounce && !banyan_may(call, block, 0, piece->step, piece->at)) return 0;
+  }
+  return 1;
+}
+
 /* Posts what a block can send or receive now. */
 static int banyan_issue(banyan_call* call, int block) {
   const banyan_block* b = &call->plan->blocks[block];
@@ -316,6 +327,7 @@ static int banyan_issue(banyan_call* call, int block) {
       if (b->kind == BANYAN_TO) {
         code = PMPI_Isend(run->source + lane->at, bytes, MPI_BYTE, peer, tag, a->comm, request);
       } else {
+        if (!banyan_settled(call, block)) return MPI_SUCCESS;
         if (banyan_overlaps(call, lane, run->target + lane->at, bytes)) return MPI_SUCCESS;
         code = PMPI_Irecv(run->target + lane->at, bytes, MPI_BYTE, peer, tag, a->comm, request);
       }

@@ -89,8 +89,13 @@ class Rank {
     const lines: string[] = [];
     for (const [key, list] of this.blocks) {
       lines.push(key);
-      for (const { text, waits } of list)
-        lines.push(text + [...waits].map((on) => ` @${number.get(on.block)}:${on.index}`).join(""));
+      // what an earlier instruction of the block has waited for is not said again
+      const awaited = new Map<string, number>();
+      for (const { text, waits } of list) {
+        const fresh = [...waits].filter((on) => on.index > (awaited.get(on.block) ?? -1));
+        for (const on of fresh) awaited.set(on.block, Math.max(on.index, awaited.get(on.block) ?? -1));
+        lines.push(text + fresh.map((on) => ` @${number.get(on.block)}:${on.index}`).join(""));
+      }
     }
     return lines;
   }
