@@ -12,7 +12,7 @@ struct Side {
   const void* buffer = nullptr;
   MPI_Datatype type = MPI_DATATYPE_NULL;
   int slots = 0;
-  int64_t count = 0;                   // elements of every block, unless
+  int64_t count = 0;                    // elements of every block, unless
   std::vector<int64_t> counts, displs;  // [slots] they differ; displs: in extents. Empty: one after the other
 };
 
@@ -79,7 +79,7 @@ inline bool isPlain(MPI_Datatype type) {
 
 // Which operation of a plan an operation of MPI is; -1: none.
 inline int opOf(MPI_Op op) {
-  const MPI_Op ops[BANYAN_OPS] = {MPI_SUM, MPI_PROD, MPI_MIN,  MPI_MAX,  MPI_LAND,
+  const MPI_Op ops[BANYAN_OPS] = {MPI_SUM, MPI_PROD, MPI_MIN,  MPI_MAX, MPI_LAND,
                                   MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR};
   for (int k = 0; k < BANYAN_OPS; k++)
     if (op == ops[k]) return k;
@@ -89,10 +89,10 @@ inline int opOf(MPI_Op op) {
 // Is this operation defined for a type of these? Others are left to the library, which may know more.
 inline bool isDefined(int op, MPI_Datatype type) {
   const MPI_Datatype integers[] = {
-      MPI_INT,      MPI_UNSIGNED,  MPI_LONG,           MPI_UNSIGNED_LONG, MPI_LONG_LONG, MPI_UNSIGNED_LONG_LONG,
-      MPI_SHORT,    MPI_UNSIGNED_SHORT, MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_INT8_T,  MPI_INT16_T,
-      MPI_INT32_T,  MPI_INT64_T,   MPI_UINT8_T,        MPI_UINT16_T,      MPI_UINT32_T,  MPI_UINT64_T,
-      MPI_AINT,     MPI_OFFSET,    MPI_COUNT};
+      MPI_INT,     MPI_UNSIGNED,       MPI_LONG,        MPI_UNSIGNED_LONG, MPI_LONG_LONG, MPI_UNSIGNED_LONG_LONG,
+      MPI_SHORT,   MPI_UNSIGNED_SHORT, MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_INT8_T,    MPI_INT16_T,
+      MPI_INT32_T, MPI_INT64_T,        MPI_UINT8_T,     MPI_UINT16_T,      MPI_UINT32_T,  MPI_UINT64_T,
+      MPI_AINT,    MPI_OFFSET,         MPI_COUNT};
   const MPI_Datatype floats[] = {MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE};
   const MPI_Datatype complexes[] = {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX};
   for (const MPI_Datatype one : integers)
@@ -107,8 +107,8 @@ inline bool isDefined(int op, MPI_Datatype type) {
 
 // Total size as plans count it.
 inline int64_t bytesOf(const Operands& call, int ranks) {
-  const bool one = call.collective == BANYAN_ALLREDUCE || call.collective == BANYAN_BROADCAST ||
-                   call.collective == BANYAN_REDUCE;
+  const bool one =
+      call.collective == BANYAN_ALLREDUCE || call.collective == BANYAN_BROADCAST || call.collective == BANYAN_REDUCE;
   if (call.blockBytes.empty()) return call.equalBytes * (one ? 1 : ranks);
   int64_t largest = 0;
   const size_t n = static_cast<size_t>(ranks);
@@ -132,7 +132,8 @@ inline Choice choose(const Communicator& known, const Operands& call, int64_t by
   const auto& candidates = known.candidates[call.collective];
   if (!known.within) none.why = "some members are not of this MPI_COMM_WORLD";
   for (const PlanFile& file : runtime().plans)
-    if (*none.why == '\0' && file.header->collective == call.collective) none.why = "plans for it are for another group";
+    if (*none.why == '\0' && file.header->collective == call.collective)
+      none.why = "plans for it are for another group";
   if (*none.why == '\0') none.why = "there is no plan for it";
   for (const std::unique_ptr<Candidate>& one : candidates) {
     const banyan_plan& plan = *one->file->header;
@@ -158,7 +159,8 @@ inline Choice choose(const Communicator& known, const Operands& call, int64_t by
 // Elements at an address; those at MPI_BOTTOM seen from elsewhere, for MPICH packs nothing that lies at a null pointer.
 class Elements {
  public:
-  Elements(const void* buffer, int count, MPI_Datatype type) : buffer_(const_cast<void*>(buffer)), count_(count), type_(type) {
+  Elements(const void* buffer, int count, MPI_Datatype type)
+      : buffer_(const_cast<void*>(buffer)), count_(count), type_(type) {
     if (buffer != nullptr) return;
     MPI_Aint address = 0, back;
     PMPI_Get_address(this, &address);

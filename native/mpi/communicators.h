@@ -128,7 +128,8 @@ inline banyan_call* takeCall(Communicator* known, Candidate* candidate) {
   if (candidate->plan == nullptr) {
     banyan_plan* plan = nullptr;
     const std::string& text = candidate->file->text;
-    if (banyan_plan_read(text.data(), text.size(), candidate->planRank, &plan, nullptr, 0) != BANYAN_READ) return nullptr;
+    if (banyan_plan_read(text.data(), text.size(), candidate->planRank, &plan, nullptr, 0) != BANYAN_READ)
+      return nullptr;
     candidate->plan.reset(plan);
   }
   if (candidate->idle.empty()) return banyan_call_new(candidate->plan.get());

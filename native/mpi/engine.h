@@ -20,7 +20,7 @@
 
 /* A call of a collective. Blocks and slots are numbered by plan rank. */
 typedef struct {
-  MPI_Comm comm;     /* messages go here, on tags tag .. tag + lanes - 1; its errors should return */
+  MPI_Comm comm; /* messages go here, on tags tag .. tag + lanes - 1; its errors should return */
   int tag;
   const int* members; /* [ranks] rank in comm of every plan rank; NULL: the same number */
   const void* input;
@@ -48,7 +48,8 @@ static int banyan_call_progress(banyan_call* call, int wait, int* done);
 #ifdef __GNUC__
 __attribute__((unused))
 #endif
-static int banyan_call_run(banyan_call* call, const banyan_arguments* arguments);
+static int
+banyan_call_run(banyan_call* call, const banyan_arguments* arguments);
 
 /* Bytes and segments that a block may have under way. */
 enum { BANYAN_WINDOW = 16, BANYAN_WINDOW_BYTES = 1 << 20, BANYAN_LARGEST_SEGMENT = 1 << 30 };
@@ -484,7 +485,7 @@ static int banyan_call_start(banyan_call* call, const banyan_arguments* argument
   if (call->segment > largest) call->segment = largest;
   call->window = call->segment * BANYAN_WINDOW <= BANYAN_WINDOW_BYTES ? BANYAN_WINDOW
                  : call->segment * 2 >= BANYAN_WINDOW_BYTES           ? 2
-                                                            : (int)(BANYAN_WINDOW_BYTES / call->segment);
+                                                                      : (int)(BANYAN_WINDOW_BYTES / call->segment);
   if (!banyan_grow(&call->bounce, &call->bounceRoom, bounces * (size_t)(call->window * call->segment)))
     return call->failed = MPI_ERR_NO_MEM;
   for (b = 0, bounces = 0; b < plan->blockCount; b++)

@@ -13,7 +13,8 @@
  * Judges a plan and keeps what `rank` runs; -1 keeps the header only. Returns BANYAN_READ and the plan, or what is wrong in one
  * sentence with its line. O(length log length).
  */
-static int banyan_plan_read(const char* text, size_t length, int rank, banyan_plan** plan, char* error, size_t errorSize);
+static int banyan_plan_read(const char* text, size_t length, int rank, banyan_plan** plan, char* error,
+                            size_t errorSize);
 static void banyan_plan_free(banyan_plan* plan);
 
 /* The awaited instructions of a rank exist; blocks are numbered among all from here on. */
@@ -24,7 +25,8 @@ static int banyan_judge_waits(banyan_text* all, int firstBlock, int firstStep) {
     for (w = step->wait; w < step->wait + step->waits; w++) {
       banyan_wait* wait = &all->waits[w];
       const banyan_step* awaited;
-      if (wait->block >= blocks) return banyan_refuse(&all->reader, step->line, "the rank has no such block to wait for");
+      if (wait->block >= blocks)
+        return banyan_refuse(&all->reader, step->line, "the rank has no such block to wait for");
       wait->block += firstBlock;
       if (wait->step >= all->blocks[wait->block].steps)
         return banyan_refuse(&all->reader, step->line, "the block has no such instruction to wait for");
@@ -71,9 +73,11 @@ static int banyan_judge_messages(banyan_text* all) {
   }
   qsort(ends, (size_t)count, sizeof(banyan_end), banyan_compare_ends);
   for (k = 0; k < count && fine; k += 2) {
-    const banyan_block *one = &all->blocks[ends[k].block], *two = k + 1 < count ? &all->blocks[ends[k + 1].block] : NULL;
+    const banyan_block *one = &all->blocks[ends[k].block],
+                       *two = k + 1 < count ? &all->blocks[ends[k + 1].block] : NULL;
     int s;
-    if (two == NULL || ends[k].from != ends[k + 1].from || ends[k].to != ends[k + 1].to || ends[k].lane != ends[k + 1].lane)
+    if (two == NULL || ends[k].from != ends[k + 1].from || ends[k].to != ends[k + 1].to ||
+        ends[k].lane != ends[k + 1].lane)
       fine = banyan_refuse(&all->reader, one->line, "the peer has no block at the other end");
     else if (ends[k].kind == ends[k + 1].kind)
       fine = banyan_refuse(&all->reader, two->line, "there is a block for this peer and lane already");
@@ -280,7 +284,8 @@ static void banyan_plan_free(banyan_plan* plan) {
   free(plan);
 }
 
-static int banyan_plan_read(const char* text, size_t length, int rank, banyan_plan** plan, char* error, size_t errorSize) {
+static int banyan_plan_read(const char* text, size_t length, int rank, banyan_plan** plan, char* error,
+                            size_t errorSize) {
   static const char first[] = "banyan-mpi-plan ", version[] = "banyan-mpi-plan 1\n";
   banyan_text all;
   int fine;

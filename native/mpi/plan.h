@@ -65,24 +65,23 @@ typedef struct {
   char* name;
   int collective, ranks, root, chunks, lanes, library, unequal, rank;
   int64_t fromBytes, toBytes, segment;
-  int ops;                 /* bit k: operation k of banyan_ops */
-  int* group;              /* [ranks] or NULL */
-  char** hosts;            /* [ranks] or NULL: host of every plan rank, */
-  int* hostIndex;          /* [ranks] and which of its processes */
-  int64_t scratchChunks;   /* of this rank */
+  int ops;               /* bit k: operation k of banyan_ops */
+  int* group;            /* [ranks] or NULL */
+  char** hosts;          /* [ranks] or NULL: host of every plan rank, */
+  int* hostIndex;        /* [ranks] and which of its processes */
+  int64_t scratchChunks; /* of this rank */
   int blockCount, stepCount;
   banyan_block* blocks; /* of this rank */
   banyan_step* steps;
   banyan_wait* waits;
 } banyan_plan;
 
-
 /* ---- words ---- */
 
 typedef struct {
-  const char *text, *end;  /* what is read: up to the line of the checksum */
-  const char *next;        /* the next line */
-  const char *at, *stop;   /* the rest of this line */
+  const char *text, *end; /* what is read: up to the line of the checksum */
+  const char* next;       /* the next line */
+  const char *at, *stop;  /* the rest of this line */
   int line;
   char* error;
   size_t errorSize;
@@ -275,7 +274,8 @@ static int banyan_read_group(banyan_text* all) {
   for (r = 0; r < plan->ranks; r++) {
     if (!banyan_int(reader, INT_MAX - 1, &plan->group[r])) return 0;
     for (other = 0; other < r; other++)
-      if (plan->group[other] == plan->group[r]) return banyan_refuse(reader, reader->line, "an NPU is twice in the group");
+      if (plan->group[other] == plan->group[r])
+        return banyan_refuse(reader, reader->line, "an NPU is twice in the group");
   }
   return banyan_line_ends(reader);
 }
@@ -318,8 +318,8 @@ static int banyan_read_header(banyan_text* all) {
   banyan_plan* plan = all->plan;
   banyan_reader* reader = &all->reader;
   int op;
-#define BANYAN_EXPECT(word)                                                            \
-  if (!banyan_line(reader) || !banyan_take(reader, word))                              \
+#define BANYAN_EXPECT(word)                               \
+  if (!banyan_line(reader) || !banyan_take(reader, word)) \
   return banyan_refuse(reader, reader->line, "expected the line \"" word "\"")
 #define BANYAN_NEXT \
   if (!banyan_line(reader)) return banyan_refuse(reader, reader->line, "the plan ends too early")

@@ -109,7 +109,8 @@ inline uint64_t loadPlans() {
   if (folder == nullptr) return hash;
   std::vector<std::string> names;
   if (!planNames(folder, &names)) {
-    if (all.worldRank == 0) say(std::string("no plan is used: the folder ") + folder + " (BANYAN_PLANS) cannot be read");
+    if (all.worldRank == 0)
+      say(std::string("no plan is used: the folder ") + folder + " (BANYAN_PLANS) cannot be read");
     return hash;
   }
   for (const std::string& name : names) {

@@ -328,7 +328,8 @@ class FlowEnd {
 using Report = std::vector<double>;
 
 /// Does this rank's part from `start` (its own clock) on. Receives stand ready before it.
-Report RunRepeat(const Experiment& experiment, std::vector<FlowEnd>* ends, const std::vector<int>& numbers, double start) {
+Report RunRepeat(const Experiment& experiment, std::vector<FlowEnd>* ends, const std::vector<int>& numbers,
+                 double start) {
   for (FlowEnd& end : *ends)
     if (!end.sends()) end.Begin();
   SleepFor(start - Now() - 300e-6);
@@ -375,8 +376,7 @@ struct Start {
 
 void PrintRepeat(std::size_t number, int repeat, double late, const Report& seconds) {
   std::printf("banyan-probe {\"experiment\":%zu,\"repeat\":%d,\"late\":%.9g,\"seconds\":[", number, repeat, late);
-  for (std::size_t flow = 1; flow < seconds.size(); flow++)
-    std::printf("%s%.9g", flow > 1 ? "," : "", seconds[flow]);
+  for (std::size_t flow = 1; flow < seconds.size(); flow++) std::printf("%s%.9g", flow > 1 ? "," : "", seconds[flow]);
   std::printf("]}\n");
   std::fflush(stdout);
 }
@@ -526,10 +526,11 @@ int Run(int argc, char** argv) {
   for (int rank = 0; rank < g_size; rank++) all[rank] = rank;
   SyncWithRoot(all);
   if (g_rank == 0) {
-    std::printf("banyan-probe {\"ranks\":%d,\"experiments\":%zu,\"resolutionS\":%.3g}\n", g_size, list.size(), g_resolution_s);
+    std::printf("banyan-probe {\"ranks\":%d,\"experiments\":%zu,\"resolutionS\":%.3g}\n", g_size, list.size(),
+                g_resolution_s);
     for (int rank = 0; rank < g_size; rank++)
-      std::printf("banyan-probe {\"rank\":%d,\"kind\":\"npu\",\"host\":\"%s\",\"cores\":%d}\n", rank, g_members[rank].host,
-                  g_members[rank].cores);
+      std::printf("banyan-probe {\"rank\":%d,\"kind\":\"npu\",\"host\":\"%s\",\"cores\":%d}\n", rank,
+                  g_members[rank].host, g_members[rank].cores);
     std::fflush(stdout);
   }
   double lead_s = kLeastLeadS;

@@ -62,7 +62,8 @@ void tell(const Communicator& known, const Operands& call, int64_t bytes, const 
                                                        : "plan " + choice.candidate->file->name + " (" +
                                                              choice.candidate->file->header->name + ")";
   const std::string ranks = std::to_string(known.size);
-  sayOnce(name + " " + ranks + " " + what, name + " of " + std::to_string(bytes) + " bytes by " + ranks + " ranks: " + what);
+  sayOnce(name + " " + ranks + " " + what,
+          name + " of " + std::to_string(bytes) + " bytes by " + ranks + " ranks: " + what);
 }
 
 // Exchanges the counts of an all-to-all, so that all ranks see the same.
@@ -73,12 +74,13 @@ int exchangeCounts(Communicator* known, Operands* call) {
   std::vector<int64_t> mine(n);
   for (size_t k = 0; k < n; k++) mine[k] = given.counts[k] * size;
   call->blockBytes.resize(n * n);
-  const int code = PMPI_Allgather(mine.data(), known->size, MPI_INT64_T, call->blockBytes.data(), known->size, MPI_INT64_T,
-                                  known->shadow);
+  const int code = PMPI_Allgather(mine.data(), known->size, MPI_INT64_T, call->blockBytes.data(), known->size,
+                                  MPI_INT64_T, known->shadow);
   if (code != MPI_SUCCESS) return code;
   const int64_t outSize = sizeOf(call->out.type);
   for (size_t k = 0; k < n; k++)
-    if (call->blockBytes[k * n + static_cast<size_t>(known->rank)] != call->out.counts[k] * outSize) return MPI_ERR_TRUNCATE;
+    if (call->blockBytes[k * n + static_cast<size_t>(known->rank)] != call->out.counts[k] * outSize)
+      return MPI_ERR_TRUNCATE;
   return MPI_SUCCESS;
 }
 
@@ -185,8 +187,8 @@ void equal(Operands* call, Side* side, const void* buffer, Count count, MPI_Data
 }
 
 template <class Count, class Displ>
-void unequal(Operands* call, Side* side, const void* buffer, const Count* counts, const Displ* displs, MPI_Datatype type,
-             int slots) {
+void unequal(Operands* call, Side* side, const void* buffer, const Count* counts, const Displ* displs,
+             MPI_Datatype type, int slots) {
   int64_t most = 0;
   if (counts == nullptr) {
     call->fine = false;
@@ -232,8 +234,8 @@ Operands allgather(const char* name, const void* in, Count inCount, MPI_Datatype
 }
 
 template <class Count, class Displ>
-Operands allgatherv(const char* name, const void* in, Count inCount, MPI_Datatype inType, void* out, const Count* counts,
-                    const Displ* displs, MPI_Datatype outType, MPI_Comm comm) {
+Operands allgatherv(const char* name, const void* in, Count inCount, MPI_Datatype inType, void* out,
+                    const Count* counts, const Displ* displs, MPI_Datatype outType, MPI_Comm comm) {
   int rank, size;
   Operands call = begin(name, BANYAN_ALLGATHER, comm, &rank, &size);
   if (!call.fine) return call;
@@ -314,8 +316,8 @@ Operands alltoallv(const char* name, const void* in, const Count* inCounts, cons
 
 // all-reduce, and reduce with a root.
 template <class Count>
-Operands reduce(const char* name, bool all, const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root,
-                MPI_Comm comm) {
+Operands reduce(const char* name, bool all, const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
+                int root, MPI_Comm comm) {
   int rank, size;
   Operands call = begin(name, all ? BANYAN_ALLREDUCE : BANYAN_REDUCE, comm, &rank, &size);
   if (!call.fine) return call;
@@ -363,11 +365,11 @@ Operands reduceScatterBlock(const char* name, const void* in, void* out, Count c
 #define BANYAN_EXPORT extern "C" __attribute__((visibility("default")))
 
 // The three forms of a collective: its own arguments, and how they are read.
-#define BANYAN_TRY(form, request, operands)                                              \
-  if (banyan::runtime().active) {                                                        \
-    int code = MPI_SUCCESS;                                                              \
-    banyan::Operands call = banyan::operands;                                            \
-    if (banyan::take(&call, banyan::Form::form, request, &code)) return code;            \
+#define BANYAN_TRY(form, request, operands)                                   \
+  if (banyan::runtime().active) {                                             \
+    int code = MPI_SUCCESS;                                                   \
+    banyan::Operands call = banyan::operands;                                 \
+    if (banyan::take(&call, banyan::Form::form, request, &code)) return code; \
   }
 
 #if MPI_VERSION >= 4
@@ -381,10 +383,10 @@ Operands reduceScatterBlock(const char* name, const void* in, void* out, Count c
 #define BANYAN_UNPACK(...) __VA_ARGS__
 
 #ifdef BANYAN_PERSISTENT
-#define BANYAN_AGAIN(suffix, name, parameters, arguments, operands)                                                     \
-  BANYAN_EXPORT int BANYAN_PERSISTENT(name, suffix)(BANYAN_UNPACK parameters, MPI_Info info, MPI_Request * request) {   \
-    BANYAN_TRY(persistent, request, operands)                                                                           \
-    return BANYAN_PERSISTENT_P(name, suffix)(BANYAN_UNPACK arguments, info, request);                                   \
+#define BANYAN_AGAIN(suffix, name, parameters, arguments, operands)                                                   \
+  BANYAN_EXPORT int BANYAN_PERSISTENT(name, suffix)(BANYAN_UNPACK parameters, MPI_Info info, MPI_Request * request) { \
+    BANYAN_TRY(persistent, request, operands)                                                                         \
+    return BANYAN_PERSISTENT_P(name, suffix)(BANYAN_UNPACK arguments, info, request);                                 \
   }
 #else
 #define BANYAN_AGAIN(suffix, name, parameters, arguments, operands)
@@ -402,51 +404,52 @@ Operands reduceScatterBlock(const char* name, const void* in, void* out, Count c
   BANYAN_AGAIN(suffix, name, parameters, arguments, operands)
 
 // Each collective, with the type of its counts and of its displacements.
-#define BANYAN_COLLECTIVE_FORMS(suffix, Count, Displ)                                                                     \
-  BANYAN_TAKE(suffix, Allgather, allgather,                                                                               \
-              (const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount, MPI_Datatype outType,       \
-               MPI_Comm comm),                                                                                            \
-              (in, inCount, inType, out, outCount, outType, comm),                                                        \
-              allgather("MPI_Allgather", in, inCount, inType, out, outCount, outType, comm))                              \
-  BANYAN_TAKE(suffix, Allgatherv, allgatherv,                                                                             \
-              (const void* in, Count inCount, MPI_Datatype inType, void* out, const Count* counts, const Displ* displs,   \
-               MPI_Datatype outType, MPI_Comm comm),                                                                      \
-              (in, inCount, inType, out, counts, displs, outType, comm),                                                  \
-              allgatherv("MPI_Allgatherv", in, inCount, inType, out, counts, displs, outType, comm))                      \
-  BANYAN_TAKE(suffix, Gather, gather,                                                                                     \
-              (const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount, MPI_Datatype outType,       \
-               int root, MPI_Comm comm),                                                                                  \
-              (in, inCount, inType, out, outCount, outType, root, comm),                                                  \
-              gather("MPI_Gather", in, inCount, inType, out, outCount, outType, root, comm))                              \
-  BANYAN_TAKE(suffix, Scatter, scatter,                                                                                   \
-              (const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount, MPI_Datatype outType,       \
-               int root, MPI_Comm comm),                                                                                  \
-              (in, inCount, inType, out, outCount, outType, root, comm),                                                  \
-              scatter("MPI_Scatter", in, inCount, inType, out, outCount, outType, root, comm))                            \
-  BANYAN_TAKE(suffix, Bcast, bcast, (void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm),              \
-              (buffer, count, type, root, comm), broadcast("MPI_Bcast", buffer, count, type, root, comm))                 \
-  BANYAN_TAKE(suffix, Alltoall, alltoall,                                                                                 \
-              (const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount, MPI_Datatype outType,       \
-               MPI_Comm comm),                                                                                            \
-              (in, inCount, inType, out, outCount, outType, comm),                                                        \
-              alltoall("MPI_Alltoall", in, inCount, inType, out, outCount, outType, comm))                                \
-  BANYAN_TAKE(suffix, Alltoallv, alltoallv,                                                                               \
-              (const void* in, const Count* inCounts, const Displ* inDispls, MPI_Datatype inType, void* out,              \
-               const Count* outCounts, const Displ* outDispls, MPI_Datatype outType, MPI_Comm comm),                      \
-              (in, inCounts, inDispls, inType, out, outCounts, outDispls, outType, comm),                                 \
-              alltoallv("MPI_Alltoallv", in, inCounts, inDispls, inType, out, outCounts, outDispls, outType, comm))       \
-  BANYAN_TAKE(suffix, Allreduce, allreduce,                                                                               \
-              (const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),                      \
-              (in, out, count, type, op, comm), reduce("MPI_Allreduce", true, in, out, count, type, op, -1, comm))   \
-  BANYAN_TAKE(suffix, Reduce, reduce,                                                                                     \
-              (const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),            \
-              (in, out, count, type, op, root, comm), reduce("MPI_Reduce", false, in, out, count, type, op, root, comm))         \
-  BANYAN_TAKE(suffix, Reduce_scatter, reduce_scatter,                                                                     \
-              (const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm),              \
-              (in, out, counts, type, op, comm), reduceScatter("MPI_Reduce_scatter", in, out, counts, type, op, comm))    \
-  BANYAN_TAKE(suffix, Reduce_scatter_block, reduce_scatter_block,                                                         \
-              (const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),                      \
-              (in, out, count, type, op, comm),                                                                           \
+#define BANYAN_COLLECTIVE_FORMS(suffix, Count, Displ)                                                                  \
+  BANYAN_TAKE(suffix, Allgather, allgather,                                                                            \
+              (const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount, MPI_Datatype outType,    \
+               MPI_Comm comm),                                                                                         \
+              (in, inCount, inType, out, outCount, outType, comm),                                                     \
+              allgather("MPI_Allgather", in, inCount, inType, out, outCount, outType, comm))                           \
+  BANYAN_TAKE(suffix, Allgatherv, allgatherv,                                                                          \
+              (const void* in, Count inCount, MPI_Datatype inType, void* out, const Count* counts,                     \
+               const Displ* displs, MPI_Datatype outType, MPI_Comm comm),                                              \
+              (in, inCount, inType, out, counts, displs, outType, comm),                                               \
+              allgatherv("MPI_Allgatherv", in, inCount, inType, out, counts, displs, outType, comm))                   \
+  BANYAN_TAKE(suffix, Gather, gather,                                                                                  \
+              (const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount, MPI_Datatype outType,    \
+               int root, MPI_Comm comm),                                                                               \
+              (in, inCount, inType, out, outCount, outType, root, comm),                                               \
+              gather("MPI_Gather", in, inCount, inType, out, outCount, outType, root, comm))                           \
+  BANYAN_TAKE(suffix, Scatter, scatter,                                                                                \
+              (const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount, MPI_Datatype outType,    \
+               int root, MPI_Comm comm),                                                                               \
+              (in, inCount, inType, out, outCount, outType, root, comm),                                               \
+              scatter("MPI_Scatter", in, inCount, inType, out, outCount, outType, root, comm))                         \
+  BANYAN_TAKE(suffix, Bcast, bcast, (void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm),           \
+              (buffer, count, type, root, comm), broadcast("MPI_Bcast", buffer, count, type, root, comm))              \
+  BANYAN_TAKE(suffix, Alltoall, alltoall,                                                                              \
+              (const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount, MPI_Datatype outType,    \
+               MPI_Comm comm),                                                                                         \
+              (in, inCount, inType, out, outCount, outType, comm),                                                     \
+              alltoall("MPI_Alltoall", in, inCount, inType, out, outCount, outType, comm))                             \
+  BANYAN_TAKE(suffix, Alltoallv, alltoallv,                                                                            \
+              (const void* in, const Count* inCounts, const Displ* inDispls, MPI_Datatype inType, void* out,           \
+               const Count* outCounts, const Displ* outDispls, MPI_Datatype outType, MPI_Comm comm),                   \
+              (in, inCounts, inDispls, inType, out, outCounts, outDispls, outType, comm),                              \
+              alltoallv("MPI_Alltoallv", in, inCounts, inDispls, inType, out, outCounts, outDispls, outType, comm))    \
+  BANYAN_TAKE(suffix, Allreduce, allreduce,                                                                            \
+              (const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),                   \
+              (in, out, count, type, op, comm), reduce("MPI_Allreduce", true, in, out, count, type, op, -1, comm))     \
+  BANYAN_TAKE(suffix, Reduce, reduce,                                                                                  \
+              (const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),         \
+              (in, out, count, type, op, root, comm),                                                                  \
+              reduce("MPI_Reduce", false, in, out, count, type, op, root, comm))                                       \
+  BANYAN_TAKE(suffix, Reduce_scatter, reduce_scatter,                                                                  \
+              (const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm),           \
+              (in, out, counts, type, op, comm), reduceScatter("MPI_Reduce_scatter", in, out, counts, type, op, comm)) \
+  BANYAN_TAKE(suffix, Reduce_scatter_block, reduce_scatter_block,                                                      \
+              (const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),                   \
+              (in, out, count, type, op, comm),                                                                        \
               reduceScatterBlock("MPI_Reduce_scatter_block", in, out, count, type, op, comm))
 
 BANYAN_COLLECTIVE_FORMS(, int, int)
@@ -488,13 +491,13 @@ BANYAN_EXPORT int MPI_Finalize(void) {
 
 // Waiting works without these; they lend the waiting thread to the calls under way.
 BANYAN_EXPORT int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-  const int code = banyan::progress().waitWith([&](int* done) { return PMPI_Test(request, done, status); });
-  return code == banyan::Progress::kNotDone ? PMPI_Wait(request, status) : code;
+  if (banyan::progress().isBusy() && request != nullptr) banyan::progress().waitFor(request, 1);
+  return PMPI_Wait(request, status);
 }
 
 BANYAN_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-  const int code = banyan::progress().waitWith([&](int* done) { return PMPI_Testall(count, requests, done, statuses); });
-  return code == banyan::Progress::kNotDone ? PMPI_Waitall(count, requests, statuses) : code;
+  if (banyan::progress().isBusy() && requests != nullptr) banyan::progress().waitFor(requests, count);
+  return PMPI_Waitall(count, requests, statuses);
 }
 
 BANYAN_EXPORT int MPI_Start(MPI_Request* request) {

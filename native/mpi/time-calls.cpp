@@ -196,9 +196,10 @@ struct Run {
   }
 
   void time(long long bytes) {
-    const size_t parts = options.kind == Kind::allreduce || options.kind == Kind::broadcast || options.kind == Kind::reduce
-                             ? 1
-                             : static_cast<size_t>(ranks);
+    const size_t parts =
+        options.kind == Kind::allreduce || options.kind == Kind::broadcast || options.kind == Kind::reduce
+            ? 1
+            : static_cast<size_t>(ranks);
     block = static_cast<size_t>(bytes) / sizeof(T) / parts;
     fill();
     int fine = 1;

@@ -28,7 +28,8 @@ bool reads(const std::string& text, int rank) {
                             static_cast<int64_t>(banyan_slots(plan, BANYAN_OUTPUT, rank)) * plan->chunks,
                             plan->scratchChunks};
     if (step.op != BANYAN_RECEIVE && step.sourceIndex + step.count > most[step.source]) wrong++;
-    if (step.op != BANYAN_SEND && (step.target == BANYAN_INPUT || step.targetIndex + step.count > most[step.target])) wrong++;
+    if (step.op != BANYAN_SEND && (step.target == BANYAN_INPUT || step.targetIndex + step.count > most[step.target]))
+      wrong++;
   }
   banyan_plan_free(plan);
   return isRead;
@@ -78,18 +79,28 @@ void tryLines(const std::string& whole) {
 
 void tryResealed(const std::string& whole, std::mt19937& draw, int runs) {
   const std::string body = whole.substr(0, whole.rfind("end "));
-  const std::vector<std::string> words = {"0", "1", "2", "99999999999999999999", "2147483647", "s", "i", "o", "@0:0", "@1:1",
-                                          "rrc", "to 1 0", "local", "library", "-", "ops sum", "\n", " "};
+  const std::vector<std::string> words = {"0",          "1",       "2",   "99999999999999999999",
+                                          "2147483647", "s",       "i",   "o",
+                                          "@0:0",       "@1:1",    "rrc", "to 1 0",
+                                          "local",      "library", "-",   "ops sum",
+                                          "\n",         " "};
   for (int k = 0; k < runs; k++) {
     std::string text = body;
     for (int changes = 1 + static_cast<int>(draw() % 3); changes > 0; changes--) {
       const size_t at = draw() % text.size();
       const size_t length = draw() % 8;
       switch (draw() % 4) {
-        case 0: text.erase(at, length); break;
-        case 1: text.insert(at, words[draw() % words.size()]); break;
-        case 2: text[at] = static_cast<char>('0' + draw() % 10); break;
-        default: text.replace(at, length, text.substr(draw() % text.size(), length));
+        case 0:
+          text.erase(at, length);
+          break;
+        case 1:
+          text.insert(at, words[draw() % words.size()]);
+          break;
+        case 2:
+          text[at] = static_cast<char>('0' + draw() % 10);
+          break;
+        default:
+          text.replace(at, length, text.substr(draw() % text.size(), length));
       }
       if (text.empty()) text = "x";
     }
@@ -111,7 +122,7 @@ int main(int argc, char** argv) {
     tryLines(whole);
     tryResealed(whole, draw, std::atoi(argv[2]));
   }
-  std::printf("{\"damaged\":%lld,\"refused\":%lld,\"resealed\":%lld,\"resealedRefused\":%lld,\"wrong\":%lld}\n", damaged, refused,
-              resealed, resealedRefused, wrong);
+  std::printf("{\"damaged\":%lld,\"refused\":%lld,\"resealed\":%lld,\"resealedRefused\":%lld,\"wrong\":%lld}\n",
+              damaged, refused, resealed, resealedRefused, wrong);
   return wrong == 0 ? 0 : 1;
 }

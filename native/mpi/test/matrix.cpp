@@ -29,7 +29,9 @@ struct Case {
 
 // Elements of block `k` of a call with unequal counts: some are 0.
 int unequalCount(const Case& c, int k) { return c.n == 0 ? 0 : (c.n * (k + 1) + k * k) % (2 * c.n + 1); }
-int unequalCount(const Case& c, int from, int to) { return c.n == 0 ? 0 : (c.n * (from + 2 * to) + to * to) % (2 * c.n + 1); }
+int unequalCount(const Case& c, int from, int to) {
+  return c.n == 0 ? 0 : (c.n * (from + 2 * to) + to * to) % (2 * c.n + 1);
+}
 
 // Displacements that leave a gap after every block, and put blocks the other way round.
 std::vector<int> spreadOut(const std::vector<int>& counts, int* total) {
@@ -67,7 +69,8 @@ void testGathering(const Case& c) {  // allgather(v), gather
     if (inPlace) output.put(displs[me], counts[me], [&](int k) { return valueOf(me, k, turn, 0); });
   };
   const auto judge = [&](int turn) {
-    for (int r = 0; has && r < size; r++) output.expect(displs[r], counts[r], [&](int k) { return valueOf(r, k, turn, 0); });
+    for (int r = 0; has && r < size; r++)
+      output.expect(displs[r], counts[r], [&](int k) { return valueOf(r, k, turn, 0); });
     judged(output, c.text());
   };
   const void* from = inPlace ? MPI_IN_PLACE : input.data();
@@ -146,7 +149,8 @@ void testAlltoall(const Case& c) {
     output.clear();
     Buffer& given = c.inPlace ? output : input;
     const std::vector<int>& displs = c.inPlace ? outDispls : inDispls;
-    for (int r = 0; r < size; r++) given.put(displs[r], inCounts[r], [&](int k) { return valueOf(me * 31 + r, k, turn, 0); });
+    for (int r = 0; r < size; r++)
+      given.put(displs[r], inCounts[r], [&](int k) { return valueOf(me * 31 + r, k, turn, 0); });
   };
   const auto judge = [&](int turn) {
     for (int r = 0; r < size; r++)
@@ -158,8 +162,8 @@ void testAlltoall(const Case& c) {
   const MPI_Comm comm = c.group->comm;
   if (v) {
     run(c.form, fill, judge,
-        FORMS(Alltoallv, alltoallv, from, inCounts.data(), inDispls.data(), in.type, to, outCounts.data(), outDispls.data(),
-              out.type, comm));
+        FORMS(Alltoallv, alltoallv, from, inCounts.data(), inDispls.data(), in.type, to, outCounts.data(),
+              outDispls.data(), out.type, comm));
   } else {
     run(c.form, fill, judge, FORMS(Alltoall, alltoall, from, inCounts[0], in.type, to, outCounts[0], out.type, comm));
   }
@@ -167,7 +171,8 @@ void testAlltoall(const Case& c) {
 
 void testReducing(const Case& c) {  // allreduce, reduce, reduce_scatter, reduce_scatter_block
   const int me = c.group->rank, size = c.group->size;
-  const bool rooted = c.collective == "reduce", all = c.collective == "allreduce", block = c.collective == "reducescatterblock";
+  const bool rooted = c.collective == "reduce", all = c.collective == "allreduce",
+             block = c.collective == "reducescatterblock";
   std::vector<int> counts;
   int total = 0, before = 0;
   for (int r = 0; r < size; r++) {
@@ -210,7 +215,8 @@ void testReducing(const Case& c) {  // allreduce, reduce, reduce_scatter, reduce
 // place reads at the address of MPI_IN_PLACE when long.
 bool libraryErrs(const Case& c) {
   const char* plans = std::getenv("BANYAN_PLANS");
-  const bool usesPlan = plans != nullptr && *plans != '\0' && c.collective != "alltoallv" && c.group->size > 1 && c.n > 0;
+  const bool usesPlan =
+      plans != nullptr && *plans != '\0' && c.collective != "alltoallv" && c.group->size > 1 && c.n > 0;
 #ifdef MPICH_VERSION
   if (c.form == Form::persistent || (c.collective == "reduce" && c.inPlace)) return !usesPlan;
 #endif

@@ -47,7 +47,8 @@ inline MPI_Op opOf(int op) {
 
 // Small numbers, so that sums in any order are the same bits in every type.
 inline int64_t valueOf(int rank, int at, int turn, int op) {
-  const uint64_t mixed = (static_cast<uint64_t>(at) * 2654435761U + static_cast<uint64_t>(rank) * 40503U + 977U * turn) >> 5;
+  const uint64_t mixed =
+      (static_cast<uint64_t>(at) * 2654435761U + static_cast<uint64_t>(rank) * 40503U + 977U * turn) >> 5;
   if (op == 1) return static_cast<int64_t>(mixed % 2 + 1) * (rank % 5 == 0 ? 1 : 0) + (rank % 5 == 0 ? 0 : 1);
   if (op >= 4 && op <= 6) return static_cast<int64_t>(mixed % 2);
   return static_cast<int64_t>(mixed % 7 + 1);
@@ -59,10 +60,10 @@ struct Type {
   std::string name;
   MPI_Datatype type = MPI_DATATYPE_NULL;
   Kind kind = Kind::integer;
-  size_t size = 0;               // of a part
-  size_t extent = 0;             // of an element
-  std::vector<size_t> offsets;   // parts of an element, in the order in which they are sent
-  const Type* base = nullptr;    // of a derived type: a plain type with the same parts
+  size_t size = 0;              // of a part
+  size_t extent = 0;            // of an element
+  std::vector<size_t> offsets;  // parts of an element, in the order in which they are sent
+  const Type* base = nullptr;   // of a derived type: a plain type with the same parts
   bool derived = false;
 
   int parts() const { return static_cast<int>(offsets.size()); }
@@ -88,7 +89,8 @@ struct Type {
       }
       return;
     }
-    std::memcpy(at, &value, size);  // little-endian, or the low bytes are the wrong ones: tests run on little-endian machines
+    std::memcpy(at, &value,
+                size);  // little-endian, or the low bytes are the wrong ones: tests run on little-endian machines
   }
   bool same(const char* at, const char* other) const {
     return std::memcmp(at, other, kind == Kind::real && size == 16 ? 10 : size) == 0;  // x87: 6 bytes are padding
@@ -101,16 +103,35 @@ inline int64_t reduced(int ranks, int at, int turn, int op, const Type&) {
   for (int r = 1; r < ranks; r++) {
     const int64_t more = valueOf(r, at, turn, op);
     switch (op) {
-      case 0: sum += more; break;
-      case 1: sum *= more; break;
-      case 2: sum = std::min(sum, more); break;
-      case 3: sum = std::max(sum, more); break;
-      case 4: sum = sum != 0 && more != 0; break;
-      case 5: sum = sum != 0 || more != 0; break;
-      case 6: sum = (sum != 0) != (more != 0); break;
-      case 7: sum &= more; break;
-      case 8: sum |= more; break;
-      default: sum ^= more;
+      case 0:
+        sum += more;
+        break;
+      case 1:
+        sum *= more;
+        break;
+      case 2:
+        sum = std::min(sum, more);
+        break;
+      case 3:
+        sum = std::max(sum, more);
+        break;
+      case 4:
+        sum = sum != 0 && more != 0;
+        break;
+      case 5:
+        sum = sum != 0 || more != 0;
+        break;
+      case 6:
+        sum = (sum != 0) != (more != 0);
+        break;
+      case 7:
+        sum &= more;
+        break;
+      case 8:
+        sum |= more;
+        break;
+      default:
+        sum ^= more;
     }
   }
   return sum;
@@ -183,7 +204,8 @@ inline void freeTypes(const std::vector<Type>& types) {
 // A buffer of elements that knows which bytes should be what; all others should stay as they were cleared.
 class Buffer {
  public:
-  Buffer(const Type& type, int count) : type_(type), bytes_(static_cast<size_t>(count) * type.extent + 64), wanted_(bytes_.size()) {
+  Buffer(const Type& type, int count)
+      : type_(type), bytes_(static_cast<size_t>(count) * type.extent + 64), wanted_(bytes_.size()) {
     clear();
   }
   void* data() { return bytes_.data(); }
@@ -220,7 +242,8 @@ class Buffer {
   void each(int first, int count, Do act) {
     for (int e = 0; e < count; e++)
       for (int part = 0; part < type_.parts(); part++)
-        act(static_cast<size_t>(first + e) * type_.extent + type_.offsets[static_cast<size_t>(part)], e * type_.parts() + part);
+        act(static_cast<size_t>(first + e) * type_.extent + type_.offsets[static_cast<size_t>(part)],
+            e * type_.parts() + part);
   }
   const Type& type_;
   std::vector<char> bytes_, wanted_;
@@ -310,7 +333,7 @@ void run(Form form, Fill fill, Judge judge, const Blocking& now, const WithReque
 #else
 #define AGAIN(name, ...) nullptr
 #endif
-#define FORMS(name, lower, ...)                                                                         \
+#define FORMS(name, lower, ...)                                                                                      \
   [&] { return MPI_##name(__VA_ARGS__); }, [&](MPI_Request* request) { return MPI_I##lower(__VA_ARGS__, request); }, \
       AGAIN(name, __VA_ARGS__)
 

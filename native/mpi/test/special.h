@@ -83,7 +83,8 @@ inline void freedEarly() {
   MPI_Datatype pair;
   MPI_Type_vector(2, 1, 2, MPI_INT, &pair);
   MPI_Type_commit(&pair);
-  std::vector<int> mine(static_cast<size_t>(n) * 2, rank), all(static_cast<size_t>(n) * 3 * static_cast<size_t>(size), -1);
+  std::vector<int> mine(static_cast<size_t>(n) * 2, rank),
+      all(static_cast<size_t>(n) * 3 * static_cast<size_t>(size), -1);
   MPI_Request request;
   MPI_Iallgather(mine.data(), n * 2, MPI_INT, all.data(), n, pair, comm, &request);
   MPI_Type_free(&pair);
