@@ -41,11 +41,11 @@ constexpr std::size_t kLongestList = std::size_t{1} << 30;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 constexpr int kMostRepeats = 1000;
 /// How often a repeat is made again whose start some rank missed.
-constexpr int kMostTries = 4;
+constexpr int kMostTries = 3;
 constexpr int kPingPongs = 24;
 /// How long before a repeat rank 0 says when it starts; more where ranks heard of it too late.
 constexpr double kLeastLeadS = 1e-3;
-constexpr double kMostLeadS = 0.1;
+constexpr double kMostLeadS = 0.02;
 /// Differences of the clock itself, and of the loop that looks at it.
 constexpr double kResolutionS = 1e-7;
 
@@ -328,8 +328,7 @@ class FlowEnd {
 using Report = std::vector<double>;
 
 /// Does this rank's part from `start` (its own clock) on. Receives stand ready before it.
-Report RunRepeat(const Experiment& experiment, std::vector<FlowEnd>* ends, const std::vector<int>& numbers,
-                 double start) {
+Report RunRepeat(const Experiment& experiment, std::vector<FlowEnd>* ends, const std::vector<int>& numbers, double start) {
   for (FlowEnd& end : *ends)
     if (!end.sends()) end.Begin();
   SleepFor(start - Now() - 300e-6);
@@ -376,7 +375,8 @@ struct Start {
 
 void PrintRepeat(std::size_t number, int repeat, double late, const Report& seconds) {
   std::printf("banyan-probe {\"experiment\":%zu,\"repeat\":%d,\"late\":%.9g,\"seconds\":[", number, repeat, late);
-  for (std::size_t flow = 1; flow < seconds.size(); flow++) std::printf("%s%.9g", flow > 1 ? "," : "", seconds[flow]);
+  for (std::size_t flow = 1; flow < seconds.size(); flow++)
+    std::printf("%s%.9g", flow > 1 ? "," : "", seconds[flow]);
   std::printf("]}\n");
   std::fflush(stdout);
 }
@@ -526,11 +526,10 @@ int Run(int argc, char** argv) {
   for (int rank = 0; rank < g_size; rank++) all[rank] = rank;
   SyncWithRoot(all);
   if (g_rank == 0) {
-    std::printf("banyan-probe {\"ranks\":%d,\"experiments\":%zu,\"resolutionS\":%.3g}\n", g_size, list.size(),
-                g_resolution_s);
+    std::printf("banyan-probe {\"ranks\":%d,\"experiments\":%zu,\"resolutionS\":%.3g}\n", g_size, list.size(), g_resolution_s);
     for (int rank = 0; rank < g_size; rank++)
-      std::printf("banyan-probe {\"rank\":%d,\"kind\":\"npu\",\"host\":\"%s\",\"cores\":%d}\n", rank,
-                  g_members[rank].host, g_members[rank].cores);
+      std::printf("banyan-probe {\"rank\":%d,\"kind\":\"npu\",\"host\":\"%s\",\"cores\":%d}\n", rank, g_members[rank].host,
+                  g_members[rank].cores);
     std::fflush(stdout);
   }
   double lead_s = kLeastLeadS;
