@@ -12,6 +12,7 @@ import { type Forwarding, forwardingOf } from "../../lab/paths.ts";
 import { buildScript } from "../../lab/script.ts";
 import { hasAllFigures, hopFlows, predictedTopology, startUpFigures, startUpList } from "../../lab/start-up.ts";
 import { readTimings } from "../../lab/timings.ts";
+import { PS_PER_SECOND } from "../../model/numbers/units.ts";
 import { MPI_COLLECTIVES } from "../../model/program/mpi-plan.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
 import { builtMpi, MPI_FLAVOURS, type MpiToolchain, mpiToolchain } from "../../mpi/toolchain.ts";
@@ -209,7 +210,7 @@ const timed = ({ program, collective, sizesBytes, repeats }: Calls, [first]: rea
 const delayOf =
   ({ hasDelays }: Laboratory, { topology, factor }: LabNetwork) =>
   (link: number): number =>
-    hasDelays ? (topology.linkLatencyPs[link] * factor) / 1e12 : 0;
+    hasDelays ? (topology.linkLatencyPs[link] * factor) / PS_PER_SECOND : 0;
 
 /** Returns the algorithms that the library can be told to use. */
 async function algorithmsOf(
