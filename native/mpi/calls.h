@@ -155,27 +155,53 @@ inline Choice choose(const Communicator& known, const Operands& call, int64_t by
   return none;
 }
 
-// Packs or unpacks elements, in parts that an int can count.
-inline int64_t pack(const void* from, int64_t count, MPI_Datatype type, int64_t size, char* to) {
-  const int64_t extent = extentOf(type), most = std::max<int64_t>(1, (int64_t{1} << 30) / std::max<int64_t>(1, size));
-  for (int64_t k = 0; k < count; k += most) {
-    const int part = static_cast<int>(std::min(most, count - k));
-    int at = 0;
-    PMPI_Pack(static_cast<const char*>(from) + k * extent, part, type, to + k * size, static_cast<int>(part * size), &at,
-              MPI_COMM_SELF);
+// Elements at an address; those at MPI_BOTTOM seen from elsewhere, for MPICH packs nothing that lies at a null pointer.
+class Elements {
+ public:
+  Elements(const void* buffer, int count, MPI_Datatype type) : buffer_(const_cast<void*>(buffer)), count_(count), type_(type) {
+    if (buffer != nullptr) return;
+    MPI_Aint address = 0, back;
+    PMPI_Get_address(this, &address);
+    back = -address;
+    PMPI_Type_create_hindexed(1, &count, &back, type, &type_);
+    PMPI_Type_commit(&type_);
+    buffer_ = this;
+    count_ = 1;
+    own_ = true;
   }
-  return count * size;
-}
+  ~Elements() {
+    if (own_) PMPI_Type_free(&type_);
+  }
+  Elements(const Elements&) = delete;
+  Elements& operator=(const Elements&) = delete;
+  void packTo(char* to, int bytes) {
+    int at = 0;
+    PMPI_Pack(buffer_, count_, type_, to, bytes, &at, MPI_COMM_SELF);
+  }
+  void unpackFrom(const char* from, int bytes) {
+    int at = 0;
+    PMPI_Unpack(from, bytes, &at, buffer_, count_, type_, MPI_COMM_SELF);
+  }
 
-inline int64_t unpack(const char* from, int64_t count, MPI_Datatype type, int64_t size, void* to) {
+ private:
+  void* buffer_;
+  int count_;
+  MPI_Datatype type_;
+  bool own_ = false;
+};
+
+// Packs or unpacks elements, in parts that an int can count.
+inline void convert(bool packs, void* elements, int64_t count, MPI_Datatype type, int64_t size, char* bytes) {
   const int64_t extent = extentOf(type), most = std::max<int64_t>(1, (int64_t{1} << 30) / std::max<int64_t>(1, size));
   for (int64_t k = 0; k < count; k += most) {
     const int part = static_cast<int>(std::min(most, count - k));
-    int at = 0;
-    PMPI_Unpack(from + k * size, static_cast<int>(part * size), &at, static_cast<char*>(to) + k * extent, part, type,
-                MPI_COMM_SELF);
+    Elements some(static_cast<char*>(elements) + k * extent, part, type);
+    if (packs) {
+      some.packTo(bytes + k * size, static_cast<int>(part * size));
+    } else {
+      some.unpackFrom(bytes + k * size, static_cast<int>(part * size));
+    }
   }
-  return count * size;
 }
 
 // A buffer of a call as the engine sees it: bytes, and where every block starts.
@@ -220,11 +246,11 @@ class Laid {
   // Takes a block from the application's buffer into the copy.
   void packOne(int slot) {
     const size_t k = static_cast<size_t>(slot);
-    const char* from = static_cast<const char*>(side_->buffer) + displ(k) * extent_;
+    char* from = static_cast<char*>(const_cast<void*>(side_->buffer)) + displ(k) * extent_;
     if (plain_) {
       if (bytes(slot) > 0) std::memcpy(base_ + at_[k], from, static_cast<size_t>(bytes(slot)));
     } else {
-      pack(from, count(k), side_->type, size_, base_ + at_[k]);
+      convert(true, from, count(k), side_->type, size_, base_ + at_[k]);
     }
   }
   void packAll() {
@@ -233,7 +259,7 @@ class Laid {
   void unpackOne(int slot) {
     const size_t k = static_cast<size_t>(slot);
     char* to = static_cast<char*>(const_cast<void*>(side_->buffer)) + displ(k) * extent_;
-    unpack(base_ + at_[k], count(k), side_->type, size_, to);
+    convert(false, to, count(k), side_->type, size_, base_ + at_[k]);
   }
 
  private:

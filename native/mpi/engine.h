@@ -169,8 +169,9 @@ static int64_t banyan_run_bytes(const banyan_call* call, const banyan_step* step
   return to > from ? to - from : 0;
 }
 
+/* Segments of a step: one at least, for a step without bytes still comes after what it waits for, and before what waits for it. */
 static int64_t banyan_pieces_of(const banyan_call* call, int64_t bytes) {
-  return (bytes + call->segment - 1) / call->segment;
+  return bytes == 0 ? 1 : (bytes + call->segment - 1) / call->segment;
 }
 
 static void banyan_enqueue(banyan_call* call, int block) {
@@ -241,6 +242,7 @@ static int banyan_place_piece(banyan_call* call, int step, int64_t at, const cha
   const char* source = run->source + at;
   char* target = run->target + at;
   size_t bytes = (size_t)banyan_piece_bytes(call, step, at);
+  if (bytes == 0) return MPI_SUCCESS;
   switch (call->plan->steps[step].op) {
     case BANYAN_RECEIVE:
       memcpy(target, came, bytes);
@@ -256,13 +258,13 @@ static int banyan_place_piece(banyan_call* call, int step, int64_t at, const cha
   }
 }
 
-/* Goes to the next step that has bytes. */
-static void banyan_skip_empty(banyan_call* call, int block) {
-  banyan_lane* lane = &call->lanes[block];
-  while (lane->at >= call->runs[lane->step].bytes) {
-    lane->step++;
-    lane->at = 0;
-  }
+/* Goes to the next segment of a block. */
+static void banyan_next(banyan_call* call, banyan_lane* lane) {
+  lane->issued++;
+  lane->at += call->segment;
+  if (lane->at < call->runs[lane->step].bytes) return;
+  lane->step++;
+  lane->at = 0;
 }
 
 /* Runs what a block without peer can do now. */
@@ -270,12 +272,10 @@ static int banyan_go_local(banyan_call* call, int block) {
   banyan_lane* lane = &call->lanes[block];
   while (lane->issued < lane->total) {
     int code;
-    banyan_skip_empty(call, block);
     if (!banyan_may(call, block, 0, lane->step, lane->at)) return MPI_SUCCESS;
     code = banyan_place_piece(call, lane->step, lane->at, NULL);
     if (code != MPI_SUCCESS) return code;
-    lane->at += call->segment;
-    lane->issued++;
+    banyan_next(call, lane);
     banyan_done(call, block, 1);
   }
   return MPI_SUCCESS;
@@ -307,7 +307,6 @@ static int banyan_issue(banyan_call* call, int block) {
     banyan_piece* piece = &lane->pieces[slot];
     MPI_Request* request = &call->requests[call->active];
     int bytes;
-    banyan_skip_empty(call, block);
     run = &call->runs[lane->step];
     bytes = (int)banyan_piece_bytes(call, lane->step, lane->at);
     if (call->plan->steps[lane->step].bounce) {
@@ -326,8 +325,7 @@ static int banyan_issue(banyan_call* call, int block) {
     piece->step = lane->step;
     piece->at = lane->at;
     piece->complete = 0;
-    lane->at += call->segment;
-    lane->issued++;
+    banyan_next(call, lane);
   }
   return MPI_SUCCESS;
 }

@@ -49,10 +49,11 @@ struct Pending {
 
 class Progress {
  public:
-  // Duplicates of MPI_COMM_SELF, for the messages that complete requests. Returns an MPI error code.
+  // Duplicates for the messages that complete requests, collectively. Not of MPI_COMM_SELF: MPICH 4.0 (ch4) waits for ever for
+  // a message that another thread sent there. Returns an MPI error code.
   int open() {
-    int code = PMPI_Comm_dup(MPI_COMM_SELF, &once_);
-    if (code == MPI_SUCCESS) code = PMPI_Comm_dup(MPI_COMM_SELF, &again_);
+    int code = PMPI_Comm_dup(MPI_COMM_WORLD, &once_);
+    if (code == MPI_SUCCESS) code = PMPI_Comm_dup(MPI_COMM_WORLD, &again_);
     if (code != MPI_SUCCESS) return code;
     PMPI_Comm_set_errhandler(once_, MPI_ERRORS_RETURN);
     return PMPI_Comm_set_errhandler(again_, MPI_ERRORS_RETURN);
@@ -76,7 +77,7 @@ class Progress {
     std::unique_ptr<Pending> one(new Pending);
     one->tag = nextTag(&onceTag_);
     one->task = std::move(task);
-    int code = PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, one->tag, once_, request);
+    int code = PMPI_Irecv(nullptr, 0, MPI_BYTE, runtime().worldRank, one->tag, once_, request);
     if (code == MPI_SUCCESS) code = one->task->start();
     if (code != MPI_SUCCESS) return raise(one->task->known(), code);
     enqueue(one.release());
@@ -89,7 +90,7 @@ class Progress {
     one->tag = nextTag(&againTag_);
     one->task = std::move(task);
     one->persistent = true;
-    const int code = PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, one->tag, again_, request);
+    const int code = PMPI_Recv_init(nullptr, 0, MPI_BYTE, runtime().worldRank, one->tag, again_, request);
     if (code != MPI_SUCCESS) return raise(one->task->known(), code);
     const std::lock_guard<std::mutex> lock(mutex_);
     requests_[*request] = one.release();
@@ -98,6 +99,26 @@ class Progress {
   }
 
   bool hasPersistent() const { return persistents_ > 0; }
+  bool isBusy() const { return left_ > 0; }
+
+  // Moves calls on for an application that waits: sooner than the thread would on a processor that both share.
+  template <class Test>
+  int waitWith(Test test) {
+    Idle idle(0);
+    int done = 0;
+    while (isBusy()) {
+      const int code = test(&done);
+      if (done || code != MPI_SUCCESS) return code;
+      bool any = false;
+      if (work_.try_lock()) {
+        look(&any);
+        work_.unlock();
+      }
+      idle.step(any);
+    }
+    return kNotDone;
+  }
+  static constexpr int kNotDone = -1;
 
   // MPI_Start of a request that may be one of these.
   int start(MPI_Request* request) {
@@ -139,6 +160,7 @@ class Progress {
     const std::lock_guard<std::mutex> lock(mutex_);
     one->underWay = true;
     fresh_.push_back(one);
+    left_++;
     if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
     news_.notify_all();
   }
@@ -156,33 +178,44 @@ class Progress {
     }
     if (isOver) delete one;
     char byte = 0;  // one byte is more than the receive takes: waiting for it gives an error
-    PMPI_Send(&byte, code == MPI_SUCCESS ? 0 : 1, MPI_BYTE, 0, tag, comm);
+    PMPI_Send(&byte, code == MPI_SUCCESS ? 0 : 1, MPI_BYTE, runtime().worldRank, tag, comm);
+  }
+
+  // Moves on what is under way, once. `any`: something happened. By one thread at a time.
+  void look(bool* any) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      active_.insert(active_.end(), fresh_.begin(), fresh_.end());
+      fresh_.clear();
+    }
+    size_t kept = 0;
+    for (Pending* one : active_) {
+      bool done = false, moved = false;
+      const int code = one->task->progress(&done, &moved);
+      *any = *any || moved;
+      if (done || code != MPI_SUCCESS) {
+        complete(one, code);
+        left_--;
+      } else {
+        active_[kept++] = one;
+      }
+    }
+    active_.resize(kept);
   }
 
   void run() {
-    std::vector<Pending*> active;
     Idle idle(20);
     for (;;) {
       {
         std::unique_lock<std::mutex> lock(mutex_);
-        if (active.empty()) news_.wait(lock, [this] { return ends_ || !fresh_.empty(); });
-        if (active.empty() && fresh_.empty()) return;
-        active.insert(active.end(), fresh_.begin(), fresh_.end());
-        fresh_.clear();
+        news_.wait(lock, [this] { return ends_ || left_ > 0; });
+        if (left_ == 0) return;
       }
       bool any = false;
-      size_t kept = 0;
-      for (Pending* one : active) {
-        bool done = false, moved = false;
-        const int code = one->task->progress(&done, &moved);
-        any = any || moved;
-        if (done || code != MPI_SUCCESS) {
-          complete(one, code);
-        } else {
-          active[kept++] = one;
-        }
+      {
+        const std::lock_guard<std::mutex> lock(work_);
+        look(&any);
       }
-      active.resize(kept);
       idle.step(any);
     }
   }
@@ -192,7 +225,9 @@ class Progress {
   std::atomic<int> persistents_{0};
   std::mutex mutex_;
   std::condition_variable news_;
-  std::vector<Pending*> fresh_;
+  std::mutex work_;
+  std::vector<Pending*> fresh_, active_;  // guarded by mutex_ and by work_
+  std::atomic<int> left_{0};              // calls under way
   std::unordered_map<MPI_Request, Pending*> requests_;
   std::thread thread_;
   bool ends_ = false;

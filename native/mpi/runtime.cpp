@@ -486,6 +486,17 @@ BANYAN_EXPORT int MPI_Finalize(void) {
   return PMPI_Finalize();
 }
 
+// Waiting works without these; they lend the waiting thread to the calls under way.
+BANYAN_EXPORT int MPI_Wait(MPI_Request* request, MPI_Status* status) {
+  const int code = banyan::progress().waitWith([&](int* done) { return PMPI_Test(request, done, status); });
+  return code == banyan::Progress::kNotDone ? PMPI_Wait(request, status) : code;
+}
+
+BANYAN_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+  const int code = banyan::progress().waitWith([&](int* done) { return PMPI_Testall(count, requests, done, statuses); });
+  return code == banyan::Progress::kNotDone ? PMPI_Waitall(count, requests, statuses) : code;
+}
+
 BANYAN_EXPORT int MPI_Start(MPI_Request* request) {
   return banyan::progress().hasPersistent() ? banyan::progress().start(request) : PMPI_Start(request);
 }

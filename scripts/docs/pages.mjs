@@ -11,6 +11,7 @@ export const MENU = [
       "docs/guide/networks.md",
       "docs/guide/schedules.md",
       "docs/guide/programs.md",
+      "docs/guide/mpi.md",
       "docs/guide/failures.md",
       "docs/guide/atlas.md",
       "docs/guide/sweeps.md",

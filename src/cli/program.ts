@@ -131,7 +131,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       "maxBytes",
       [
         "sizes",
-        "msccl-xml, mscclpp-json: a folder with the best program for each of these sizes, and up to where that of the next one is no slower",
+        "msccl-xml, mscclpp-json, mpi: a folder with the best program for each of these sizes, and up to where that of the next one is no slower",
       ],
       ...MEMBERS,
       ...NETWORK,

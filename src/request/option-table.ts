@@ -366,7 +366,7 @@ export const TABLE = {
   parts: {
     part: "program",
     value: "<n>",
-    help: "msccl-xml and mscclpp-json of trees: parts into which each tree's data is cut, 1 to 64; default: what is fastest",
+    help: "msccl-xml, mscclpp-json and mpi of trees: parts into which each tree's data is cut, 1 to 64; default: what is fastest",
     parse: whole(1),
     field: { label: "Parts of a tree", placeholder: "what is fastest" },
   },

@@ -4,6 +4,7 @@ import { phasesToJson } from "../../src/export/schedules/phases-json.ts";
 import { jointScheduleJsonParts, scheduleToJson } from "../../src/export/schedules/schedule-json.ts";
 import { treeFlowToJson } from "../../src/export/schedules/tree-flow-json.ts";
 import { ncclTestsJson, ncclTestsTable } from "../../src/export/tables/nccl-tests.ts";
+import { OWN_MPI_PLANS } from "../import/mpi-plans.ts";
 import { OWN_PLANS } from "../import/mscclpp-json-plans.ts";
 import { HAND_MADE_TREES } from "./hand-made-trees.ts";
 import { PHASE_NETWORKS, type PhaseNetwork } from "./phase-cases.ts";
@@ -226,6 +227,9 @@ export function ownSources(): ReaderSource[] {
       .flatMap((name) => ownFile(name) ?? []),
     ...NETWORK_TEXTS.map(([format, text]): ReaderSource => ({ format, reader: "network", name: format, text })),
     ...plans,
+    ...Object.entries(OWN_MPI_PLANS).map(
+      ([name, plan]): ReaderSource => ({ format: "plan for MPI", reader: "program", name, text: plan() }),
+    ),
     { format: "banyan-schedule", reader: "schedule", name: "ring", text: scheduleToJson(ring) },
     {
       format: "banyan-schedule",

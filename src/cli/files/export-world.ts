@@ -19,6 +19,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { InputError } from "../../base/errors.ts";
 import { optionName, type Place } from "../../base/option-names.ts";
+import { ENGINE_FILES } from "../../export/programs/mpi-c.ts";
 import { placeOf } from "../../request/option-table.ts";
 import type { FolderFile, OutputFolder, World } from "../../run/export/world.ts";
 import { collectiveRequest } from "../collective-option.ts";
@@ -41,6 +42,17 @@ async function builtPage(): Promise<string> {
   );
 }
 
+/** The engine of MPI plans, in C. */
+const ENGINE = fileURLToPath(new URL("../../../native/mpi/", import.meta.url));
+
+/** Returns the engine's texts. Throws InputError where the package lacks them. */
+const mpiEngine = (): string[] =>
+  ENGINE_FILES.map((name) => {
+    const file = join(ENGINE, name);
+    if (existsSync(file)) return readFileSync(file, "utf8");
+    throw new InputError(optionName("to", " mpi-c"), "a package with native/mpi", file);
+  });
+
 /** Returns what exporters have of the world on the command line: files that are written beside and renamed, threads. */
 export const worldOf = (context: Context): World => ({
   options: context.options,
@@ -52,6 +64,7 @@ export const worldOf = (context: Context): World => ({
   withEngine: (work) => withEngine(context, work),
   collective: (topology) => collectiveRequest(context.options, topology),
   page: builtPage,
+  mpiEngine,
 });
 
 /** Rights of a folder that anyone may read, where the user's mask does not say otherwise. */

@@ -1,5 +1,6 @@
 import { InputError } from "../../base/errors.ts";
-import { chunksPerBlock, type MpiPlan, PLAN_MAGIC, PLAN_VERSION, ROOTED } from "../../model/program/mpi-plan.ts";
+import { chunksPerBlock } from "../../model/program/mpi-places.ts";
+import { type MpiPlan, PLAN_MAGIC, PLAN_VERSION, ROOTED } from "../../model/program/mpi-plan.ts";
 import { planChecksum } from "../../model/program/plan-checksum.ts";
 import {
   BUFFER_LETTERS,

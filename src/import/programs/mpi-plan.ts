@@ -1,9 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { blocksOfCollective, bufferChunks, isOneBlock, plansTakeInPlace } from "../../model/program/mpi-places.ts";
 import {
-  blocksOfCollective,
-  bufferChunks,
-  isOneBlock,
   MOST_LANES,
   MOST_PLAN_CHUNKS,
   MOST_PLAN_RANKS,
@@ -13,7 +11,6 @@ import {
   type MpiPlan,
   PLAN_MAGIC,
   PLAN_VERSION,
-  plansTakeInPlace,
   ROOTED,
   SUMMING,
 } from "../../model/program/mpi-plan.ts";
@@ -70,7 +67,9 @@ interface Lines {
   after(word: string): readonly string[];
   /** Number of the line that was last read. */
   line(): number;
-  /** Returns the error that says what was expected in the line that was last read. */
+  /** Returns the place of that line, or of another: "a.plan line 3". */
+  place(line?: number): string;
+  /** Returns the error that says what was expected there. */
   wrong(expected: string, found: unknown): InputError;
 }
 
@@ -111,6 +110,7 @@ function linesOf(text: string, fileName: string): Lines {
       return words;
     },
     line: () => read,
+    place: (line = read) => `${fileName} line ${line}`,
     wrong: (expected, value) => new InputError(`${fileName} line ${read}`, expected, value),
   };
 }
@@ -163,7 +163,7 @@ function headerOf(lines: Lines): Header {
     lines.next();
     throw lines
       .wrong("a plan with ranks, to be judged and run,", "library")
-      .saying(`line ${lines.line()} leaves these calls to the MPI library: there is nothing to judge or to run`);
+      .saying(`${lines.place()} leaves these calls to the MPI library: there is nothing to judge or to run`);
   }
   const lanes = numberOf(lines, only(lines, lines.after("lanes"), "the lanes"), "the lanes", MOST_LANES, 1);
   const segmentBytes = numberOf(lines, only(lines, lines.after("segment"), "the segment"), "the segment", MOST_BYTES);
@@ -257,11 +257,7 @@ function addRank(
     steps.map(({ waits, line }) =>
       waits.map(({ block, step }): Wait => {
         if (step >= (blocks[block]?.steps.length ?? 0))
-          throw new InputError(
-            `line ${line} of a plan for MPI`,
-            `a wait for an instruction of rank ${rank}`,
-            `@${block}:${step}`,
-          );
+          throw new InputError(lines.place(line), `a wait for an instruction of rank ${rank}`, `@${block}:${step}`);
         const on = (offset[block] as number) + step;
         awaited.add(on);
         return { kind: WAIT_INSTRUCTION, on };

@@ -1,5 +1,5 @@
 import { InputError, inWords } from "../../base/errors.ts";
-import { plansTakeInPlace } from "../../model/program/mpi-plan.ts";
+import { plansTakeInPlace } from "../../model/program/mpi-places.ts";
 import { INPUT, type Op, OUTPUT, SCRATCH, WAIT_INSTRUCTION } from "../../model/program/program.ts";
 import { type Operand, type ProgramBuilder, programBuilder } from "../../model/program/program-builder.ts";
 import { type AccessOrder, accessOrder } from "../access-order.ts";

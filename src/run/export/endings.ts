@@ -8,6 +8,7 @@ const TELLING: readonly string[] = [
   ".csv",
   ".xml",
   ".plan",
+  ".c",
   ".py",
   ".svg",
   ".html",

@@ -25,6 +25,8 @@ export interface InMemoryOptions {
   progress?(progress: Progress): void;
   /** Returns the app as one page, for `html`. */
   page?(): Promise<string>;
+  /** Returns the engine's texts, for `mpi-c`. */
+  mpiEngine?(): readonly string[];
 }
 
 /** A file that was made; its parts make a Blob, or a file of a zip archive. */
@@ -114,6 +116,13 @@ function memoryWorld(options: Options, lent: InMemoryOptions, files: MadeFile[])
     page() {
       if (lent.page !== undefined) return lent.page();
       throw new InputError(optionName("to", " html"), "the app as one page");
+    },
+    mpiEngine() {
+      if (lent.mpiEngine !== undefined) return lent.mpiEngine();
+      const place = optionName("to", " mpi-c");
+      throw new InputError(place, "the engine's text, which the command line has").saying(
+        `${place} needs the text of the engine, which only the command line has: \`banyan export ... ${place}\``,
+      );
     },
   };
 }

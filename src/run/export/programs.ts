@@ -1,5 +1,7 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { mpiCParts } from "../../export/programs/mpi-c.ts";
+import { mpiPlanParts } from "../../export/programs/mpi-plan.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { becomesCustom } from "../../lower/any-moves.ts";
 import { goesThroughSwitch } from "../../lower/mscclpp/plan.ts";
@@ -19,12 +21,14 @@ import { dialectOf, programOptions, rangeOf, synthesisOptions } from "../../requ
 import { refuseOptions } from "../../request/option-table.ts";
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmNamed } from "../../synthesize/catalog.ts";
+import { verifyProgram } from "../../verify/program/program.ts";
+import { fastestProgram } from "../programs/fastest.ts";
 import { limitViolations, type MadeProgram } from "../programs/programs.ts";
 import { refuseManyChunks, synthesizeForRuntime } from "../programs/programs-by-size.ts";
 import { writeAtOnce } from "./at-once.ts";
 import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import { LANGUAGE_EXPORTERS } from "./languages.ts";
-import { timesNotes, worthNotes, writeFastest, writeProgram } from "./program-writing.ts";
+import { besideOf, making, timesNotes, worthNotes, writeFastest, writeProgram } from "./program-writing.ts";
 import { type ScheduleSubject, synthesized } from "./subject.ts";
 import type { World } from "./world.ts";
 
@@ -48,6 +52,27 @@ function rewrite(world: World, program: Program, path: string): Written {
   world.progress({ what: "writing" });
   const bytes = world.file(path).write(parts());
   return { bytes, what: programText(program), notes: found.map(({ message }) => message) };
+}
+
+/** Writes a plan for MPI again: for other sizes, or as a program. */
+function rewritePlan(world: World, program: Program, path: string, to: "mpi" | "mpi-c"): Written {
+  const place = optionName("to", ` ${to}`);
+  if (program.mpi === undefined)
+    throw new InputError(place, "a schedule or a plan for MPI", inWords("another program")).saying(
+      `${place} takes a schedule or a plan for MPI, not a program of GPUs`,
+    );
+  const found = [...verifyProgram(program, { limit: 1 }).violations, ...limitViolations(program, "mpi", null)];
+  const error = found.find(({ severity }) => severity === "error");
+  if (error !== undefined) throw new InputError(place, "a plan that is right", error.message);
+  const range = rangeOf(world.options);
+  const parts = to === "mpi" ? mpiPlanParts(program, range) : mpiCParts(program, world.mpiEngine(), range);
+  world.progress({ what: "writing" });
+  const bytes = world.file(path).write(parts);
+  const notes =
+    to === "mpi"
+      ? []
+      : [`\`mpicc ${path}\` compiles it; mpirun with ${program.rankCount} processes runs, times and checks it`];
+  return { bytes, what: programText(program), notes };
 }
 
 /** Trees are made and lowered so that the runtime carries them out fastest. */
@@ -144,6 +169,28 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
     lacks: lacksMessages,
     synthesize: (world, topology) => synthesizeTrees(world, topology, "mpi"),
     fromSchedule: (world, subject, path) => writeFound(world, subject, "mpi", path),
+    fromProgram: (world, { program }, path) => rewritePlan(world, program, path, "mpi"),
+  },
+  {
+    name: "mpi-c",
+    runs: true,
+    extension: ".c",
+    description:
+      "a plan for MPI with its engine as one C file: a function to call, and a main that times and checks it",
+    takes: ["parts"],
+    lacks: lacksMessages,
+    async ready(world) {
+      world.mpiEngine();
+    },
+    synthesize: (world, topology) => synthesizeTrees(world, topology, "mpi"),
+    async fromSchedule(world, subject, path) {
+      const made =
+        subject.made ??
+        (await fastestProgram(subject.schedule, programOptions(world.options, "mpi"), besideOf(world), making(world)))
+          .made;
+      return rewritePlan(world, made.program, path, "mpi-c");
+    },
+    fromProgram: (world, { program }, path) => rewritePlan(world, program, path, "mpi-c"),
   },
   ...LANGUAGE_EXPORTERS,
 ];

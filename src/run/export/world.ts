@@ -55,4 +55,6 @@ export interface World {
   collective(topology: Topology): CollectiveOptions;
   /** Returns the app as one page, with nothing inside. Throws InputError where it is not built. */
   page(): Promise<string>;
+  /** Returns the texts of the engine that carries out plans for MPI, in order. Throws InputError where there are none. */
+  mpiEngine(): readonly string[];
 }

@@ -1,11 +1,6 @@
 import { messagesOf } from "../../model/program/messages.ts";
-import {
-  chunksPerBlock,
-  MOST_LANES,
-  MOST_PLAN_CHUNKS,
-  type MpiPlan,
-  placeOfChunk,
-} from "../../model/program/mpi-plan.ts";
+import { chunksPerBlock, placeOfChunk } from "../../model/program/mpi-places.ts";
+import { MOST_LANES, MOST_PLAN_CHUNKS, type MpiPlan } from "../../model/program/mpi-plan.ts";
 import {
   BUFFER_LETTERS,
   blockCount,

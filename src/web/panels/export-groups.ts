@@ -9,7 +9,7 @@ const NETWORKS = "The network, for other tools";
 const GROUPS = [
   {
     title: "Programs for runtimes",
-    names: ["msccl-xml", "mscclpp-json", "forestcoll-xml", "jax", "torch", "msccl-lang", "mscclpp-dsl"],
+    names: ["msccl-xml", "mscclpp-json", "mpi", "forestcoll-xml", "jax", "torch", "msccl-lang", "mscclpp-dsl"],
   },
   { title: "Pictures and pages", names: ["svg", "dot", "html", "report", "perfetto"] },
   { title: "For simulators and other tools", names: ["chakra", "astra-sim", "nccl-graph", "taccl-sketches"] },
@@ -40,21 +40,26 @@ export function exportGroups(
 }
 
 /** Formats of programs, which take the options of programs. */
-export const PROGRAM_FORMATS: readonly string[] = ["msccl-xml", "mscclpp-json"];
+export const PROGRAM_FORMATS: readonly string[] = ["msccl-xml", "mscclpp-json", "mpi"];
 
-/** Options that a plan of MSCCL++ does not take. */
-const OF_XML: readonly string[] = ["dialect", "parts", "threadBlocks"];
+/** Options that plans do not take: of MSCCL++, and for MPI. */
+const NOT_OF: Readonly<Record<string, readonly string[]>> = {
+  "mscclpp-json": ["dialect", "parts", "threadBlocks"],
+  mpi: ["dialect", "threadBlocks", "placement", "instances", "protocol"],
+};
 
 /** Returns the options that go to a format. */
 export function optionsFor(format: string, options: Options): Options {
   if (!PROGRAM_FORMATS.includes(format)) return {};
-  if (format === "msccl-xml") return options;
-  return Object.fromEntries(Object.entries(options).filter(([name]) => !OF_XML.includes(name)));
+  const untaken = NOT_OF[format];
+  if (untaken === undefined) return options;
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !untaken.includes(name)));
 }
 
 /** What is said of a format here, where the description names options of the command line. */
 export const BRIEFLY: Readonly<Record<string, string>> = {
   "msccl-xml": "a program for microsoft/msccl, Azure's executor or RCCL",
+  mpi: "a plan for Banyan's runtime for MPI, by which unchanged MPI programs follow the schedule",
 };
 
 /** Views of pictures, with what they show. */

@@ -17,7 +17,7 @@ const isOneFile = (): boolean => globalThis.location?.protocol === "blob:";
 
 /** Returns what can be written, and of what. */
 export const exportsOf = (): Welcome["exports"] =>
-  EXPORTERS.filter(({ name }) => name !== "html" || !isOneFile()).map((exporter) => ({
+  EXPORTERS.filter(({ name }) => name !== "mpi-c" && (name !== "html" || !isOneFile())).map((exporter) => ({
     name: exporter.name,
     description: exporter.description,
     of: [

@@ -4,6 +4,7 @@ import { readCollective, readCollectives } from "../../../src/import/collectives
 import { readNcclLog } from "../../../src/import/logs/nccl-log.ts";
 import { readMeasurements } from "../../../src/import/logs/nccl-tests.ts";
 import { formatOf, NETWORK_FORMATS } from "../../../src/import/networks/network-formats.ts";
+import { looksLikeMpiPlan } from "../../../src/import/programs/mpi-plan.ts";
 import { bytesSource, readBysTopology } from "../../../src/import/schedules/bys.ts";
 import { readPeriods } from "../../../src/import/schedules/periods-json.ts";
 import { readPhases } from "../../../src/import/schedules/phases-json.ts";
@@ -29,7 +30,14 @@ import { greedySlots, ringSlots } from "../greedy-slots.ts";
 import { plainPeriods } from "../plain-periods.ts";
 import { ownSources, type ReaderSource } from "../reader-sources.ts";
 import { ringSchedule } from "../ring-schedule.ts";
-import { judgeBys, judgeNetworkText, judgeProgramText, judgeScheduleText, judgeSketchText } from "./judges.ts";
+import {
+  judgeBys,
+  judgeNetworkText,
+  judgeProgramText,
+  judgeScheduleText,
+  judgeSketchText,
+  withPlanChecksum,
+} from "./judges.ts";
 import { bytesOf, type FuzzTarget, LawBroken, letters } from "./target.ts";
 
 /** Readers of files. */
@@ -209,6 +217,16 @@ export function fileTargets(): FuzzTarget[] {
     },
     programTarget("program-msccl-xml", "MSCCL XML"),
     programTarget("program-mscclpp-json", "MSCCL++ plan"),
+    {
+      name: "program-mpi-plan",
+      seeds: () => textsOf("plan for MPI"),
+      check(text) {
+        if (!looksLikeMpiPlan(text)) throw new InputError("file", "a plan for MPI");
+        // most changes stop at the checksum, so it is made right
+        unlessRefused(() => judgeProgramText(text));
+        judgeProgramText(withPlanChecksum(text));
+      },
+    },
     { name: "sketch", seeds: () => textsOf("TACCL sketch"), check: judgeSketchText },
     {
       name: "collective",

@@ -4,6 +4,7 @@ import { executeProgram } from "../../../src/execute/execute.ts";
 import { RANDOM_ORDER } from "../../../src/execute/machine.ts";
 import { sketchToJson } from "../../../src/export/networks/taccl-sketch.ts";
 import { topologyToJson } from "../../../src/export/networks/topology-json.ts";
+import { mpiPlanParts } from "../../../src/export/programs/mpi-plan.ts";
 import { mscclXmlParts } from "../../../src/export/programs/msccl-xml.ts";
 import { mscclppJsonParts } from "../../../src/export/programs/mscclpp-json.ts";
 import { scheduleBysParts } from "../../../src/export/schedules/bys.ts";
@@ -22,8 +23,9 @@ import type { JointSchedule } from "../../../src/model/joint/joint-schedule.ts";
 import { isPeriodSchedule, type PeriodSchedule } from "../../../src/model/periods/period-schedule.ts";
 import { isPhaseSchedule } from "../../../src/model/phases/phase-schedule.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { planChecksum } from "../../../src/model/program/plan-checksum.ts";
 import { blockCount, instructionCount, type Program } from "../../../src/model/program/program.ts";
-import { RUNTIME_NAMES } from "../../../src/model/program/runtimes.ts";
+import { runtimesOf } from "../../../src/model/program/runtimes.ts";
 import { sketchNetwork } from "../../../src/model/sketch/network.ts";
 import type { Schedule } from "../../../src/model/slots/slot-schedule.ts";
 import type { AnySchedule } from "../../../src/model/steps/schedule.ts";
@@ -122,10 +124,21 @@ export function judgeBys(bytes: Uint8Array): void {
   same(Buffer.from(file).toString("latin1"), Buffer.from(again).toString("latin1"), "a .bys file");
 }
 
-const programText = (program: Program): string =>
-  [...(program.machine === "msccl" ? mscclXmlParts(program, { dialect: "azure" }) : mscclppJsonParts(program))].join(
-    "",
-  );
+const programText = (program: Program): string => [...programParts(program)].join("");
+
+function programParts(program: Program): Iterable<string> {
+  if (program.mpi !== undefined) return mpiPlanParts(program);
+  return program.machine === "msccl" ? mscclXmlParts(program, { dialect: "azure" }) : mscclppJsonParts(program);
+}
+
+/** Returns the text of a plan for MPI with the checksum of what stands before it. */
+export function withPlanChecksum(text: string): string {
+  const at = text.lastIndexOf("\nend ");
+  const body = at < 0 ? text : text.slice(0, at + 1);
+  const checksum = planChecksum();
+  checksum.add(body);
+  return `${body}end ${checksum.digits()}\n`;
+}
 
 /** Throws LawBroken where a program that the verifier accepts goes wrong on real buffers. */
 function executeAccepted(program: Program, room: { readonly messages: number; readonly chunks: number }): void {
@@ -139,8 +152,7 @@ function executeAccepted(program: Program, room: { readonly messages: number; re
 
 export function judgeProgramText(text: string): void {
   const program = readProgram(text, "file");
-  const runtimes = RUNTIME_NAMES.filter((runtime) => (runtime === "mscclpp") === (program.machine === "mscclpp"));
-  for (const runtime of runtimes) judgedWithoutError(() => limitViolations(program, runtime, text));
+  for (const runtime of runtimesOf(program)) judgedWithoutError(() => limitViolations(program, runtime, text));
   const size = instructionCount(program) + blockCount(program);
   if (chunkTotal(program) > MOST_CHUNKS || size > MOST_INSTRUCTIONS) return;
   const { violationCount, facts } = judgedWithoutError(() => verifyProgram(program, VIOLATIONS));
