@@ -164,6 +164,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       "mpi",
       "repeats",
       "rate",
+      ["output", "a new folder for the plans; sizes at which the library was faster are left to it"],
       "clean",
       ...NETWORK,
     ],
