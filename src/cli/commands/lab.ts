@@ -113,7 +113,7 @@ const runProgram = (context: Context, asked: Asked, program: readonly string[]):
       child.on("close", (status) => done(status ?? 1)).on("error", () => done(1));
     });
     context.signal.throwIfAborted();
-    if (laboratory.hasEnded()) throw endedEarly();
+    if (code !== 0 && (await laboratory.hasEnded())) throw endedEarly();
     return code;
   });
 
