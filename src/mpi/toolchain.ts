@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { InputError } from "../base/errors.ts";
 
@@ -30,6 +30,9 @@ const PRODUCTS = {
   runtime: { source: "runtime.cpp", output: "libbanyan_mpi.so", args: ["-shared", "-fPIC"] },
   "time-calls": { source: "time-calls.cpp", output: "time-calls", args: [] },
   probe: { source: "probe.cpp", output: "probe", args: [] },
+  // of the tests
+  matrix: { source: "test/matrix.cpp", output: "matrix", args: [] },
+  damage: { source: "test/damage.cpp", output: "damage", args: [] },
 } as const;
 export type MpiProduct = keyof typeof PRODUCTS;
 
@@ -86,7 +89,8 @@ function cacheFolder(): string {
 export async function builtMpi({ compiler }: MpiToolchain, product: MpiProduct): Promise<string> {
   const { source, output, args } = PRODUCTS[product];
   const hash = createHash("sha256").update(`${outputOf(compiler, "-show")}${outputOf(compiler, "--version")}${args}`);
-  for (const name of readdirSync(SOURCES).sort())
+  const folders = ["", ...(dirname(source) === "." ? [] : [dirname(source)])];
+  for (const name of folders.flatMap((one) => readdirSync(join(SOURCES, one)).map((file) => join(one, file))).sort())
     if (/\.(?:h|cpp)$/.test(name)) hash.update(name).update(readFileSync(join(SOURCES, name)));
   const folder = join(cacheFolder(), "mpi", hash.digest("hex").slice(0, 16));
   const path = join(folder, output);

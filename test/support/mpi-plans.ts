@@ -138,7 +138,17 @@ export const sealed = (body: string): string => `${body}end ${hashOf(body)}\n`;
 
 /** Returns a plan that is right: its chunks go along trees, are relayed in outputs and in scratch, and summed on the way. */
 export function madeUpPlan(wish: PlanWish): string {
-  const { collective, ranks, draw, root = 0, chunks = 2, lanes = 1, segment = 4096, bytes = "0 -", between = [] } = wish;
+  const {
+    collective,
+    ranks,
+    draw,
+    root = 0,
+    chunks = 2,
+    lanes = 1,
+    segment = 4096,
+    bytes = "0 -",
+    between = [],
+  } = wish;
   const all = Array.from({ length: ranks }, () => new Rank());
   const everyone = all.map((_, r) => r);
   const isRooted = ROOTED.has(collective);
@@ -241,16 +251,30 @@ export function madeUpPlan(wish: PlanWish): string {
       return;
     }
     const source =
-      collective === "alltoall" ? Math.floor(block / ranks) : ["broadcast", "scatter"].includes(collective) ? root : block;
+      collective === "alltoall"
+        ? Math.floor(block / ranks)
+        : ["broadcast", "scatter"].includes(collective)
+          ? root
+          : block;
     const to =
-      collective === "alltoall" ? [block % ranks] : collective === "gather" ? [root] : collective === "scatter" ? [block] : everyone;
+      collective === "alltoall"
+        ? [block % ranks]
+        : collective === "gather"
+          ? [root]
+          : collective === "scatter"
+            ? [block]
+            : everyone;
     const start = placeIn(source, "i", block, k);
     if (start === null) throw new Error("the source has an input");
     spread(pruned(tree(source, ranks, wish), to), start, true);
     copyOwn(source);
   };
 
-  const blocks = ["allreduce", "broadcast", "reduce"].includes(collective) ? 1 : collective === "alltoall" ? ranks * ranks : ranks;
+  const blocks = ["allreduce", "broadcast", "reduce"].includes(collective)
+    ? 1
+    : collective === "alltoall"
+      ? ranks * ranks
+      : ranks;
   const runs: [number, number][] = [];
   for (let block = 0; block < blocks; block++)
     for (let k = 0; k < chunks; ) {
