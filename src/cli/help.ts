@@ -109,6 +109,13 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan atlas lookup atlas --failed 0-rail0,3-rail3 --json",
   ],
   run: ["banyan run allreduce.xml", "banyan run plan.json --dtype f32 --size 1MiB --placement in --seed 7"],
+  probe: [
+    "banyan probe --launch 'mpirun -np 8 --hostfile hosts' -o found.json",
+    "banyan probe --np 4 --quick --raw measured.json",
+    "banyan probe --from measured.json --to taccl -o profile.json",
+    "banyan probe --over nccl --launch 'torchrun --nproc-per-node 8' -o box.json",
+    "banyan probe --lab ring:4 --collective allgather --sizes 1MiB,4MiB",
+  ],
   lab: [
     "banyan lab ring:4",
     "banyan lab torus:3x3 --collective allreduce --sizes 1MiB,4MiB --library all",

@@ -21,7 +21,11 @@ export interface ProberOptions {
 /** Returns the job that measures a list. */
 export type JobOf = (list: string) => Job;
 
-async function answerOf(jobOf: JobOf, experiments: readonly Experiment[], options: ProberOptions): Promise<ProbeAnswer> {
+async function answerOf(
+  jobOf: JobOf,
+  experiments: readonly Experiment[],
+  options: ProberOptions,
+): Promise<ProbeAnswer> {
   const job = jobOf(probeList(experiments));
   const answer = probeAnswer(experiments, job.name);
   const total = experiments.reduce((sum, { repeats }) => sum + repeats, 0);
