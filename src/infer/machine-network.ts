@@ -7,6 +7,8 @@ import type { Fabric } from "./segments.ts";
 import { type Figure, type Wiring, wiringOf } from "./wiring.ts";
 
 const REPEATS = 15;
+/** Links within a machine but NVLinks. */
+const INSIDE = ["pcie", "cpu"] as const;
 
 /** The NIC that each GPU sends and receives through to other machines: [endpoints], -1 where it has none. */
 export function nicsOfGpus(machines: readonly FoundMachine[], endpoints: number): Int32Array {
@@ -146,10 +148,10 @@ export function machineWiring(
     for (let b = 0; b < n; b++) {
       if (a === b || fast.has(a * n + b) || Number.isNaN(latency(a, b))) continue;
       const [from, to] = [nodes.get(a) ?? a, nodes.get(b) ?? b];
-      if (endpoints[a].host === endpoints[b].host) ways[a * n + b] = wiring.treeWay(from, to);
+      if (endpoints[a].host === endpoints[b].host) ways[a * n + b] = wiring.treeWay(from, to, INSIDE);
       else if (nicOf[a] >= 0 && nicOf[b] >= 0) {
         const [x, y] = [nodes.get(nicOf[a]) as number, nodes.get(nicOf[b]) as number];
-        const parts = [wiring.treeWay(from, x), wiring.treeWay(x, y), wiring.treeWay(y, to)];
+        const parts = [wiring.treeWay(from, x, INSIDE), wiring.treeWay(x, y, ["nic"]), wiring.treeWay(y, to, INSIDE)];
         ways[a * n + b] = parts.includes(null) ? null : parts.flatMap((part) => part as readonly number[]);
       }
     }

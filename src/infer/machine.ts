@@ -1,4 +1,4 @@
-import type { Experiment, ProbeEndpoint, ProbeFlow } from "../model/probe/measurements.ts";
+import { canSend, type Experiment, type ProbeEndpoint, type ProbeFlow } from "../model/probe/measurements.ts";
 import { type Answer, type Asking, inRounds, type Line, median, together } from "./asking.ts";
 import { matchings, noteAlone, noteRates, type PairFigures, rateExperiments, slowdown } from "./pairs.ts";
 import { partition, SLOWED } from "./partition.ts";
@@ -187,7 +187,7 @@ function* switchesLine(
   });
   const nicsOf = (one: number): number[] => nics.filter((_, k) => nicClass[k] === one);
   const tests = classes.flatMap((members, one) =>
-    members.length < 3 ? [] : innerTests(asking, figures, cpu, members, nicsOf(one)).map((test) => ({ one, ...test })),
+    members.length < 3 ? [] : innerTests(asking, cpu, members, nicsOf(one)).map((test) => ({ one, ...test })),
   );
   const most = Math.max(0, ...classes.map((_, one) => tests.filter((test) => test.one === one).length));
   // classes do not disturb each other: the k-th test of each at once
@@ -239,18 +239,11 @@ function* switchesLine(
 }
 
 /** Returns tests of whether two GPUs of a class have a further switch: one sends to a NIC of the class, the other to the CPU. */
-function innerTests(
-  asking: Asking,
-  _figures: PairFigures,
-  cpu: number,
-  members: readonly number[],
-  nics: readonly number[],
-) {
-  const { reaches } = asking.prober;
+function innerTests(asking: Asking, cpu: number, members: readonly number[], nics: readonly number[]) {
   return members.flatMap((a, i) =>
     members.slice(i + 1).flatMap((b) =>
       nics
-        .filter((nic) => reaches?.(a, nic) ?? true)
+        .filter((nic) => canSend(asking.prober, a, nic))
         .map((nic) => ({
           pair: [a, b] as const,
           nic,
@@ -308,7 +301,8 @@ function* betweenLine(figures: PairFigures, { gpus, cpus }: Pick<FoundMachine, "
   const [a, b] = cpus;
   const alone = (rateOf(figures, a, b) + rateOf(figures, b, a)) / 2;
   const finite = found.filter((rate) => rate !== Number.POSITIVE_INFINITY);
-  return finite.length === 0 ? alone : Math.max(median(finite), 0);
+  // where the ways up to a CPU are narrower than what is between them, only the CPUs themselves fill it
+  return finite.length === 0 ? alone : Math.max(alone, median(finite));
 }
 
 /** Returns the pairs of GPUs that are faster than the PCIe ways of both. */

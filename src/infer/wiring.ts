@@ -17,8 +17,8 @@ export interface Wiring {
   readonly latencyS: readonly number[];
   addSwitch(name: string, group?: string): number;
   addLink(kind: Resource["kind"], from: number, to: number, figure: Figure, latencyS: number): number;
-  /** Returns the links of the only way between two nodes over links that are no NVLinks, fewest first; null where there is none. */
-  treeWay(from: number, to: number): readonly number[] | null;
+  /** Returns the links of the only way between two nodes over links of these kinds, in order; null where there is none. */
+  treeWay(from: number, to: number, kinds: readonly Resource["kind"][]): readonly number[] | null;
   /** Returns the network of the endpoints that are NPUs, and of the switches. */
   topology(name: string, sources: readonly string[]): Topology;
 }
@@ -46,7 +46,7 @@ export function wiringOf(endpoints: readonly ProbeEndpoint[]): Wiring {
       leaving.set(from, [...(leaving.get(from) ?? []), link]);
       return link;
     },
-    treeWay(from, to) {
+    treeWay(from, to, kinds) {
       const by = new Map<number, number>([[from, -1]]);
       const queue = [from];
       for (const node of queue) {
@@ -55,7 +55,7 @@ export function wiringOf(endpoints: readonly ProbeEndpoint[]): Wiring {
         if (node !== from && node < n) continue;
         for (const link of leaving.get(node) ?? []) {
           const next = links[link].to;
-          if (links[link].kind === "nvlink" || by.has(next)) continue;
+          if (!kinds.includes(links[link].kind) || by.has(next)) continue;
           by.set(next, link);
           queue.push(next);
         }

@@ -2,7 +2,7 @@ import type { ProbeEndpoint } from "../../src/model/probe/measurements.ts";
 import type { HiddenNetwork } from "./hidden-network.ts";
 
 /** Machines with GPUs, CPUs and NICs as public sources describe them; every figure is per direction. */
-interface Machine {
+export interface Machine {
   readonly gpus: number;
   /** GPU pairs with NVLinks and how many; null: all on NVSwitches. */
   readonly nvlinks: readonly (readonly [number, number, number])[] | null;
@@ -187,3 +187,10 @@ export function hiddenMachines(machine: Machine, hosts: number): HiddenNetwork {
   }
   return { endpoints, names, capacity, routes, latencyS };
 }
+
+const pairsOf = (text: string): [number, number][] =>
+  text.split(" ").map((pair) => pair.split("-").map(Number) as [number, number]);
+
+/** Pairs with two NVLinks and with one in TACCL's numbering of an NDv2 (its topology `NDv2`). */
+export const TACCL_DOUBLES = pairsOf("0-1 0-4 1-3 2-3 2-6 4-5 5-7 6-7");
+export const TACCL_SINGLES = pairsOf("0-2 0-3 1-2 1-5 3-7 4-6 4-7 5-6");
