@@ -69,7 +69,7 @@ export async function openJobProber(jobOf: JobOf, options: ProberOptions): Promi
           `${launch} put the processes elsewhere than before; it must place them the same way each time, so name the hosts`,
         );
       }
-      if (answer.late > 0) options.onLate?.(answer.late, answer.repeats);
+      options.onLate?.(answer.late, answer.repeats);
       return answer.measurements();
     },
   };

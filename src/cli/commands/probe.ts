@@ -1,11 +1,13 @@
 import { InputError } from "../../base/errors.ts";
 import { recordJsonParts } from "../../export/measurements/record-json.ts";
-import { tacclProfile } from "../../export/networks/taccl-profile.ts";
+import { topologyToTaccl } from "../../export/networks/taccl-topology.ts";
 import { topologyJsonParts } from "../../export/networks/topology-json.ts";
 import { readProbeRecord } from "../../import/measurements/record-json.ts";
-import { type Inferred, inferNetwork } from "../../infer/infer.ts";
+import { findingsOf } from "../../infer/findings.ts";
+import { inferNetwork } from "../../infer/infer.ts";
 import { parseSize } from "../../model/numbers/units.ts";
 import type { Measurement, Prober } from "../../model/probe/measurements.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { MPI_FLAVOURS, mpiToolchain } from "../../mpi/toolchain.ts";
 import type { ProberOptions } from "../../probe/job-prober.ts";
 import { openMpiProber } from "../../probe/mpi-prober.ts";
@@ -26,6 +28,8 @@ const QUICK_MIXES = 8;
 const QUICK_BYTES = 2 ** 20;
 /** How long a launcher may take to end its processes after Ctrl-C, ms. */
 const GRACE_MS = 7_000;
+/** Late repeats of which this part is said to be many. */
+const MANY_LATE = 0.1;
 const OVER = ["mpi", ...TORCH_BACKENDS] as const;
 
 /** What measures, how it is called, and what is to be done at last. */
@@ -47,7 +51,11 @@ export async function run(context: Context): Promise<number> {
   const quickly = options["quick"] === true;
   const size = textOf(options, "size");
   const bytes = size === undefined ? undefined : parseSize(size);
-  const source = await sourceOf(context);
+  const count = { late: 0, repeats: 0 };
+  const source = await sourceOf(context, (late, repeats) => {
+    count.late += late;
+    count.repeats += repeats;
+  });
   const kept: Measurement[] = [];
   try {
     const { prober, by } = source;
@@ -60,18 +68,22 @@ export async function run(context: Context): Promise<number> {
     raw?.write(
       recordJsonParts({ by, resolutionS: prober.resolutionS, endpoints: prober.endpoints, measurements: kept }),
     );
-    output?.write(partsOf(found, format));
-    const report = probeReport(found, by, prober.resolutionS);
+    output?.write(partsOf(found.topology, format));
+    const { late, repeats: all } = count;
+    if (late > all * MANY_LATE)
+      context.note(`${late} of ${all} repeats began late on some process: machines are busy, and errors greater`);
+    const { endpoints, resolutionS } = prober;
+    const probed = { by, endpoints, resolutionS, topology: found.topology, findings: findingsOf(found) };
     const loop = await source.lab?.compare(found);
     const files = [output, raw].flatMap((file, i) =>
       file === undefined ? [] : [labelled(i === 0 ? "file" : "raw", file.path)],
     );
-    if (json) outJson(context, loop === undefined ? report : { ...report, loop: loop.report });
+    if (json) outJson(context, { ...probeReport(probed), ...(loop !== undefined && { loop: loop.report }) });
     else if (!(quiet && output !== undefined))
       outLines(
         context,
         [
-          ...probeLines(report, found, context.style),
+          ...probeLines(probed),
           ...(loop === undefined ? [] : ["", ...loop.lines]),
           ...(files.length === 0 ? [] : ["", ...files]),
         ].map((line) => `  ${line}`),
@@ -82,26 +94,17 @@ export async function run(context: Context): Promise<number> {
   }
 }
 
-function* partsOf(found: Inferred, format: "json" | "taccl"): Generator<string> {
-  if (format === "json") {
-    yield* topologyJsonParts(found.topology);
-    yield "\n";
+function* partsOf(topology: Topology, format: "json" | "taccl"): Generator<string> {
+  if (format === "taccl") {
+    yield topologyToTaccl(topology);
     return;
   }
-  const { endpoints, figures, forwarders } = found;
-  const n = endpoints.length;
-  const npus = endpoints.flatMap(({ kind }, i) => (kind === "npu" ? [i] : []));
-  const column = (values: ArrayLike<number>): number[] =>
-    npus.flatMap((source) => npus.map((target) => values[source * n + target] as number));
-  yield tacclProfile({
-    ...{ name: found.topology.name.replace(/\s+/g, "-"), hosts: npus.map((npu) => endpoints[npu]?.host ?? "") },
-    ...{ latencyS: column(figures.latencyS), bytesPerSecond: column(figures.rate) },
-    isJoined: (source, target) => !forwarders.has((npus[source] as number) * n + (npus[target] as number)),
-  });
+  yield* topologyJsonParts(topology);
+  yield "\n";
 }
 
 /** Opens what measures: a file, a laboratory, or processes. Throws InputError. */
-async function sourceOf(context: Context): Promise<Source> {
+async function sourceOf(context: Context, onLate: NonNullable<ProberOptions["onLate"]>): Promise<Source> {
   const { options, signal } = context;
   const from = textOf(options, "from");
   if (from !== undefined) {
@@ -117,10 +120,7 @@ async function sourceOf(context: Context): Promise<Source> {
   const asked: ProberOptions = {
     signal,
     onProgress: ({ done, total }) => context.progress({ what: "measuring", done, total, unit: "repeats" }),
-    onLate: (late, repeats) => {
-      if (late > repeats / 10)
-        context.note(`${late} of ${repeats} repeats began late on some process: machines are busy, and errors greater`);
-    },
+    onLate,
   };
   const launch = textOf(options, "launch");
   const processes = optionValue(options, "np");
