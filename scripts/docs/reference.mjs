@@ -59,6 +59,7 @@ const GUIDES = {
   completion:
     "To keep it, put `source <(banyan completion bash)` into `~/.bashrc`. For zsh, `~/.zshrc` needs `fpath+=~/.zfunc` before `compinit`; fish loads its file by itself. [Tab completion and the man page](../guide/start.md#tab-completion-and-the-man-page) has the lines to paste.",
   export: "[What programs are for, and how a cluster loads them](../guide/programs.md#load-it).",
+  lab: "[What a laboratory is, and what its figures mean](../guide/lab.md).",
   help: "[Install the man page](../guide/start.md#tab-completion-and-the-man-page).",
 };
 
@@ -66,6 +67,7 @@ const GUIDES = {
 const NOT_RUN = [
   [/^banyan serve|\| banyan serve/, "serves until Ctrl-C"],
   [/rediss?:/, "needs a server"],
+  [/^banyan lab /, "needs Linux, root or user namespaces, and an MPI library"],
   [/mesh:100x100|--all |--nodes 1024|-o algorithms$|--nodes 256/, "takes minutes"],
 ];
 

@@ -12,11 +12,13 @@ if (argv[0] === "atlas" && argv[1] === "lookup") {
   const out = (await import("./quick-lookup.ts")).quickLookup(argv);
   if (out !== null) process.exit(await answer({ out, err: "", failure: null }, "atlas", true, false));
 }
-const informative = argv.some((arg) => ["--help", "-h", "--version", "-V"].includes(arg));
+// behind "--" is what a command runs
+const own = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
+const informative = own.some((arg) => ["--help", "-h", "--version", "-V"].includes(arg));
 const likely = verbIn(argv);
 const early = likely === null || informative ? undefined : startWork(likely);
 
-const [json, debug] = ["--json", "--debug"].map((option) => argv.includes(option)) as [boolean, boolean];
+const [json, debug] = ["--json", "--debug"].map((option) => own.includes(option)) as [boolean, boolean];
 try {
   const { readCommandLine } = await import("./command-line.ts");
   const read = readCommandLine(argv);

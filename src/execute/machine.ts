@@ -119,11 +119,14 @@ export interface Room {
   readonly chunks: number;
 }
 
-/** Returns what connections of the runtimes hold in a call of `sizeBytes`: several chunks are a message where they are small. */
-export const roomOf = (program: Program, sizeBytes: number): Room => ({
-  messages: CONNECTIONS[program.protocol].messages,
-  chunks: chunksPerMessage(program, sizeBytes),
-});
+/**
+ * Returns what connections of the runtimes hold in a call of `sizeBytes`: several chunks are a message where they are small; over MPI
+ * an instruction is one message, and only one may be on its way.
+ */
+export const roomOf = (program: Program, sizeBytes: number): Room =>
+  program.mpi === undefined
+    ? { messages: CONNECTIONS[program.protocol].messages, chunks: chunksPerMessage(program, sizeBytes) }
+    : { messages: 1, chunks: program.chunks.reduce((most, chunks) => Math.max(most, chunks), 1) };
 
 /** Returns the chunks that a connection holds at most. */
 export const roomChunks = ({ messages, chunks }: Room): number => messages * chunks;

@@ -19,7 +19,17 @@ export interface JobResult {
   readonly failure: string | null;
 }
 
+/** How long a job may take, and when it has said all. */
+export interface JobLimits {
+  readonly seconds: number;
+  readonly signal: AbortSignal;
+  /** Returns whether what it printed so far is all; what does not end by itself then is ended. */
+  readonly isDone?: (out: string) => boolean;
+}
+
 const TIMED_OUT = 124;
+/** How long processes may take to leave once all is said: MPICH over UCX's TCP may wait in MPI_Finalize for ever. */
+const LEAVE_MS = 3000;
 
 /** Returns the first line of errors that says something: launchers frame what they say. */
 function firstWords(text: string): string {
@@ -36,13 +46,19 @@ function firstWords(text: string): string {
 export async function runJob(
   laboratory: Laboratory,
   launch: Launch,
-  { seconds, signal }: { readonly seconds: number; readonly signal: AbortSignal },
+  { seconds, signal, isDone = () => false }: JobLimits,
 ): Promise<JobResult> {
   const { command, env } = launchCommand(launch);
-  const child = laboratory.start(["timeout", "-k", "2", `${seconds}`, ...command], { npu: 0, env });
+  const child = laboratory.start(["timeout", "--foreground", "-k", "2", `${seconds}`, ...command], { npu: 0, env });
   let [out, errors] = ["", ""];
+  let leaving: NodeJS.Timeout | undefined;
+  const leave = (): void => {
+    // the launcher ends its processes; what it leaves goes with the laboratory
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGTERM");
+  };
   child.stdout?.setEncoding("utf8").on("data", (text: string) => {
     out += text;
+    if (isDone(out)) leaving ??= setTimeout(leave, LEAVE_MS);
   });
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     errors += text;
@@ -50,9 +66,10 @@ export async function runJob(
   const code = await new Promise<number>((done) => {
     child.on("close", (status) => done(status ?? 1)).on("error", () => done(1));
   });
+  clearTimeout(leaving);
   signal.throwIfAborted();
   if (laboratory.hasEnded()) throw endedEarly();
-  if (code === 0) return { out, failure: null };
+  if (code === 0 || isDone(out)) return { out, failure: null };
   return { out, failure: code === TIMED_OUT ? `not done after ${seconds} s` : firstWords(errors) };
 }
 

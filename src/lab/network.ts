@@ -54,9 +54,9 @@ function withoutParallels(topology: Topology): Topology {
 export function labNetwork(topology: Topology, fastestBitsPerSecond: number | null): LabNetwork {
   const { npuCount } = topology;
   if (npuCount < 2)
-    throw new InputError("the network", "two or more NPUs", npuCount).saying(
-      `${topology.name} has ${npuCount === 1 ? "one NPU" : "no NPU"}; a laboratory needs two or more`,
-    );
+    throw new InputError("the network", "two or more NPUs", npuCount)
+      .as("out-of-range")
+      .saying(`${topology.name} has ${npuCount === 1 ? "one NPU" : "no NPU"}; a laboratory needs two or more`);
   if (npuCount > MOST_NPUS)
     throw new InputError("the network", `at most ${MOST_NPUS} NPUs`, npuCount)
       .as("out-of-range")

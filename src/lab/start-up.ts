@@ -62,6 +62,9 @@ export function startUpList(flows: readonly HopFlow[], fastestBitsPerSecond: num
 
 const median = (values: readonly number[]): number => spreadOf(values).median;
 
+/** Returns whether the probe has said all. */
+export const hasAllFigures = (out: string): boolean => /^banyan-probe \{"end":/m.test(out);
+
 /**
  * Returns what the probe's answers to `startUpList` say. `delaySeconds`: of each link. Throws InputError where answers are missing.
  */

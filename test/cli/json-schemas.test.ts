@@ -102,6 +102,7 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
     "search --all --max-nodes 6 --degrees 2 --no-cache",
     "search --nodes 8",
   ],
+  lab: ["lab --clean", "lab ring:65"],
   sweep: ["sweep some.yaml --dry-run", "sweep some.yaml", "sweep none.yaml", "sweep some.yaml --cancel"],
   results: [
     "results links.sweep",
@@ -136,8 +137,8 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
     "list things",
   ],
 };
-/** What a test of its own holds: `serve` ends with a signal only. */
-const ELSEWHERE = ["banyan/serve@1", "banyan/worker@1", "banyan/queue@1"];
+/** What a test of its own holds: `serve` ends with a signal only, a laboratory needs MPI. */
+const ELSEWHERE = ["banyan/serve@1", "banyan/lab@1", "banyan/worker@1", "banyan/queue@1"];
 
 it("there is a schema for every verb and for errors, and for nothing else", () => {
   const names = readdirSync(FOLDER).map((file) => file.replace(".schema.json", ""));

@@ -10,7 +10,7 @@ import { type Launch, launchCommand } from "../../lab/launch.ts";
 import { type LabNetwork, labNetwork, TIMED_LINKS, TIMED_NPUS } from "../../lab/network.ts";
 import { type Forwarding, forwardingOf } from "../../lab/paths.ts";
 import { buildScript } from "../../lab/script.ts";
-import { hopFlows, predictedTopology, startUpFigures, startUpList } from "../../lab/start-up.ts";
+import { hasAllFigures, hopFlows, predictedTopology, startUpFigures, startUpList } from "../../lab/start-up.ts";
 import { readTimings } from "../../lab/timings.ts";
 import { MPI_COLLECTIVES } from "../../model/program/mpi-plan.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
@@ -134,24 +134,30 @@ async function measure(context: Context, asked: Asked): Promise<number> {
     program: await builtMpi(toolchain, "time-calls"),
   };
   const [probe, runtime] = [await builtMpi(toolchain, "probe"), await builtMpi(toolchain, "runtime")];
+  const hasAll = (out: string): boolean => readTimings(out).length === sizesBytes.length;
   const folder = mkdtempSync(join(tmpdir(), "banyan-lab-"));
   context.temporary.add(folder);
   const report = await within(context, asked, async (laboratory): Promise<LabReport> => {
-    const job = async (what: string, program: readonly string[], more: Partial<Launch> = {}): Promise<JobResult> => {
+    const job = async (
+      what: string,
+      program: readonly string[],
+      isDone: (out: string) => boolean,
+      more: Partial<Launch> = {},
+    ): Promise<JobResult> => {
       context.progress({ what });
       const launch = { toolchain: toolchain, npuCount: topology.npuCount, program, ...more };
-      return runJob(laboratory, launch, { seconds: MOST_JOB_SECONDS, signal: context.signal });
+      return runJob(laboratory, launch, { seconds: MOST_JOB_SECONDS, signal: context.signal, isDone });
     };
     const flows = hopFlows(network.topology, asked.forwarding);
     const list = join(folder, "list");
     writeFileSync(list, startUpList(flows, network.fastestBitsPerSecond));
-    const measured = await job("measuring messages between neighbours", [probe, list]);
+    const measured = await job("measuring messages between neighbours", [probe, list], hasAllFigures);
     const delaySeconds = delayOf(laboratory, network);
     const figures = startUpFigures(measured, flows, network, delaySeconds);
     const working = predictedTopology(network.topology, figures, delaySeconds);
     const plans = join(folder, "plans");
     const planned = await writePlans(context, working, collective, { sizesBytes, folder: plans });
-    const own = await job("running the plans", timed(calls, planned), {
+    const own = await job("running the plans", timed(calls, planned), hasAll, {
       env: { LD_PRELOAD: runtime, BANYAN_PLANS: plans },
     });
     const times: LibraryTimes[] = [];
@@ -161,7 +167,7 @@ async function measure(context: Context, asked: Asked): Promise<number> {
         : [OWN_CHOICE, ...(library === "all" ? await algorithmsOf(laboratory, asked, collective) : [])];
     for (const { name, settings } of algorithms) {
       const of = toolchain.flavour === "openmpi" ? { parameters: settings } : { env: settings };
-      const result = await job(`running the library: ${name}`, timed(calls, planned), of);
+      const result = await job(`running the library: ${name}`, timed(calls, planned), hasAll, of);
       times.push({
         name,
         isOwnChoice: name === OWN_CHOICE.name,

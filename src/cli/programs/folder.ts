@@ -28,7 +28,8 @@ export async function verifyProgramFolder(context: Context, folder: string): Pro
   const all = readdirSync(folder).sort();
   // what makes plans known lies beside them
   const isOfPlans = all.includes(SELECTOR);
-  const target = targetOf(context) ?? (isOfPlans ? "mscclpp" : "azure");
+  const isOfMpi = all.length > 0 && all.every((name) => name.endsWith(".plan"));
+  const target = targetOf(context) ?? (isOfPlans ? "mscclpp" : isOfMpi ? "mpi" : "azure");
   const names = all.filter((name) => !(isOfPlans && name === SELECTOR));
   if (names.length === 0)
     throw new InputError("the folder", "one with programs", folder).saying(

@@ -139,7 +139,8 @@ export function verifyProgramFile(context: Context, { file, text, program }: Pro
   refuseNetwork(context, file);
   refuseSaid(context, ["size", "chunks", "root", "group"], file, "program");
   demandMade(context.options, nameOf(file), program.collective);
-  const target = targetOf(context);
+  // plans for MPI have one runtime, whose limits are part of what they are
+  const target = targetOf(context) ?? (program.mpi === undefined ? null : "mpi");
   context.progress({ what: "verifying" });
   const judged: ProgramVerification = verifyProgram(program, {
     limit: KEPT,

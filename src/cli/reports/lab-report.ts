@@ -92,6 +92,10 @@ const rateText = (bitsPerSecond: number): string =>
 
 const timesText = (gain: number | null): string => (gain === null ? "" : `${gain.toFixed(2)}x`);
 
+type SizeReport = LabReport["sizes"][number];
+
+const medianText = (times: Times | null): string => (times === null ? "failed" : timeText(times.medianUs));
+
 /** Returns a report as lines. */
 export function labLines(report: LabReport, style: Style): string[] {
   const { topology, laboratory, sizes, repeats } = report;
@@ -100,50 +104,72 @@ export function labLines(report: LabReport, style: Style): string[] {
     timesSlower >= 1
       ? `${+timesSlower.toPrecision(3)} times slower`
       : `${+(1 / timesSlower).toPrecision(3)} times faster`;
-  const hasChoice = sizes.some(({ library }) => library.some(({ isOwnChoice }) => isOwnChoice));
-  const hasForced = sizes.some(({ library }) => library.some(({ isOwnChoice }) => !isOwnChoice));
-  const head = ["size", "schedule", "predicted", "measured", "min", "max", "of prediction"];
-  const more = [
-    ...(hasChoice ? ["library", "speed-up"] : []),
-    ...(hasForced ? ["best forced", "time", "speed-up"] : []),
-  ];
-  const rows = sizes.map(({ sizeBytes, algorithm, predictedUs, measured, ofPrediction, library, ...size }) => {
-    const choice = library.find(({ isOwnChoice }) => isOwnChoice)?.times ?? null;
-    const best = library.find(({ name }) => name === size.bestForced)?.times ?? null;
-    const us = (times: Times | null): string => (times === null ? "failed" : timeText(times.medianUs));
-    return [
-      ...[formatSize(sizeBytes), algorithm, timeText(predictedUs), us(measured)],
-      ...(measured === null
-        ? ["", "", ""]
-        : [timeText(measured.minUs), timeText(measured.maxUs), (ofPrediction ?? 0).toFixed(3)]),
-      ...(hasChoice ? [us(choice), timesText(size.overChoice)] : []),
-      ...(hasForced ? [size.bestForced ?? "", best === null ? "" : us(best), timesText(size.overBestForced)] : []),
-    ];
-  });
-  const failures = [
-    ...(report.failure === null ? [] : [`the plans: ${report.failure}`]),
-    ...(sizes[0]?.library ?? []).flatMap(({ name, failure }) => (failure === null ? [] : [`${name}: ${failure}`])),
-    ...sizes.flatMap(({ sizeBytes, measured }) =>
-      measured === null || measured.right ? [] : [`the plans' result of ${formatSize(sizeBytes)} is wrong`],
-    ),
-  ];
+  const latencies = delays ? "" : ", latencies are this machine's own (its kernel has no netem)";
   return [
     labelled("network", networkText(topology)),
-    labelled(
-      "laboratory",
-      `${slower}: its fastest link has ${rateText(fastestBitsPerSecond)}${delays ? "" : "; without the links' latencies, for this kernel has no netem"}`,
-    ),
+    labelled("laboratory", `${slower}: its fastest link has ${rateText(fastestBitsPerSecond)}${latencies}`),
     labelled(
       "measured",
-      `${timeText(hopUs)} a hop, ${(100 * payloadShare).toFixed(1)} % of what links carry is payload, all of them at once`,
+      `${timeText(hopUs)} a hop, ${(100 * payloadShare).toFixed(1)} % of what links carry is payload, all links at once`,
     ),
-    labelled("calls", `${collectiveName(report.collective)}, ${report.mpi}; medians of ${repeats}`),
+    labelled("calls", `${collectiveName(report.collective)}, ${report.mpi}, medians of ${repeats}`),
     "",
-    ...table(
-      [...head, ...more].map((cell) => style.dim(cell)),
-      rows,
-      [...head, ...more].map((_, i) => (i === 1 || head.length + 2 === i ? "left" : "right")),
-    ),
-    ...(failures.length === 0 ? [] : ["", ...failures]),
+    ...sizesTable(sizes, style),
+    ...libraryTable(sizes, style),
+    ...failureLines(report),
   ];
+}
+
+/** Returns the table of schedules of ours, and how many times as fast as the library they are. */
+function sizesTable(sizes: readonly SizeReport[], style: Style): string[] {
+  const hasForced = sizes.some(({ bestForced }) => bestForced !== null);
+  const hasChoice = sizes.some(({ overChoice }) => overChoice !== null);
+  const head = [
+    ...["size", "schedule", "predicted", "measured", "min", "max", "ratio"],
+    ...(hasChoice ? ["over library"] : []),
+    ...(hasForced ? ["over its best"] : []),
+  ];
+  const rows = sizes.map(
+    ({ sizeBytes, algorithm, predictedUs, measured, ofPrediction, overChoice, overBestForced }) => [
+      ...[formatSize(sizeBytes), algorithm, timeText(predictedUs), medianText(measured)],
+      ...(measured === null ? ["", "", ""] : [timeText(measured.minUs), timeText(measured.maxUs)]),
+      ...(ofPrediction === null ? [] : [ofPrediction.toFixed(3)]),
+      ...(hasChoice ? [timesText(overChoice)] : []),
+      ...(hasForced ? [timesText(overBestForced)] : []),
+    ],
+  );
+  return drawn(head, rows, style, 1);
+}
+
+/** Returns the table of the library's algorithms: medians by size. */
+function libraryTable(sizes: readonly SizeReport[], style: Style): string[] {
+  const algorithms = sizes[0]?.library ?? [];
+  if (algorithms.length === 0) return [];
+  const head = ["library", ...sizes.map(({ sizeBytes }) => formatSize(sizeBytes))];
+  const rows = algorithms.map(({ name }, i) => [
+    name,
+    ...sizes.map(({ library }) => medianText(library[i]?.times ?? null)),
+  ]);
+  return ["", ...drawn(head, rows, style, 0)];
+}
+
+const drawn = (head: readonly string[], rows: readonly (readonly string[])[], style: Style, left: number): string[] =>
+  table(
+    head.map((cell) => style.dim(cell)),
+    rows,
+    head.map((_, i) => (i === left ? "left" : "right")),
+  );
+
+function failureLines({ failure, sizes }: LabReport): string[] {
+  const lines = [
+    ...(failure === null ? [] : [`the plans: ${failure}`]),
+    ...(sizes[0]?.library ?? []).flatMap(({ name, failure: why }) => (why === null ? [] : [`${name}: ${why}`])),
+    ...sizes.flatMap(({ sizeBytes, measured, library }) => [
+      ...(measured === null || measured.right ? [] : [`the plans' result of ${formatSize(sizeBytes)} is wrong`]),
+      ...library.flatMap(({ name, times }) =>
+        times === null || times.right ? [] : [`${name}: the library's result of ${formatSize(sizeBytes)} is wrong`],
+      ),
+    ]),
+  ];
+  return lines.length === 0 ? [] : ["", ...lines];
 }

@@ -9,7 +9,7 @@ import {
   USUAL_SEGMENT_BYTES,
 } from "../../model/program/mpi-plan.ts";
 import { INPUT, OUTPUT, type Program } from "../../model/program/program.ts";
-import { anyMovesOf, becomesCustom, type LoweredSchedule } from "../any-moves.ts";
+import { anyMovesOf, becomesCustom, type LoweredSchedule, ranksOf } from "../any-moves.ts";
 import { joinedMoves, type MoveTimes } from "../messages.ts";
 import { planPartsOf } from "./parts.ts";
 import { writePlan } from "./write.ts";
@@ -26,6 +26,14 @@ export interface MpiLowering {
 }
 
 const MOST_PIECES = 1024;
+
+/** Returns the members of a schedule's group; null where they are all NPUs of the network, in order. */
+function groupOf(schedule: LoweredSchedule): Int32Array | null {
+  const { npuCount } = schedule.topology;
+  const members = ranksOf(schedule);
+  const isAll = members.length === npuCount && members.every((npu, rank) => npu === rank);
+  return isAll ? null : Int32Array.from(members);
+}
 
 /** Throws InputError for what is no plan for MPI: custom collectives, several groups or collectives. */
 export function refuseForMpi(schedule: LoweredSchedule): void {
@@ -85,6 +93,6 @@ export function lowerToMpi(schedule: LoweredSchedule, options: MpiLowering = {})
     outputChunks: chunksOf(OUTPUT),
     scratchChunks,
     channelCount: laneCount,
-    mpi: { segmentBytes, chunk, group: null, hosts: null, ops: null, unequal: false },
+    mpi: { segmentBytes, chunk, group: groupOf(schedule), hosts: null, ops: null, unequal: false },
   });
 }

@@ -20,7 +20,7 @@ function writtenProgram(made: MadeProgram, asked: number | undefined, bytes: num
   const { facts } = verification;
   return {
     bytes,
-    what: `${programText(program)}: ${programSizeText(program)}, at most ${facts.mostBlocksPerRank} on a GPU and ${count(facts.mostStepsPerBlock, "step")} in one; verified`,
+    what: `${programText(program)}: ${programSizeText(program)}, at most ${facts.mostBlocksPerRank} on a ${program.mpi === undefined ? "GPU" : "process"} and ${count(facts.mostStepsPerBlock, "step")} in one; verified`,
     notes: [
       ...(maxBytes === null || maxBytes === asked ? [] : [`for sizes up to ${formatSize(maxBytes)}, as its file says`]),
       ...firstOfEach(warnings),

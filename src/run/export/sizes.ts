@@ -115,7 +115,7 @@ export async function writeSizes(
   }
   return {
     bytes,
-    what: count(ranges.length, plans ? "plan" : "file"),
+    what: count(ranges.length, plans || runtime === "mpi" ? "plan" : "file"),
     notes,
     facts: {
       files: ranges.map(({ minBytes, maxBytes, algorithm: by, us, passedOver }, i) => ({

@@ -296,6 +296,16 @@ export async function fastestWithin(
 const LATENCY_BOUND_BYTES = 2 ** 20;
 const WORTH_BLOCKS = 0.95;
 
+/** Plans for MPI of more messages must win more than this. */
+const WORTH_MESSAGES = 0.97;
+
+/** Returns the candidate of fewest instructions, of equals the first. */
+const fewest = (found: readonly Candidate[]): Candidate | undefined =>
+  found.reduce<Candidate | undefined>(
+    (best, one) => (best === undefined || instructionCount(one.program) < instructionCount(best.program) ? one : best),
+    undefined,
+  );
+
 /** Shapes that are tried in more instances: what is as fast in one need not be in several. */
 const SHAPES_INSTANCED = 3;
 
@@ -317,6 +327,8 @@ function bestOfThese(found: readonly Candidate[], schedule: GivenSchedule): Cand
   const least = found.reduce((us, one) => Math.min(us, one.us), LONG);
   const within = (share: number) => found.filter(({ us }) => us * share <= least);
   const [first] = within(WORTH_IT);
+  // each message costs processes some microseconds that the simulation does not count
+  if (first?.program.mpi !== undefined) return fewest(within(WORTH_MESSAGES));
   if (first === undefined || callOf(first.program, schedule).sizeBytes >= LATENCY_BOUND_BYTES) return first;
   const cost = ({ program }: Candidate): number =>
     2 * instructionCount(program) + (program.protocol === "Simple" ? 1 : 0);
