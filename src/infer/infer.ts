@@ -133,12 +133,6 @@ async function attempt(
       for (const p of missing) tried[p] = 1;
       continue;
     }
-    for (const [fan, which] of [...out.values(), ...into.values()].map((one, i) => [one, i] as const)) {
-      if (fan.sure) continue;
-      const { source, target } = fan.flows[0];
-      const own = endpoints[which < out.size ? source : target].name;
-      unexplained.push(`what flows ${which < out.size ? "from" : "to"} ${own} share is no single port`);
-    }
     const trunks = await inRounds(
       asking,
       fabrics.map((fabric) => trunkLine(fabric, figures)),
@@ -173,9 +167,22 @@ async function attempt(
     const sharing: Sharing = { endpoints: n, resources, ways, latencyS: figures.latencyS };
     const checked = await check(asking, figures, sharing, mixes, seed);
     const against = objection(checked);
-    if (against !== null) unexplained.push(against);
+    if (against !== null) unexplained.push(...unsurePorts(endpoints, out, into), against);
     return { fabrics: found, sharing, forwarders, check: checked, unexplained, tried: flowsOf(tried, n).length };
   }
+}
+
+/** Returns what cannot be said of ports, in sentences: pairs that contend but not each with one of them. */
+function unsurePorts(
+  endpoints: readonly ProbeEndpoint[],
+  out: ReadonlyMap<number, Fan>,
+  into: ReadonlyMap<number, Fan>,
+): string[] {
+  const unsure = (fans: ReadonlyMap<number, Fan>, word: string): string[] =>
+    [...fans]
+      .filter(([, { sure }]) => !sure)
+      .map(([endpoint]) => `what flows ${word} ${endpoints[endpoint].name} share is no single port`);
+  return [...unsure(out, "from"), ...unsure(into, "to")];
 }
 
 /** Returns the pairs of a port out and a port in of a fabric that were not tried: over a switch all are joined. */
@@ -196,7 +203,7 @@ async function measureRates(asking: Asking, figures: PairFigures, flows: readonl
   await measureAlone(asking, figures, unknown);
 }
 
-/** Measures alone what was slower beside others than the best of its source and target, and for each source one that was not. */
+/** Measures alone what was slower beside others than the best of its source and target, and of each source and target the best. */
 async function measureAlone(asking: Asking, figures: PairFigures, flows: readonly ProbeFlow[]): Promise<void> {
   const n = figures.endpoints;
   const best = { source: new Float64Array(n), target: new Float64Array(n) };
@@ -208,8 +215,8 @@ async function measureAlone(asking: Asking, figures: PairFigures, flows: readonl
   const suspicious = (flow: ProbeFlow): boolean =>
     beside(flow) < SUSPICIOUS * Math.min(best.source[flow.source], best.target[flow.target]);
   const sample = new Set(
-    [...Array(n).keys()].map((source) =>
-      flows.find((flow) => flow.source === source && beside(flow) === best.source[source]),
+    (["source", "target"] as const).flatMap((end) =>
+      [...Array(n).keys()].map((one) => flows.find((flow) => flow[end] === one && beside(flow) === best[end][one])),
     ),
   );
   const first = flows.filter((flow) => suspicious(flow) || sample.has(flow));

@@ -1,11 +1,12 @@
-import { formatBandwidth, formatSize, formatTime } from "../model/numbers/units.ts";
+import { formatBandwidth, formatSize, formatTime, PS_PER_SECOND } from "../model/numbers/units.ts";
 import type { Findings, FoundFigure, FoundInside } from "../model/probe/findings.ts";
 
 const percent = (part: number): string => `${(100 * part).toFixed(part < 0.1 ? 1 : 0)} %`;
 const withError = ({ value, error }: FoundFigure, format: (value: number) => string): string =>
   `${format(value)} +- ${percent(error / value)}`;
 const rate = (figure: FoundFigure): string => withError(figure, (value) => formatBandwidth(Math.round(value)));
-const time = (figure: FoundFigure): string => withError(figure, (value) => formatTime(Math.round(value * 1e12)));
+const time = (figure: FoundFigure): string =>
+  withError(figure, (value) => formatTime(Math.round(value * PS_PER_SECOND)));
 
 /** Members that a line names; the others are counted. */
 const MOST_NAMED = 6;

@@ -60,3 +60,31 @@ describe("inference of hidden laboratories", () => {
     }
   });
 });
+
+describe("inference of what it has no words for", () => {
+  it("says that mixes are not explained where all links together are limited", async () => {
+    const topology = (LABORATORIES["torus:3x3"] as (seed: number) => Topology)(1);
+    const plain = hiddenLaboratory(topology, { overheadS: 40e-6, hopS: 8e-6 });
+    const limited: HiddenNetwork = {
+      ...plain,
+      capacity: [...plain.capacity, 12 * (plain.capacity[0] as number)],
+      routes: plain.routes.map((route) => (route.length === 0 ? route : [...route, plain.capacity.length])),
+    };
+    const { unexplained, check } = await inferNetwork(hiddenProber(limited, 3));
+    expect(unexplained.length).toBeGreaterThan(0);
+    expect(check.off.length).toBeGreaterThan(0);
+  });
+
+  it("needs no latency of hops: contention tells rings, tori and cubes from switches", async () => {
+    for (const name of ["ring:4", "ring:8", "torus:3x3", "hypercube:3", "switch:8", "two-level 2:1"]) {
+      for (const seed of SEEDS.slice(0, 5)) {
+        const topology = (LABORATORIES[name] as (seed: number) => Topology)(seed);
+        const laboratory = hiddenLaboratory(topology, { seed, overheadS: 40e-6, hopS: 0 });
+        const hidden = renumbered(laboratory, randomOrder(topology.npuCount, seed));
+        const inferred = await inferNetwork(hiddenProber(hidden, seed), { seed });
+        expect(inferred.unexplained).toEqual([]);
+        expect(worstRate(hidden, inferred)).toBeLessThan(0.05);
+      }
+    }
+  });
+});

@@ -8,6 +8,8 @@ import { DGX2, hiddenMachines, type Machine, NDV2, TACCL_DOUBLES, TACCL_SINGLES 
 import { hiddenProber, randomOrder, renumbered } from "../support/hidden-network.ts";
 import { triesAll } from "../support/runs.ts";
 
+/** Two DGX-2 are 52 endpoints: fewer seeds do. */
+const FEW = triesAll ? 20 : 1;
 const SEEDS = Array.from({ length: triesAll ? 100 : 3 }, (_, i) => i + 1);
 
 /** Returns what is inferred of machines whose endpoints stand in a random order, and where each stood: `g3`, `cpu0`, `nic1`. */
@@ -112,7 +114,7 @@ describe("inference of a hidden DGX-2", () => {
   it.each([1, 2])(
     "finds both levels of switches, NICs, CPUs and NVSwitch ports of %i of them, figures within 5 %%",
     async (hosts) => {
-      for (const seed of SEEDS) {
+      for (const seed of hosts === 1 ? SEEDS : SEEDS.slice(0, FEW)) {
         const { inferred, place } = await inferHidden(DGX2, hosts, seed);
         expect(inferred.unexplained).toEqual([]);
         expectRates(inferred, {
