@@ -52,7 +52,7 @@ describe("files of measurements", () => {
   });
 
   const small = {
-    ...{ format: "banyan-measurements", version: 1, by: "x", resolutionS: 1e-6 },
+    ...{ format: "banyan-measurements", version: 1, asked: { bytes: 8, mixes: null }, by: "x", resolutionS: 1e-6 },
     endpoints: [
       { kind: "npu", name: "0", host: "a" },
       { kind: "cpu", name: "cpu0", host: "b" },
@@ -64,6 +64,8 @@ describe("files of measurements", () => {
   it.each([
     ["another format", { ...small, format: "banyan-topology" }, "m.json: format"],
     ["another version", { ...small, version: 2 }, "m.json: version"],
+    ["no word of what was asked", { ...small, asked: null }, "m.json: asked"],
+    ["no mixes", { ...small, asked: { bytes: 8, mixes: 0 } }, "m.json: asked.mixes"],
     ["no clock", { ...small, resolutionS: 0 }, "m.json: resolutionS"],
     ["one endpoint", { ...small, endpoints: small.endpoints.slice(0, 1) }, "m.json: endpoints"],
     ["two of one name", { ...small, endpoints: [small.endpoints[0], small.endpoints[0]] }, "m.json: endpoints"],

@@ -16,7 +16,15 @@ export async function probeRecord(
   const inferred = await inferNetwork(recording(prober, kept, mostRepeats), { mixes: 4 });
   const { endpoints, resolutionS } = prober;
   return {
-    text: [...recordJsonParts({ by: "a simulation", resolutionS, endpoints, measurements: kept })].join(""),
+    text: [
+      ...recordJsonParts({
+        by: "a simulation",
+        asked: { bytes: null, mixes: 4 },
+        resolutionS,
+        endpoints,
+        measurements: kept,
+      }),
+    ].join(""),
     inferred,
     kept,
   };

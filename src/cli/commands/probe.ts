@@ -7,13 +7,14 @@ import { findingsOf } from "../../infer/findings.ts";
 import { inferNetwork } from "../../infer/infer.ts";
 import { parseSize } from "../../model/numbers/units.ts";
 import type { Measurement, Prober } from "../../model/probe/measurements.ts";
+import type { ProbeRecord } from "../../model/probe/record.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { MPI_FLAVOURS, mpiToolchain } from "../../mpi/toolchain.ts";
 import type { ProberOptions } from "../../probe/job-prober.ts";
 import { openMpiProber } from "../../probe/mpi-prober.ts";
 import { recording, replaying } from "../../probe/recorded.ts";
 import { openTorchProber, TORCH_BACKENDS } from "../../probe/torch-prober.ts";
-import { optionValue, placeOf, refuseOptions, textOf, wordOf } from "../../request/option-table.ts";
+import { type Options, optionValue, placeOf, refuseOptions, textOf, wordOf } from "../../request/option-table.ts";
 import { refuseEnding } from "../../run/export/endings.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { nameOf, readText } from "../files/input-file.ts";
@@ -36,6 +37,8 @@ const OVER = ["mpi", ...TORCH_BACKENDS] as const;
 interface Source {
   readonly prober: Prober;
   readonly by: string;
+  /** What was asked for when it was measured; absent where it is measured now. */
+  readonly asked?: ProbeRecord["asked"];
   readonly lab?: LabProbe;
   close(): void | Promise<void>;
 }
@@ -48,9 +51,6 @@ export async function run(context: Context): Promise<number> {
   for (const path of Object.values(paths)) if (path !== undefined) refuseEnding(path, [".json"]);
   const output = paths.output === undefined ? undefined : outputFile(context, paths.output, placeOf("output"));
   const raw = paths.raw === undefined ? undefined : outputFile(context, paths.raw, placeOf("raw"));
-  const quickly = options["quick"] === true;
-  const size = textOf(options, "size");
-  const bytes = size === undefined ? undefined : parseSize(size);
   const count = { late: 0, repeats: 0 };
   const source = await sourceOf(context, (late, repeats) => {
     count.late += late;
@@ -59,14 +59,16 @@ export async function run(context: Context): Promise<number> {
   const kept: Measurement[] = [];
   try {
     const { prober, by } = source;
+    const quickly = options["quick"] === true;
     const repeats = optionValue(options, "repeats") ?? (quickly ? QUICK_REPEATS : undefined);
+    const asked = source.asked ?? askedOf(options);
     const found = await inferNetwork(recording(prober, kept, repeats), {
-      ...(bytes !== undefined && { bytes }),
-      ...(quickly && { mixes: QUICK_MIXES, ...(bytes === undefined && { bytes: QUICK_BYTES }) }),
+      ...(asked.bytes !== null && { bytes: asked.bytes }),
+      ...(asked.mixes !== null && { mixes: asked.mixes }),
       name: textOf(options, "lab") === undefined ? "probed" : `probed ${textOf(options, "lab")}`,
     });
     raw?.write(
-      recordJsonParts({ by, resolutionS: prober.resolutionS, endpoints: prober.endpoints, measurements: kept }),
+      recordJsonParts({ by, asked, resolutionS: prober.resolutionS, endpoints: prober.endpoints, measurements: kept }),
     );
     output?.write(partsOf(found.topology, format));
     const { late, repeats: all } = count;
@@ -94,6 +96,16 @@ export async function run(context: Context): Promise<number> {
   }
 }
 
+/** Returns what the options ask for. */
+function askedOf(options: Options): ProbeRecord["asked"] {
+  const size = textOf(options, "size");
+  const quickly = options["quick"] === true;
+  return {
+    bytes: size === undefined ? (quickly ? QUICK_BYTES : null) : parseSize(size, placeOf("size")),
+    mixes: quickly ? QUICK_MIXES : null,
+  };
+}
+
 function* partsOf(topology: Topology, format: "json" | "taccl"): Generator<string> {
   if (format === "taccl") {
     yield topologyToTaccl(topology);
@@ -110,11 +122,11 @@ async function sourceOf(context: Context, onLate: NonNullable<ProberOptions["onL
   if (from !== undefined) {
     refuseOptions(
       options,
-      ["np", "launch", "over", "lab", "mpi", "raw"],
+      ["np", "launch", "over", "lab", "mpi", "raw", "size", "repeats", "quick"],
       "nothing, beside --from, which measures nothing",
     );
     const record = readProbeRecord(readText(from, placeOf("from")), nameOf(from));
-    return { prober: replaying(record, nameOf(from)), by: record.by, close: () => undefined };
+    return { prober: replaying(record, nameOf(from)), by: record.by, asked: record.asked, close: () => undefined };
   }
   context.grace(GRACE_MS);
   const asked: ProberOptions = {
