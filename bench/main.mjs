@@ -25,6 +25,7 @@ const BENCHES = [
   "web",
   "training-published",
   "sweeps",
+  "lab",
 ];
 
 const names = process.argv.slice(2);

@@ -27,7 +27,6 @@ export interface JobLimits {
   readonly isDone?: (out: string) => boolean;
 }
 
-const TIMED_OUT = 124;
 /** How long processes may take to leave once all is said: MPICH over UCX's TCP may wait in MPI_Finalize for ever. */
 const LEAVE_MS = 3000;
 
@@ -49,16 +48,17 @@ export async function runJob(
   { seconds, signal, isDone = () => false }: JobLimits,
 ): Promise<JobResult> {
   const { command, env } = launchCommand(launch);
-  const child = laboratory.start(["timeout", "--foreground", "-k", "2", `${seconds}`, ...command], { npu: 0, env });
+  let isLate = false;
+  const child = laboratory.start(command, { npu: 0, env });
+  const limit = setTimeout(() => {
+    isLate = true;
+    endAll(laboratory);
+  }, seconds * 1000);
   let [out, errors] = ["", ""];
   let leaving: NodeJS.Timeout | undefined;
-  const leave = (): void => {
-    // the launcher ends its processes; what it leaves goes with the laboratory
-    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGTERM");
-  };
   child.stdout?.setEncoding("utf8").on("data", (text: string) => {
     out += text;
-    if (isDone(out)) leaving ??= setTimeout(leave, LEAVE_MS);
+    if (isDone(out)) leaving ??= setTimeout(() => endAll(laboratory), LEAVE_MS);
   });
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     errors += text;
@@ -67,10 +67,16 @@ export async function runJob(
     child.on("close", (status) => done(status ?? 1)).on("error", () => done(1));
   });
   clearTimeout(leaving);
+  clearTimeout(limit);
   signal.throwIfAborted();
   if (laboratory.hasEnded()) throw endedEarly();
   if (code === 0 || isDone(out)) return { out, failure: null };
-  return { out, failure: code === TIMED_OUT ? `not done after ${seconds} s` : firstWords(errors) };
+  return { out, failure: isLate ? `not done after ${seconds} s` : firstWords(errors) };
+}
+
+/** Ends all that runs in a laboratory, but for what holds it: launchers leave processes behind that wait for each other. */
+function endAll(laboratory: Laboratory): void {
+  laboratory.start(["bash", "-c", "kill -KILL -1"]);
 }
 
 /** Returns the error of a laboratory that others ended. */
