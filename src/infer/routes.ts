@@ -126,11 +126,18 @@ function decoded(
   const fillerWays = seen.map(
     (i) => hops.ways[hops.fillers[i].source * n + hops.fillers[i].target] as readonly number[],
   );
+  const undisturbed = arrivals(fillerWays, hops.capacity, net);
+  const misfits = seen.map((i, k) => Math.log(time(i) / undisturbed[k]) ** 2);
+  const sum = misfits.reduce((total, one) => total + one, 0);
+  const fillersOn = new Map<number, number>();
+  for (const [k, way] of fillerWays.entries()) for (const r of way) fillersOn.set(r, k);
+  // fillers do not meet each other: only those on the way are disturbed
   const misfit = (way: readonly number[]): number => {
-    const times = arrivals([...fillerWays, way], hops.capacity, net);
-    return seen.reduce(
-      (sum, i, k) => sum + Math.log(time(i) / times[k]) ** 2,
-      Math.log(time(at) / times[seen.length]) ** 2,
+    const met = [...new Set(way.flatMap((r) => fillersOn.get(r) ?? []))];
+    const times = arrivals([...met.map((k) => fillerWays[k]), way], hops.capacity, net);
+    return met.reduce(
+      (total, k, m) => total - misfits[k] + Math.log(time(seen[k]) / times[m]) ** 2,
+      sum + Math.log(time(at) / times[met.length]) ** 2,
     );
   };
   let best: { nodes: readonly number[]; misfit: number } | null = null;
@@ -144,7 +151,6 @@ function decoded(
   const limit = UNEXPLAINED * (seen.length + 1);
   const found = best as { nodes: readonly number[]; misfit: number } | null;
   if (found !== null && found.misfit <= limit) return { flow, nodes: found.nodes, alone: false };
-  const undisturbed = arrivals(fillerWays, hops.capacity, net);
   const alone = seen.every((i, k) => time(i) < 1.12 * undisturbed[k]);
   if (alone) return { flow, nodes: null, alone };
   for (const more of [1, 2]) {
