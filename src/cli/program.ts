@@ -148,6 +148,31 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       ["seed", "seed of the order in which thread blocks run, default 1"],
     ],
   },
+  probe: {
+    args: [],
+    summary: "measure what messages between processes take, alone and at once, and infer the network between them",
+    options: [
+      "np",
+      "launch",
+      "over",
+      ["mpi", "openmpi or mpich; default: whose mpirun comes first"],
+      "lab",
+      [
+        "size",
+        "of the flows that bandwidths are measured with; default: as many bytes as take 64 latencies, 1MiB or more",
+      ],
+      ["repeats", "of an experiment at most; default: up to 41 of small messages, up to 15 of large ones"],
+      "quick",
+      "from",
+      "raw",
+      ["to", "what -o is: json, a banyan-topology (the default), or taccl, a TACCL profile"],
+      ["output", `write the network ${AS_JSON_TOPOLOGY}`],
+      ["collective", "with --lab: run it there by plans for the network as found, and as built"],
+      ["algorithm", "of these; default auto"],
+      ["sizes", "of these, default 1MiB,4MiB,16MiB"],
+      "rate",
+    ],
+  },
   lab: {
     args: [
       ["[TOPO]", TOPO],
