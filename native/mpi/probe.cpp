@@ -41,11 +41,11 @@ constexpr std::size_t kLongestList = std::size_t{1} << 30;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 constexpr int kMostRepeats = 1000;
 /// How often a repeat is made again whose start some rank missed.
-constexpr int kMostTries = 4;
+constexpr int kMostTries = 3;
 constexpr int kPingPongs = 24;
 /// How long before a repeat rank 0 says when it starts; more where ranks heard of it too late.
 constexpr double kLeastLeadS = 1e-3;
-constexpr double kMostLeadS = 0.1;
+constexpr double kMostLeadS = 0.02;
 /// Differences of the clock itself, and of the loop that looks at it.
 constexpr double kResolutionS = 1e-7;
 
