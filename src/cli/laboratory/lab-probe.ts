@@ -88,7 +88,7 @@ export async function openLabProbe(
   const times = async (on: Topology, what: string): Promise<LoopTimes[]> => {
     const sizesBytes = sizesAsked(context.options);
     const plans = join(folder, what);
-    const planned = await writePlans(context, on, collective as NonNullable<typeof collective>, {
+    const { planned } = await writePlans(context, on, collective as NonNullable<typeof collective>, {
       ...{ sizesBytes, folder: plans },
     });
     context.progress({ what: `running the plans for the network as it was ${what}` });
