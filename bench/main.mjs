@@ -26,6 +26,7 @@ const BENCHES = [
   "training-published",
   "sweeps",
   "lab",
+  "probe-labs",
 ];
 
 const names = process.argv.slice(2);

@@ -20,6 +20,7 @@ export const MENU = [
       "docs/guide/compare.md",
       "docs/guide/train.md",
       "docs/guide/calibrate.md",
+      "docs/guide/probe.md",
       "docs/guide/lab.md",
       "docs/guide/optimum.md",
       "docs/guide/design.md",

@@ -48,6 +48,7 @@ const BEFORE = {
     "banyan compare torus:4x4@20GB/s,2us --collective allreduce --sizes 1KiB,64KiB,4MiB,256MiB --algorithms tacos --format nccl-tests -o all_reduce.log --quiet",
   ],
   sweep: ["cp examples/failures.yaml ."],
+  probe: ["cp examples/measured.json ."],
   results: ["banyan sweep examples/failures.yaml --quiet"],
   completion: ["mkdir -p ~/.zfunc ~/.config/fish/completions"],
   run: [program("allreduce.xml"), PLAN],
@@ -67,6 +68,7 @@ const GUIDES = {
 const NOT_RUN = [
   [/^banyan serve|\| banyan serve/, "serves until Ctrl-C"],
   [/rediss?:/, "needs a server"],
+  [/^banyan probe (?!--from)/, "needs an MPI library or PyTorch, and machines that do nothing else"],
   [/^banyan lab /, "needs Linux, root or user namespaces, and an MPI library"],
   [/mesh:100x100|--all |--nodes 1024|-o algorithms$|--nodes 256/, "takes minutes"],
 ];

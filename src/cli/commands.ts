@@ -10,6 +10,7 @@ export const COMMANDS: Readonly<Record<CommandName, () => Promise<{ readonly run
   simulate: () => import("./commands/simulate.ts"),
   export: () => import("./commands/export.ts"),
   run: () => import("./commands/run.ts"),
+  probe: () => import("./commands/probe.ts"),
   lab: () => import("./commands/lab.ts"),
   explain: () => import("./commands/explain.ts"),
   compare: () => import("./commands/compare.ts"),

@@ -109,6 +109,13 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan atlas lookup atlas --failed 0-rail0,3-rail3 --json",
   ],
   run: ["banyan run allreduce.xml", "banyan run plan.json --dtype f32 --size 1MiB --placement in --seed 7"],
+  probe: [
+    "banyan probe --launch 'mpirun -np 8 --hostfile hosts' -o found.json",
+    "banyan probe --np 4 --quick --raw measured.json",
+    "banyan probe --from measured.json --to taccl -o profile.json",
+    "banyan probe --over nccl --launch 'torchrun --nproc-per-node 8' -o box.json",
+    "banyan probe --lab ring:4 --collective allgather --sizes 1MiB,4MiB",
+  ],
   lab: [
     "banyan lab ring:4",
     "banyan lab torus:3x3 --collective allreduce --sizes 1MiB,4MiB --library all",
@@ -207,6 +214,12 @@ solver; ideal: the proved limit of any algorithm, with which nothing is made. Ev
 with what runs at the same time. MFU: operations of the model (nothing computed again counts) over the peak of all NPUs. Shares of
 the step are means over the stages: computing, waiting for communication (exposed) by who communicates, waiting for other stages
 (bubble). Kernels are taken at fitted shares of the peaks: compare rows with each other first, and with a clock last.\n\n${NETWORK}`,
+  probe: `Each batch of measurements is one job. Flows start at a common time, go in pieces that MPI sends at once, and are timed where
+they arrive; clocks of machines are set right by ping-pongs. What is inferred: latency and bandwidth of pairs, ports, links that
+several pairs share, switches and what is between them, pairs whose messages others forward. The check holds it against random mixes
+of flows that it was not made of; what does not fit is said, and then the network is a guess. +- is one standard error. --launch must
+place the processes the same way each time, and the program (kept in BANYAN_CACHE_DIR) must be there on all machines. Over torch
+--launch starts a script by the Python of torchrun; --np takes python3, or BANYAN_PYTHON. With nccl the memory of CPUs is measured too.\n\n`,
   search: `T_L: comm steps of an all-gather times alpha. T_B: time of its bytes, in M/B (buffer by bandwidth of a node). An all-reduce
 takes both twice. No other found network has less of both; for all-to-alls further ones are tried and the fastest is listed too.
 Moore: as few steps as any network of that size can have. BW: T_B is the least there is. f: rate of an all-to-all from each node

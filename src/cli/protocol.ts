@@ -13,6 +13,7 @@ export const COMMAND_NAMES = [
   "simulate",
   "export",
   "run",
+  "probe",
   "lab",
   "explain",
   "compare",

@@ -38,9 +38,10 @@ export function askingOf(prober: Prober): Asking {
       count.experiments += experiments.length;
       for (const { flows } of experiments) count.flows += flows.length;
       const batch = measured.map(
-        ({ seconds }, i): Answer => ({
+        // a prober may repeat less often than it was asked to
+        ({ experiment, seconds }, i): Answer => ({
           experiment: experiments[i],
-          taken: experiments[i].flows.map((_, flow) => medianOf(repeatsOf(seconds, experiments[i], flow))),
+          taken: experiment.flows.map((_, flow) => medianOf(repeatsOf(seconds, experiment, flow))),
         }),
       );
       answers.push(...batch);

@@ -69,8 +69,8 @@ export async function runJob(
   clearTimeout(leaving);
   clearTimeout(limit);
   signal.throwIfAborted();
-  if (laboratory.hasEnded()) throw endedEarly();
   if (code === 0 || isDone(out)) return { out, failure: null };
+  if (await laboratory.hasEnded()) throw endedEarly();
   return { out, failure: isLate ? `not done after ${seconds} s` : firstWords(errors) };
 }
 

@@ -14,8 +14,8 @@ export interface Laboratory {
   start(command: readonly string[], options?: StartOptions): ChildProcess;
   /** Ends everything inside; returns when nothing of it runs any more. */
   close(): Promise<void>;
-  /** Returns whether others have ended it. */
-  hasEnded(): boolean;
+  /** Returns whether others have ended it; asked once something inside has failed, for that ends first. */
+  hasEnded(): Promise<boolean>;
 }
 
 export interface StartOptions {
@@ -31,6 +31,8 @@ const MARK = "banyan-laboratory";
 /** It waits for its input to end; bash takes orphans in. */
 const HOLD = "while read -r _; do :; done";
 const NAMESPACES = ["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"];
+/** How long after what is inside the laboratory itself may take to end. */
+const END_MS = 300;
 const USER_NAMESPACE = ["--user", "--map-root-user"];
 
 const withTools = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
@@ -168,6 +170,10 @@ export async function openLaboratory(name: string, script: string, signal: Abort
     end();
     await ended;
   };
+  const hasEnded = async (): Promise<boolean> => {
+    await Promise.race([ended, new Promise((done) => setTimeout(done, END_MS))]);
+    return isOver;
+  };
   let inside: number | null = null;
   while (inside === null && holder.exitCode === null && holder.signalCode === null) {
     await new Promise((done) => setTimeout(done, 2));
@@ -205,7 +211,7 @@ export async function openLaboratory(name: string, script: string, signal: Abort
       );
     }
     const seconds = (performance.now() - began) / 1000;
-    return { hasDelays: out().includes(HAS_DELAY), seconds, start, close, hasEnded: () => isOver };
+    return { hasDelays: out().includes(HAS_DELAY), seconds, start, close, hasEnded };
   } catch (error) {
     await close();
     throw error;

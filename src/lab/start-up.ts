@@ -1,4 +1,5 @@
 import { InputError } from "../base/errors.ts";
+import { PS_PER_SECOND } from "../model/numbers/units.ts";
 import { isNpu, type Topology } from "../model/topology/topology.ts";
 import type { JobResult } from "./job.ts";
 import type { LabNetwork } from "./network.ts";
@@ -113,6 +114,6 @@ export function predictedTopology(
   return {
     ...topology,
     linkBytesPerSecond: topology.linkBytesPerSecond.map((rate) => Math.max(1, Math.round(rate * payloadShare))),
-    linkLatencyPs: topology.linkLatencyPs.map((_, link) => Math.round(latency(link) * 1e12)),
+    linkLatencyPs: topology.linkLatencyPs.map((_, link) => Math.round(latency(link) * PS_PER_SECOND)),
   };
 }

@@ -21,7 +21,11 @@ export interface ProberOptions {
 /** Returns the job that measures a list. */
 export type JobOf = (list: string) => Job;
 
-async function answerOf(jobOf: JobOf, experiments: readonly Experiment[], options: ProberOptions): Promise<ProbeAnswer> {
+async function answerOf(
+  jobOf: JobOf,
+  experiments: readonly Experiment[],
+  options: ProberOptions,
+): Promise<ProbeAnswer> {
   const job = jobOf(probeList(experiments));
   const answer = probeAnswer(experiments, job.name);
   const total = experiments.reduce((sum, { repeats }) => sum + repeats, 0);
@@ -65,7 +69,7 @@ export async function openJobProber(jobOf: JobOf, options: ProberOptions): Promi
           `${launch} put the processes elsewhere than before; it must place them the same way each time, so name the hosts`,
         );
       }
-      if (answer.late > 0) options.onLate?.(answer.late, answer.repeats);
+      options.onLate?.(answer.late, answer.repeats);
       return answer.measurements();
     },
   };

@@ -15,7 +15,10 @@ export interface Job {
 export const shellJob = (
   launch: string,
   args: readonly string[],
-  { input = "", environment = {} }: { readonly input?: string; readonly environment?: Readonly<Record<string, string>> },
+  {
+    input = "",
+    environment = {},
+  }: { readonly input?: string; readonly environment?: Readonly<Record<string, string>> },
 ): Job => ({
   name: launch,
   leadsGroup: true,

@@ -4,6 +4,7 @@ import { PS_PER_US, parseBandwidth, parseSize, parseTime } from "../model/number
 import type { SwitchDegree } from "../model/routes/switch-degrees.ts";
 import { LAB_ROWS } from "./lab-rows.ts";
 import type { OptionRow, Part } from "./option-row.ts";
+import { PROBE_ROWS } from "./probe-rows.ts";
 import { RESULTS_ROWS } from "./sweep/results-rows.ts";
 import { SWEEP_ROWS } from "./sweep/sweep-rows.ts";
 import { TRAINING_ROWS } from "./training-rows.ts";
@@ -569,6 +570,7 @@ export const TABLE = {
   ...SWEEP_ROWS,
   ...RESULTS_ROWS,
   ...LAB_ROWS,
+  ...PROBE_ROWS,
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
 export type OptionId = keyof typeof TABLE;

@@ -7,6 +7,7 @@ import { COMMAND_NAMES, type CommandName } from "../../src/cli/protocol.ts";
 import { periodsToJson } from "../../src/export/schedules/periods-json.ts";
 import { commandsHere } from "../support/cli-here.ts";
 import { plainPeriods } from "../support/plain-periods.ts";
+import { probeRecord } from "../support/probe-record.ts";
 import { sweepRows } from "../support/sweep-rows.ts";
 
 /** What --json prints is what schemas/ says, of every verb: answers of every form, checks that fail, and refusals. */
@@ -102,6 +103,7 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
     "search --all --max-nodes 6 --degrees 2 --no-cache",
     "search --nodes 8",
   ],
+  probe: ["probe --from measured.json", "probe", "probe --from none.json"],
   lab: ["lab --clean", "lab ring:65"],
   sweep: ["sweep some.yaml --dry-run", "sweep some.yaml", "sweep none.yaml", "sweep some.yaml --cancel"],
   results: [
@@ -169,6 +171,7 @@ describe("what --json prints is what its schema says", () => {
         ]),
       ),
     });
+    here.put("measured.json", (await probeRecord("ring:4@0.025GB/s", 3)).text);
     here.put("folder/p.xml", readFileSync(here.at("p.xml"), "utf8"));
     const schema = schemaOf(verb);
     const validate = ajv.compile(schema);

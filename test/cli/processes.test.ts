@@ -25,6 +25,7 @@ const LINES: readonly { readonly line: string; readonly file?: string; readonly 
   { line: "simulate s.json --json" },
   { line: "export s.json --to msccl-xml -o s.xml", file: "s.xml" },
   { line: "run s.xml" },
+  { line: "probe --from nowhere.json", code: 2 },
   { line: "lab ring:65", code: 2 },
   { line: "explain s.json" },
   {

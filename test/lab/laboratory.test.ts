@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
-import Ajv from "ajv";
+import { Ajv } from "ajv";
 import { beforeAll, describe, expect, it } from "vitest";
 import { laboratoryHindrance, runningLaboratories } from "../../src/lab/laboratory.ts";
 import { mpiToolchains } from "../../src/mpi/toolchain.ts";

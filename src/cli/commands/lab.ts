@@ -12,13 +12,15 @@ import { type Forwarding, forwardingOf } from "../../lab/paths.ts";
 import { buildScript } from "../../lab/script.ts";
 import { hasAllFigures, hopFlows, predictedTopology, startUpFigures, startUpList } from "../../lab/start-up.ts";
 import { readTimings } from "../../lab/timings.ts";
+import { PS_PER_SECOND } from "../../model/numbers/units.ts";
 import { MPI_COLLECTIVES } from "../../model/program/mpi-plan.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
 import { builtMpi, MPI_FLAVOURS, type MpiToolchain, mpiToolchain } from "../../mpi/toolchain.ts";
 import { optionValue, wordOf } from "../../request/option-table.ts";
 import { namedCollective } from "../../request/values.ts";
 import { type Context, noteTaken, outJson, outLines, outRows } from "../context.ts";
-import { type Planned, simulatedPaths, sizesAsked, writePlans } from "../laboratory/plans.ts";
+import { outputFolder } from "../files/export-world.ts";
+import { keptFiles, type Planned, simulatedPaths, sizesAsked, writePlans } from "../laboratory/plans.ts";
 import { networkOf } from "../network.ts";
 import { type LabReport, type LibraryTimes, labLines, labReport } from "../reports/lab-report.ts";
 
@@ -112,7 +114,7 @@ const runProgram = (context: Context, asked: Asked, program: readonly string[]):
       child.on("close", (status) => done(status ?? 1)).on("error", () => done(1));
     });
     context.signal.throwIfAborted();
-    if (laboratory.hasEnded()) throw endedEarly();
+    if (code !== 0 && (await laboratory.hasEnded())) throw endedEarly();
     return code;
   });
 
@@ -137,6 +139,14 @@ async function measure(context: Context, asked: Asked): Promise<number> {
   const hasAll = (out: string): boolean => readTimings(out).length === sizesBytes.length;
   const folder = mkdtempSync(join(tmpdir(), "banyan-lab-"));
   context.temporary.add(folder);
+  const path = optionValue(options, "output");
+  if (path !== undefined && library === "none")
+    throw new InputError(optionName("output"), `${optionName("library")} own or all beside it`, "none")
+      .as("not-together")
+      .saying(
+        `${optionName("output")} leaves the library what it does faster, which is not measured with ${optionName("library", " none")}`,
+      );
+  const kept = path === undefined ? null : outputFolder(context, path, optionName("output"));
   const report = await within(context, asked, async (laboratory): Promise<LabReport> => {
     const job = async (
       what: string,
@@ -156,7 +166,8 @@ async function measure(context: Context, asked: Asked): Promise<number> {
     const figures = startUpFigures(measured, flows, network, delaySeconds);
     const working = predictedTopology(network.topology, figures, delaySeconds);
     const plans = join(folder, "plans");
-    const planned = await writePlans(context, working, collective, { sizesBytes, folder: plans });
+    const made = await writePlans(context, working, collective, { sizesBytes, folder: plans });
+    const { planned } = made;
     const own = await job("running the plans", timed(calls, planned), hasAll, {
       env: { LD_PRELOAD: runtime, BANYAN_PLANS: plans },
     });
@@ -175,11 +186,13 @@ async function measure(context: Context, asked: Asked): Promise<number> {
         timed: readTimings(result.out),
       });
     }
-    return labReport({
+    const report = labReport({
       ...{ ...asked, figures, collective, planned, repeats: calls.repeats, library: times },
       ...{ hasDelays: laboratory.hasDelays, buildSeconds: laboratory.seconds },
       own: { failure: own.failure, timed: readTimings(own.out) },
     });
+    kept?.write(keptFiles(made, (bytes) => isLeftToLibrary(report, bytes)));
+    return report;
   }).finally(() => {
     rmSync(folder, { recursive: true, force: true });
     context.temporary.remove(folder);
@@ -188,6 +201,12 @@ async function measure(context: Context, asked: Asked): Promise<number> {
   if (context.json) outJson(context, report, ok);
   else outLines(context, labLines(report, context.style));
   return ok ? 0 : 1;
+}
+
+/** Returns whether the library was faster at a size, or the plan not right. */
+function isLeftToLibrary({ sizes }: LabReport, bytes: number): boolean {
+  const one = sizes.find(({ sizeBytes }) => sizeBytes === bytes);
+  return one?.measured?.right !== true || (one.overChoice ?? 1) < 1;
 }
 
 const OWN_CHOICE: LibraryAlgorithm = { name: "own choice", settings: {} };
@@ -209,7 +228,7 @@ const timed = ({ program, collective, sizesBytes, repeats }: Calls, [first]: rea
 const delayOf =
   ({ hasDelays }: Laboratory, { topology, factor }: LabNetwork) =>
   (link: number): number =>
-    hasDelays ? (topology.linkLatencyPs[link] * factor) / 1e12 : 0;
+    hasDelays ? (topology.linkLatencyPs[link] * factor) / PS_PER_SECOND : 0;
 
 /** Returns the algorithms that the library can be told to use. */
 async function algorithmsOf(

@@ -1,12 +1,14 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { libraryPlan } from "../../export/programs/mpi-plan.ts";
 import type { WantedPath } from "../../lab/paths.ts";
 import type { NamedCollective } from "../../model/collective/collective.ts";
-import { toUs } from "../../model/numbers/units.ts";
+import { formatSize, toUs } from "../../model/numbers/units.ts";
 import { isNpu, type Topology } from "../../model/topology/topology.ts";
 import { membershipOf, programOptions, synthesisOptions } from "../../request/from-texts.ts";
 import { type Options, optionValue, textOf } from "../../request/option-table.ts";
 import { progressOf } from "../../request/progress.ts";
+import type { FolderFile } from "../../run/export/world.ts";
 import { programsBySize, type SizeRange } from "../../run/programs/programs-by-size.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
 import { programRoutes } from "../../simulate/program/routes.ts";
@@ -20,6 +22,12 @@ export interface Planned {
   readonly algorithm: string;
   readonly rootRank: number;
   readonly predictedSeconds: number;
+}
+
+/** Plans, and the sizes that they are for, ascending. */
+export interface Plans {
+  readonly planned: readonly Planned[];
+  readonly ranges: readonly SizeRange[];
 }
 
 /** Messages go in pieces that MPI sends at once: of more than 64 KiB with its header the receiver is asked first. */
@@ -48,7 +56,7 @@ export async function writePlans(
   topology: Topology,
   collective: NamedCollective,
   { sizesBytes, folder }: { readonly sizesBytes: readonly number[]; readonly folder: string },
-): Promise<Planned[]> {
+): Promise<Plans> {
   const { options, signal } = context;
   const ranges = await withEngine(context, (engine) =>
     programsBySize(
@@ -59,10 +67,32 @@ export async function writePlans(
     ),
   );
   mkdirSync(folder);
-  for (const [i, { made }] of ranges.entries())
-    writeFileSync(join(folder, `${`${i}`.padStart(3, "0")}.plan`), [...made.parts()].join(""));
-  return sizesBytes.map((sizeBytes) => planned(topology, ranges, sizeBytes));
+  const files = filesOf(ranges);
+  for (const { name, parts } of files) writeFileSync(join(folder, name), [...parts].join(""));
+  return { planned: sizesBytes.map((sizeBytes) => planned(topology, ranges, sizeBytes)), ranges };
 }
+
+const filesOf = (ranges: readonly SizeRange[]): FolderFile[] =>
+  ranges.map(({ made }, i) => ({ name: `${`${i}`.padStart(3, "0")}-${made.program.name}.plan`, parts: made.parts() }));
+
+/**
+ * Returns plans as a runtime is to have them: before them, for it takes the first that fits, files that leave the sizes at which
+ * the library was faster to it. Between two sizes of which one is left to it, the geometric mean decides.
+ */
+export function keptFiles({ planned: sizes, ranges }: Plans, isLeft: (sizeBytes: number) => boolean): FolderFile[] {
+  const borders = sizes.slice(1).map(({ sizeBytes }, i) => Math.ceil(Math.sqrt(sizes[i].sizeBytes * sizeBytes)));
+  const left = sizes.flatMap(({ sizeBytes }, i) => {
+    if (!isLeft(sizeBytes)) return [];
+    const { program } = rangeOf(ranges, sizeBytes).made;
+    const range = { minBytes: borders[i - 1] ?? 0, maxBytes: (borders[i] ?? Infinity) - 1 };
+    const name = `library-${formatSize(sizeBytes).replaceAll(" ", "")}`;
+    return [{ name: `${LEFT}${`${i}`.padStart(3, "0")}-${name}.plan`, parts: [libraryPlan(program, name, range)] }];
+  });
+  return [...left, ...filesOf(ranges)];
+}
+
+/** What names of files begin with that leave calls to the library: before digits. */
+const LEFT = "+";
 
 function asked(options: Options) {
   const named = textOf(options, "algorithm");
@@ -71,10 +101,13 @@ function asked(options: Options) {
   return { ...membershipOf(options), ...synthesis, ...(algorithm === AUTO ? {} : { algorithms: [algorithm] }) };
 }
 
-function planned(topology: Topology, ranges: readonly SizeRange[], sizeBytes: number): Planned {
-  const range = ranges.find(
+const rangeOf = (ranges: readonly SizeRange[], sizeBytes: number): SizeRange =>
+  ranges.find(
     ({ minBytes, maxBytes }) => minBytes <= sizeBytes && (maxBytes === null || sizeBytes <= maxBytes),
   ) as SizeRange;
+
+function planned(topology: Topology, ranges: readonly SizeRange[], sizeBytes: number): Planned {
+  const range = rangeOf(ranges, sizeBytes);
   const { ps } = simulateProgram(range.made.program, topology, { sizeBytes });
   const { algorithm, made } = range;
   return { sizeBytes, algorithm, rootRank: made.program.rootRank, predictedSeconds: toUs(ps) / 1e6 };

@@ -13,7 +13,7 @@ import {
 } from "../../model/program/program.ts";
 
 export interface MpiPlanOptions {
-  /** Least and greatest nccl-tests size that the file is for, both included; otherwise the program's bounds. */
+  /** Least and greatest nccl-tests size that the file is for, both included (Infinity: no bound); otherwise the program's bounds. */
   readonly minBytes?: number;
   readonly maxBytes?: number;
 }
@@ -43,9 +43,10 @@ export function* mpiPlanParts(program: Program, options: MpiPlanOptions = {}): G
 const plain = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?").trim() || "plan";
 
 function* lines(program: Program, options: MpiPlanOptions): Generator<string> {
-  const { mpi } = program;
-  if (mpi === undefined) throw new InputError("a program for MPI", "a plan for MPI", program.machine);
-  yield* header(program, mpi, options);
+  const mpi = mpiOf(program);
+  yield* calls(program, mpi, program.name, options);
+  yield `lanes ${program.channelCount}`;
+  yield `segment ${mpi.segmentBytes}`;
   const block = blockOfInstructions(program);
   const rankOf = rankOfBlocks(program);
   for (let r = 0; r < program.rankCount; r++) {
@@ -59,22 +60,38 @@ function* lines(program: Program, options: MpiPlanOptions): Generator<string> {
   }
 }
 
-function* header(program: Program, mpi: MpiPlan, { minBytes, maxBytes }: MpiPlanOptions): Generator<string> {
-  const { name, collective, rankCount, rootRank } = program;
+/** Yields the lines that say which calls a plan is for. */
+function* calls(program: Program, mpi: MpiPlan, name: string, { minBytes, maxBytes }: MpiPlanOptions) {
+  const { collective, rankCount, rootRank } = program;
   yield `${PLAN_MAGIC} ${PLAN_VERSION}`;
   yield `name ${plain(name)}`;
   yield `collective ${collective}`;
   yield `ranks ${rankCount}`;
   if (ROOTED.has(collective)) yield `root ${rootRank}`;
-  yield `bytes ${minBytes ?? program.minBytes ?? 0} ${maxBytes ?? program.maxBytes ?? "-"}`;
+  const most = maxBytes ?? program.maxBytes ?? Infinity;
+  yield `bytes ${minBytes ?? program.minBytes ?? 0} ${Number.isFinite(most) ? most : "-"}`;
   yield `chunks ${chunksPerBlock(program)}`;
   if (mpi.group !== null) yield `group ${mpi.group.join(" ")}`;
   for (const [r, host] of mpi.hosts?.entries() ?? [])
     yield `host ${mpi.group === null ? r : mpi.group[r]} ${host.name} ${host.index}`;
   if (mpi.ops !== null) yield `ops ${mpi.ops.join(" ")}`;
   if (mpi.unequal) yield "unequal";
-  yield `lanes ${program.channelCount}`;
-  yield `segment ${mpi.segmentBytes}`;
+}
+
+/**
+ * Returns the file that leaves calls of some sizes, which a plan would be for, to the MPI library: runtimes take the first file of a
+ * folder that fits. Throws InputError for a program that is no plan.
+ */
+export function libraryPlan(program: Program, name: string, range: Required<MpiPlanOptions>): string {
+  const text = [...calls(program, mpiOf(program), name, range), "library"].map((line) => `${line}\n`).join("");
+  const checksum = planChecksum();
+  checksum.add(text);
+  return `${text}end ${checksum.digits()}\n`;
+}
+
+function mpiOf({ mpi, machine }: Program): MpiPlan {
+  if (mpi === undefined) throw new InputError("a program for MPI", "a plan for MPI", machine);
+  return mpi;
 }
 
 function blockLine({ sendPeer, recvPeer, channel }: Program, b: number): string {

@@ -16,6 +16,7 @@ const KINDS: readonly unknown[] = ["npu", "cpu", "nic"] satisfies readonly Probe
 const MOST_BYTES = 2 ** 40;
 const MOST_REPEATS = 1000;
 const MOST_ENDPOINTS = 4096;
+const MOST_MIXES = 10_000;
 
 function endpointOf(value: unknown, place: string): ProbeEndpoint {
   const { kind, name, host } = asObject<JsonFields<"kind" | "name" | "host">>(value, place);
@@ -26,6 +27,9 @@ function endpointOf(value: unknown, place: string): ProbeEndpoint {
     host: asText(host, `${place}.host`),
   };
 }
+
+const orNull = (value: unknown, place: string, most: number): number | null =>
+  value === null ? null : asInteger(value, place, 1, most);
 
 /** A flow between two of so many endpoints that can be sent. */
 function flowOf(text: string, endpoints: readonly ProbeEndpoint[], place: string): ProbeFlow {
@@ -59,7 +63,7 @@ export function readProbeRecord(text: string, fileName: string): ProbeRecord {
   const at = (path: string): string => placeIn(fileName, path);
   const value = parseJson(text, fileName);
   checkHeader(value, fileName, "", PROBE_RECORD);
-  const record = asObject<JsonFields<"by" | "resolutionS" | "endpoints" | "measurements">>(value, fileName);
+  const record = asObject<JsonFields<"by" | "asked" | "resolutionS" | "endpoints" | "measurements">>(value, fileName);
   const { resolutionS } = record;
   if (typeof resolutionS !== "number" || !(resolutionS > 0 && resolutionS < 1))
     refuse(at("resolutionS"), "seconds between 0 and 1", resolutionS);
@@ -69,8 +73,13 @@ export function readProbeRecord(text: string, fileName: string): ProbeRecord {
     refuse(at("endpoints"), `2 to ${MOST_ENDPOINTS} endpoints`, endpoints.length);
   if (new Set(endpoints.map(({ name }) => name)).size < endpoints.length)
     refuse(at("endpoints"), "endpoints of different names", listed);
+  const asked = asObject<JsonFields<"bytes" | "mixes">>(record.asked, at("asked"));
   return {
     by: asText(record.by, at("by")),
+    asked: {
+      bytes: orNull(asked.bytes, at("asked.bytes"), MOST_BYTES),
+      mixes: orNull(asked.mixes, at("asked.mixes"), MOST_MIXES),
+    },
     resolutionS,
     endpoints,
     measurements: asList(record.measurements, at("measurements")).map((one, i) =>

@@ -1,5 +1,6 @@
 import { fileTargets } from "./file-targets.ts";
 import { pageTargets } from "./page-targets.ts";
+import { probeTargets } from "./probe-targets.ts";
 import { resultsTargets } from "./results-targets.ts";
 import { serverTargets } from "./server-targets.ts";
 import { sweepTargets } from "./sweep-targets.ts";
@@ -16,4 +17,5 @@ export const fuzzTargets = (): FuzzTarget[] => [
   ...workloadTargets(),
   ...resultsTargets(),
   ...sweepTargets(),
+  ...probeTargets(),
 ];
