@@ -26,7 +26,7 @@ import time
 PIECE_BYTES = 1 << 20
 OUTSTANDING = 8
 PING_PONGS = 24
-MOST_TRIES = 4
+MOST_TRIES = 2
 LEAST_LEAD_S, MOST_LEAD_S = 2e-3, 0.2
 RESOLUTION_S = 2e-6
 
@@ -331,7 +331,7 @@ class Prober:
                 theirs = self.hear(other, len(own))
                 own[0] = max(own[0], theirs[0])
                 own[1:] = [a if math.isnan(b) else b for a, b in zip(own[1:], theirs[1:])]
-            was_late = own[0] > max(100e-6, 0.01 * max(own[1:]))
+            was_late = own[0] > max(100e-6, 0.02 * max(own[1:]))
             lead = min(MOST_LEAD_S, max(LEAST_LEAD_S, lead * (2 if was_late else 0.95)))
             tries += 1
             if was_late and tries < MOST_TRIES:

@@ -40,8 +40,11 @@ constexpr int kOutstanding = 32;
 constexpr std::size_t kLongestList = std::size_t{1} << 30;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 constexpr int kMostRepeats = 1000;
+/// A repeat begins late where some rank begins so long after its start, or so great a part of the longest flow's time.
+constexpr double kLateS = 20e-6;
+constexpr double kLatePart = 0.02;
 /// How often a repeat is made again whose start some rank missed.
-constexpr int kMostTries = 3;
+constexpr int kMostTries = 2;
 constexpr int kPingPongs = 24;
 /// How long before a repeat rank 0 says when it starts; more where ranks heard of it too late.
 constexpr double kLeastLeadS = 1e-3;
@@ -454,7 +457,7 @@ void RunExperiment(std::size_t number, const Experiment& experiment, double* lea
     }
     // who heard of the start too late, or got no core, makes every time of the repeat wrong: again, with more time before it
     const double longest = *std::max_element(all.begin() + 1, all.end());
-    const bool was_late = all[0] > std::max(20e-6, 0.01 * longest);
+    const bool was_late = all[0] > std::max(kLateS, kLatePart * longest);
     *lead_s = std::clamp(*lead_s * (was_late ? 2 : 0.95), kLeastLeadS, kMostLeadS);
     if (was_late && ++tries < kMostTries) continue;
     tries = 0;

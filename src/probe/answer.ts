@@ -4,6 +4,10 @@ import type { Experiment, Measurement, ProbeEndpoint } from "../model/probe/meas
 /** What lines of a probing program begin with: whatever else is on its standard output is a launcher's, or a library's. */
 const MARK = "banyan-probe ";
 
+/** A repeat begins late where a process begins so long after its start, or so great a part of the longest flow's time. */
+const LATE_S = 20e-6;
+const LATE_PART = 0.02;
+
 /** What probing programs say, taken line by line. */
 export interface ProbeAnswer {
   /** Whether the last line has come. */
@@ -51,7 +55,7 @@ export function probeAnswer(experiments: readonly Experiment[], program: string)
       repeat * flows.length,
     );
     state.repeats++;
-    if (typeof late === "number" && late > Math.max(20e-6, 0.01 * Math.max(...times))) state.late++;
+    if (typeof late === "number" && late > Math.max(LATE_S, LATE_PART * Math.max(...times))) state.late++;
     return true;
   };
   const takeObject = (said: Record<string, unknown>): boolean => {
