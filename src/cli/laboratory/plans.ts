@@ -30,9 +30,6 @@ export interface Plans {
   readonly ranges: readonly SizeRange[];
 }
 
-/** Messages go in pieces that MPI sends at once: of more than 64 KiB with its header the receiver is asked first. */
-const SEGMENT_BYTES = 49_152;
-
 /** Returns the ways that plans' messages are simulated on: those of pairs with no other NPU between. O(NPUs^2 x links). */
 export function simulatedPaths(topology: Topology): WantedPath[] {
   const { npuCount, linkTarget } = topology;
@@ -63,7 +60,7 @@ export async function writePlans(
       engine,
       topology,
       { ...asked(options), collective, sizesBytes, signal, onProgress: (step) => context.progress(progressOf(step)) },
-      { ...programOptions(options, "mpi"), segmentBytes: SEGMENT_BYTES },
+      programOptions(options, "mpi"),
     ),
   );
   mkdirSync(folder);
