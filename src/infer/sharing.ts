@@ -25,7 +25,7 @@ export interface Sharing {
 
 /**
  * Returns when flows that start at once have arrived, seconds, [flows]: `ways` are the resources of each, `capacity` theirs. Rates are
- * max-min fair, by raising all that are not yet limited together, and change whenever a flow ends. O(flows^2 x resources on ways).
+ * max-min fair, by raising all that are not yet limited together, and change whenever a flow ends; NaN where a capacity is. O(flows^2 x resources on ways).
  */
 export function arrivals(ways: readonly (readonly number[])[], capacity: ArrayLike<number>, bytes: number): number[] {
   const left = ways.map(() => bytes);
@@ -67,7 +67,7 @@ function fairRates(ways: readonly (readonly number[])[], capacity: ArrayLike<num
       const n = users.get(r) as number;
       if (n > 0) rise = Math.min(rise, rest / n);
     }
-    if (rise === Number.POSITIVE_INFINITY) {
+    if (!Number.isFinite(rise)) {
       for (const i of rising) rates[i] = rise;
       return rates;
     }
