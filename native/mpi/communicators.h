@@ -109,7 +109,11 @@ inline int forgetCommunicator(MPI_Comm, int, void* value, void*) {
 // Makes the private duplicate, collectively, if some plan may be used. Returns an MPI error code.
 inline int prepare(MPI_Comm comm, Communicator* known) {
   if (known->shadow != MPI_COMM_NULL || !known->any) return MPI_SUCCESS;
-  const int code = PMPI_Comm_dup(comm, &known->shadow);
+  // not MPI_Comm_dup, which would call what the program has attributes copied by
+  MPI_Group group;
+  PMPI_Comm_group(comm, &group);
+  const int code = PMPI_Comm_create(comm, group, &known->shadow);
+  PMPI_Group_free(&group);
   if (code != MPI_SUCCESS) return code;
   return PMPI_Comm_set_errhandler(known->shadow, MPI_ERRORS_RETURN);
 }
