@@ -11,9 +11,19 @@ export interface Timed {
 export function readTimings(text: string): Timed[] {
   return text.split("\n").flatMap((line) => {
     if (!/^\{"collective":.*\}\s*$/.test(line)) return [];
-    const { bytes, seconds, right } = JSON.parse(line) as { bytes: number; seconds: number[]; right: boolean | null };
-    return [{ sizeBytes: bytes, seconds, right }];
+    const { bytes, seconds, right = null } = partsOf(line);
+    if (typeof bytes !== "number" || !Array.isArray(seconds) || !seconds.every(Number.isFinite)) return [];
+    return [{ sizeBytes: bytes, seconds, right: right === null ? null : right === true }];
   });
+}
+
+/** Returns what a line says; nothing where it is cut off. */
+function partsOf(line: string): Readonly<Record<string, unknown>> {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return {};
+  }
 }
 
 /** Median, least and greatest of times, in seconds. */

@@ -1,5 +1,6 @@
 import { recordJsonParts } from "../../../src/export/measurements/record-json.ts";
 import { readProbeRecord } from "../../../src/import/measurements/record-json.ts";
+import { readTimings } from "../../../src/lab/timings.ts";
 import type { Experiment } from "../../../src/model/probe/measurements.ts";
 import { probeAnswer } from "../../../src/probe/answer.ts";
 import { probeList } from "../../../src/probe/list.ts";
@@ -39,6 +40,14 @@ function checkAnswer(text: string): void {
 
 /** Returns the targets of probes: files of measurements, and what probing programs say. */
 export const probeTargets = (): FuzzTarget[] => [
+  {
+    name: "lab-timings",
+    seeds: () => ['{"collective":"allgather","bytes":4096,"seconds":[0.001,0.002],"right":true}\nnoise'],
+    check: (text) => {
+      for (const { sizeBytes, seconds } of readTimings(text))
+        if (!Number.isFinite(sizeBytes) || !seconds.every(Number.isFinite)) throw new LawBroken("times are no numbers");
+    },
+  },
   {
     name: "probe-record",
     seeds: () => [JSON.stringify(RECORD)],
