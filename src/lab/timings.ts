@@ -12,7 +12,13 @@ export function readTimings(text: string): Timed[] {
   return text.split("\n").flatMap((line) => {
     if (!/^\{"collective":.*\}\s*$/.test(line)) return [];
     const { bytes, seconds, right = null } = partsOf(line);
-    if (typeof bytes !== "number" || !Array.isArray(seconds) || !seconds.every(Number.isFinite)) return [];
+    if (
+      typeof bytes !== "number" ||
+      !Number.isFinite(bytes) ||
+      !Array.isArray(seconds) ||
+      !seconds.every(Number.isFinite)
+    )
+      return [];
     return [{ sizeBytes: bytes, seconds, right: right === null ? null : right === true }];
   });
 }
