@@ -4,31 +4,23 @@ import { join } from "node:path";
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { ALGORITHMS_COMMAND, type LibraryAlgorithm, mpichAlgorithms, openMpiAlgorithms } from "../../lab/algorithms.ts";
-import { endedEarly, type JobResult, runJob, withoutMeaningless } from "../../lab/job.ts";
-import { endLaboratory, type Laboratory, openLaboratory, runningLaboratories } from "../../lab/laboratory.ts";
-import { type Launch, launchCommand } from "../../lab/launch.ts";
-import { type LabNetwork, labNetwork, TIMED_LINKS, TIMED_NPUS } from "../../lab/network.ts";
-import { type Forwarding, forwardingOf } from "../../lab/paths.ts";
-import { buildScript } from "../../lab/script.ts";
+import { endedEarly, runJob, withoutMeaningless } from "../../lab/job.ts";
+import { endLaboratory, type Laboratory, runningLaboratories } from "../../lab/laboratory.ts";
+import { launchCommand } from "../../lab/launch.ts";
+import { type LabNetwork, TIMED_LINKS, TIMED_NPUS } from "../../lab/network.ts";
 import { hasAllFigures, hopFlows, predictedTopology, startUpFigures, startUpList } from "../../lab/start-up.ts";
 import { readTimings } from "../../lab/timings.ts";
 import { PS_PER_SECOND } from "../../model/numbers/units.ts";
-import { MPI_COLLECTIVES } from "../../model/program/mpi-plan.ts";
-import { linkCount, type Topology } from "../../model/topology/topology.ts";
-import { builtMpi, MPI_FLAVOURS, type MpiToolchain, mpiToolchain } from "../../mpi/toolchain.ts";
+import { linkCount } from "../../model/topology/topology.ts";
+import { builtMpi } from "../../mpi/toolchain.ts";
 import { optionValue, wordOf } from "../../request/option-table.ts";
-import { namedCollective } from "../../request/values.ts";
-import { type Context, noteTaken, outJson, outLines, outRows } from "../context.ts";
+import { type Context, outJson, outLines, outRows } from "../context.ts";
 import { outputFolder } from "../files/export-world.ts";
-import { keptFiles, type Planned, simulatedPaths, sizesAsked, writePlans } from "../laboratory/plans.ts";
-import { networkOf } from "../network.ts";
+import { type AskedLaboratory, askedLaboratory, built, mpiCollective } from "../laboratory/asked.ts";
+import { keptFiles, sizesAsked, writePlans } from "../laboratory/plans.ts";
+import { byPlans, MOST_JOB_SECONDS, timeCalls, USUAL_REPEATS } from "../laboratory/timed-calls.ts";
 import { type LabReport, type LibraryTimes, labLines, labReport } from "../reports/lab-report.ts";
 
-/** Jobs are ended after so long. */
-const MOST_JOB_SECONDS = 180;
-/** Calls before those that are timed: connections are made then. */
-const WARM_UP = 1;
-const USUAL_REPEATS = 5;
 const LIBRARY = ["all", "own", "none"] as const;
 
 /** `banyan lab TOPO`: a small copy of a network on this machine, and what runs in it. */
@@ -38,17 +30,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const [name, ...program] = args;
   if (name === undefined)
     throw new InputError("TOPO", "a network", name).as("missing").saying("the network is missing: banyan lab ring:4");
-  const topology = await networkOf(name, options);
-  noteTaken(context, topology);
-  const rate = optionValue(options, "rate");
-  const network = labNetwork(topology, rate === undefined ? null : rate * 8);
-  const toolchain = mpiToolchain(wordOf(options, "mpi", MPI_FLAVOURS));
-  const asked = {
-    topology,
-    network,
-    toolchain,
-    forwarding: forwardingOf(network.topology, simulatedPaths(network.topology)),
-  };
+  const asked = await askedLaboratory(context, name);
   return program.length === 0 ? measure(context, asked) : runProgram(context, asked, program);
 }
 
@@ -76,22 +58,14 @@ function clean(context: Context): number {
   return 0;
 }
 
-interface Asked {
-  /** As it was asked for. */
-  readonly topology: Topology;
-  readonly network: LabNetwork;
-  readonly toolchain: MpiToolchain;
-  readonly forwarding: Forwarding;
-}
-
 /** Does some work in the laboratory of a network, and ends it. */
 async function within<T>(
   context: Context,
-  { topology, network, forwarding }: Asked,
+  asked: AskedLaboratory,
   work: (laboratory: Laboratory) => Promise<T>,
 ): Promise<T> {
-  context.progress({ what: "building the laboratory" });
-  const laboratory = await openLaboratory(topology.name, buildScript(network, forwarding), context.signal);
+  const { topology, network } = asked;
+  const laboratory = await built(context, asked);
   try {
     if (!network.isTimed)
       context.note(
@@ -104,7 +78,7 @@ async function within<T>(
 }
 
 /** Runs a program, one process per NPU; returns its exit code. */
-const runProgram = (context: Context, asked: Asked, program: readonly string[]): Promise<number> =>
+const runProgram = (context: Context, asked: AskedLaboratory, program: readonly string[]): Promise<number> =>
   within(context, asked, async (laboratory) => {
     const { topology, toolchain } = asked;
     const { command, env } = launchCommand({ toolchain, npuCount: topology.npuCount, program });
@@ -119,26 +93,14 @@ const runProgram = (context: Context, asked: Asked, program: readonly string[]):
   });
 
 /** Measures a collective by schedules of ours and by the library, beside what was predicted. */
-async function measure(context: Context, asked: Asked): Promise<number> {
-  const { options } = context;
+async function measure(context: Context, asked: AskedLaboratory): Promise<number> {
+  const { options, signal } = context;
   const { network, toolchain, topology } = asked;
-  const collective = namedCollective(optionValue(options, "collective") ?? "allgather", optionName("collective"));
-  if (!(MPI_COLLECTIVES as readonly string[]).includes(collective))
-    throw new InputError(optionName("collective"), `one that MPI has (${MPI_COLLECTIVES.join(", ")})`, collective).as(
-      "not-applicable",
-    );
+  const { npuCount } = topology;
+  const collective = mpiCollective(options) ?? "allgather";
   const library = wordOf(options, "library", LIBRARY) ?? "own";
   const sizesBytes = sizesAsked(options);
-  const calls = {
-    collective,
-    sizesBytes,
-    repeats: optionValue(options, "repeats") ?? USUAL_REPEATS,
-    program: await builtMpi(toolchain, "time-calls"),
-  };
-  const [probe, runtime] = [await builtMpi(toolchain, "probe"), await builtMpi(toolchain, "runtime")];
-  const hasAll = (out: string): boolean => readTimings(out).length === sizesBytes.length;
-  const folder = mkdtempSync(join(tmpdir(), "banyan-lab-"));
-  context.temporary.add(folder);
+  const repeats = optionValue(options, "repeats") ?? USUAL_REPEATS;
   const path = optionValue(options, "output");
   if (path !== undefined && library === "none")
     throw new InputError(optionName("output"), `${optionName("library")} own or all beside it`, "none")
@@ -147,30 +109,27 @@ async function measure(context: Context, asked: Asked): Promise<number> {
         `${optionName("output")} leaves the library what it does faster, which is not measured with ${optionName("library", " none")}`,
       );
   const kept = path === undefined ? null : outputFolder(context, path, optionName("output"));
+  const folder = mkdtempSync(join(tmpdir(), "banyan-lab-"));
+  context.temporary.add(folder);
   const report = await within(context, asked, async (laboratory): Promise<LabReport> => {
-    const job = async (
-      what: string,
-      program: readonly string[],
-      isDone: (out: string) => boolean,
-      more: Partial<Launch> = {},
-    ): Promise<JobResult> => {
-      context.progress({ what });
-      const launch = { toolchain: toolchain, npuCount: topology.npuCount, program, ...more };
-      return runJob(laboratory, launch, { seconds: MOST_JOB_SECONDS, signal: context.signal, isDone });
-    };
     const flows = hopFlows(network.topology, asked.forwarding);
     const list = join(folder, "list");
     writeFileSync(list, startUpList(flows, network.fastestBitsPerSecond));
-    const measured = await job("measuring messages between neighbours", [probe, list], hasAllFigures);
+    context.progress({ what: "measuring messages between neighbours" });
+    const measured = await runJob(
+      laboratory,
+      { toolchain, npuCount, program: [await builtMpi(toolchain, "probe"), list] },
+      { seconds: MOST_JOB_SECONDS, signal, isDone: hasAllFigures },
+    );
     const delaySeconds = delayOf(laboratory, network);
     const figures = startUpFigures(measured, flows, network, delaySeconds);
     const working = predictedTopology(network.topology, figures, delaySeconds);
     const plans = join(folder, "plans");
     const made = await writePlans(context, working, collective, { sizesBytes, folder: plans });
     const { planned } = made;
-    const own = await job("running the plans", timed(calls, planned), hasAll, {
-      env: { LD_PRELOAD: runtime, BANYAN_PLANS: plans },
-    });
+    const calls = { toolchain, npuCount, collective, planned, repeats, signal };
+    context.progress({ what: "running the plans" });
+    const own = await timeCalls(laboratory, calls, await byPlans(toolchain, plans));
     const times: LibraryTimes[] = [];
     const algorithms =
       library === "none"
@@ -178,7 +137,8 @@ async function measure(context: Context, asked: Asked): Promise<number> {
         : [OWN_CHOICE, ...(library === "all" ? await algorithmsOf(laboratory, asked, collective) : [])];
     for (const { name, settings } of algorithms) {
       const of = toolchain.flavour === "openmpi" ? { parameters: settings } : { env: settings };
-      const result = await job(`running the library: ${name}`, timed(calls, planned), hasAll, of);
+      context.progress({ what: `running the library: ${name}` });
+      const result = await timeCalls(laboratory, calls, of);
       times.push({
         name,
         isOwnChoice: name === OWN_CHOICE.name,
@@ -187,7 +147,7 @@ async function measure(context: Context, asked: Asked): Promise<number> {
       });
     }
     const report = labReport({
-      ...{ ...asked, figures, collective, planned, repeats: calls.repeats, library: times },
+      ...{ ...asked, figures, collective, planned, repeats, library: times },
       ...{ hasDelays: laboratory.hasDelays, buildSeconds: laboratory.seconds },
       own: { failure: own.failure, timed: readTimings(own.out) },
     });
@@ -211,19 +171,6 @@ function isLeftToLibrary({ sizes }: LabReport, bytes: number): boolean {
 
 const OWN_CHOICE: LibraryAlgorithm = { name: "own choice", settings: {} };
 
-interface Calls {
-  readonly program: string;
-  readonly collective: string;
-  readonly sizesBytes: readonly number[];
-  readonly repeats: number;
-}
-
-const timed = ({ program, collective, sizesBytes, repeats }: Calls, [first]: readonly Planned[]): string[] => [
-  ...[program, "--collective", collective, "--root", `${first?.rootRank ?? 0}`, "--check"],
-  ...sizesBytes.flatMap((bytes) => ["--bytes", `${bytes}`]),
-  ...["--warmup", `${WARM_UP}`, "--repeats", `${repeats}`],
-];
-
 /** Returns the seconds that each link delays what it carries. */
 const delayOf =
   ({ hasDelays }: Laboratory, { topology, factor }: LabNetwork) =>
@@ -233,7 +180,7 @@ const delayOf =
 /** Returns the algorithms that the library can be told to use. */
 async function algorithmsOf(
   laboratory: Laboratory,
-  { toolchain, topology }: Asked,
+  { toolchain, topology }: AskedLaboratory,
   collective: string,
 ): Promise<LibraryAlgorithm[]> {
   const command = ALGORITHMS_COMMAND[toolchain.flavour];

@@ -62,19 +62,19 @@ export async function run(context: Context): Promise<number> {
     const quickly = options["quick"] === true;
     const repeats = optionValue(options, "repeats") ?? (quickly ? QUICK_REPEATS : undefined);
     const asked = source.asked ?? askedOf(options);
+    const { endpoints, resolutionS } = prober;
     const found = await inferNetwork(recording(prober, kept, repeats), {
       ...(asked.bytes !== null && { bytes: asked.bytes }),
       ...(asked.mixes !== null && { mixes: asked.mixes }),
       name: textOf(options, "lab") === undefined ? "probed" : `probed ${textOf(options, "lab")}`,
+    }).finally(() => {
+      // measurements take long: they are kept also where nothing can be made of them
+      if (kept.length > 0) raw?.write(recordJsonParts({ by, asked, resolutionS, endpoints, measurements: kept }));
     });
-    raw?.write(
-      recordJsonParts({ by, asked, resolutionS: prober.resolutionS, endpoints: prober.endpoints, measurements: kept }),
-    );
     output?.write(partsOf(found.topology, format));
     const { late, repeats: all } = count;
     if (late > all * MANY_LATE)
       context.note(`${late} of ${all} repeats began late on some process: machines are busy, and errors greater`);
-    const { endpoints, resolutionS } = prober;
     const probed = { by, endpoints, resolutionS, topology: found.topology, findings: findingsOf(found) };
     const loop = await source.lab?.compare(found);
     const files = [output, raw].flatMap((file, i) =>
@@ -147,7 +147,7 @@ async function sourceOf(context: Context, onLate: NonNullable<ProberOptions["onL
   const flavour = wordOf(options, "mpi", MPI_FLAVOURS);
   if (lab !== undefined) {
     refuseOptions(options, ["over"], "nothing, beside --lab, in which messages go over MPI");
-    const opened = await openLabProbe(context, lab, mpiToolchain(flavour), asked);
+    const opened = await openLabProbe(context, lab, asked);
     return { prober: opened.prober, by: opened.by, lab: opened, close: opened.close };
   }
   refuseOptions(options, ["rate", "collective", "sizes", "algorithm"], "given with --lab", "not-alone");

@@ -1,31 +1,20 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { InputError } from "../../base/errors.ts";
 import type { Inferred } from "../../infer/infer.ts";
-import { runJob } from "../../lab/job.ts";
-import { openLaboratory } from "../../lab/laboratory.ts";
-import { labNetwork } from "../../lab/network.ts";
-import { forwardingOf } from "../../lab/paths.ts";
-import { buildScript } from "../../lab/script.ts";
 import { readTimings, spreadOf } from "../../lab/timings.ts";
+import type { NamedCollective } from "../../model/collective/collective.ts";
 import { formatSize } from "../../model/numbers/units.ts";
 import type { Prober } from "../../model/probe/measurements.ts";
-import { MPI_COLLECTIVES } from "../../model/program/mpi-plan.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { builtMpi, type MpiToolchain } from "../../mpi/toolchain.ts";
 import type { ProberOptions } from "../../probe/job-prober.ts";
 import { timeText } from "../../report/amounts.ts";
-import { optionValue, placeOf } from "../../request/option-table.ts";
-import { namedCollective } from "../../request/values.ts";
 import type { Context } from "../context.ts";
-import { networkOf } from "../network.ts";
 import { table } from "../reports/table.ts";
+import { askedLaboratory, built, mpiCollective } from "./asked.ts";
 import { openLabProber } from "./lab-prober.ts";
-import { simulatedPaths, sizesAsked, writePlans } from "./plans.ts";
-
-const MOST_JOB_SECONDS = 180;
-const CALLS = 5;
+import { sizesAsked, writePlans } from "./plans.ts";
+import { byPlans, timeCalls, USUAL_REPEATS } from "./timed-calls.ts";
 
 /** A collective on the network as it was found, and on the network as it was built, in the same laboratory. */
 interface LoopRow {
@@ -51,25 +40,12 @@ export interface LabProbe {
 }
 
 /** Builds a laboratory and returns a prober of it. Throws InputError where this machine can have none. */
-export async function openLabProbe(
-  context: Context,
-  name: string,
-  toolchain: MpiToolchain,
-  options: ProberOptions,
-): Promise<LabProbe> {
-  const asked = optionValue(context.options, "collective");
-  const collective = asked === undefined ? null : namedCollective(asked, placeOf("collective"));
-  if (collective !== null && !(MPI_COLLECTIVES as readonly string[]).includes(collective))
-    throw new InputError(placeOf("collective"), `one that MPI has (${MPI_COLLECTIVES.join(", ")})`, collective).as(
-      "not-applicable",
-    );
-  const topology = await networkOf(name, context.options);
-  const rate = optionValue(context.options, "rate");
-  const network = labNetwork(topology, rate === undefined ? null : rate * 8);
+export async function openLabProbe(context: Context, name: string, options: ProberOptions): Promise<LabProbe> {
+  const collective = mpiCollective(context.options);
+  const asked = await askedLaboratory(context, name);
+  const { topology, network, toolchain } = asked;
   const { npuCount } = topology;
-  context.progress({ what: "building the laboratory" });
-  const script = buildScript(network, forwardingOf(network.topology, simulatedPaths(network.topology)));
-  const laboratory = await openLaboratory(topology.name, script, context.signal);
+  const laboratory = await built(context, asked);
   const folder = mkdtempSync(join(tmpdir(), "banyan-loop-"));
   context.temporary.add(folder);
   const close = async (): Promise<void> => {
@@ -85,22 +61,13 @@ export async function openLabProbe(
     await close();
     throw error;
   }
-  const times = async (on: Topology, what: string): Promise<LoopTimes[]> => {
-    const sizesBytes = sizesAsked(context.options);
+  const sizesBytes = sizesAsked(context.options);
+  const times = async (kind: NamedCollective, on: Topology, what: string): Promise<LoopTimes[]> => {
     const plans = join(folder, what);
-    const { planned } = await writePlans(context, on, collective as NonNullable<typeof collective>, {
-      ...{ sizesBytes, folder: plans },
-    });
+    const { planned } = await writePlans(context, on, kind, { sizesBytes, folder: plans });
     context.progress({ what: `running the plans for the network as it was ${what}` });
-    const root = `${planned[0]?.rootRank ?? 0}`;
-    const sizes = sizesBytes.flatMap((bytes) => ["--bytes", `${bytes}`]);
-    const program = [
-      ...[await builtMpi(toolchain, "time-calls"), "--collective", `${collective}`, "--root", root, "--check"],
-      ...[...sizes, "--warmup", "1", "--repeats", `${CALLS}`],
-    ];
-    const env = { LD_PRELOAD: await builtMpi(toolchain, "runtime"), BANYAN_PLANS: plans };
-    const limits = { seconds: MOST_JOB_SECONDS, signal: context.signal };
-    const { out } = await runJob(laboratory, { toolchain, npuCount, program, env }, limits);
+    const calls = { toolchain, npuCount, collective: kind, planned, repeats: USUAL_REPEATS, signal: context.signal };
+    const { out } = await timeCalls(laboratory, calls, await byPlans(toolchain, plans));
     const timed = readTimings(out);
     return planned.map(({ sizeBytes, algorithm, predictedSeconds }) => {
       const own = timed.find((one) => one.sizeBytes === sizeBytes);
@@ -113,10 +80,10 @@ export async function openLabProbe(
     prober: opened.prober,
     by: `${toolchain.version} in a laboratory of ${topology.name}, ${network.fastestBitsPerSecond / 1e6} Mbit/s`,
     async compare({ topology: found }) {
-      if (collective === null) return undefined;
-      const own = await times(found, "found");
-      const built = await times(network.topology, "built");
-      const rows = sizesAsked(context.options).map(
+      if (collective === undefined) return undefined;
+      const own = await times(collective, found, "found");
+      const built = await times(collective, network.topology, "built");
+      const rows = sizesBytes.map(
         (sizeBytes, i): LoopRow => ({ sizeBytes, found: own[i] as LoopTimes, built: built[i] as LoopTimes }),
       );
       return { report: { collective, rows }, lines: loopLines(collective, rows) };
