@@ -66,7 +66,7 @@ describe("plans for MPI on the command line", () => {
   });
 
   it("that were changed are damaged", async () => {
-    here.put("changed.plan", textOf("ring.plan").replace("segment 65536", "segment 65537"));
+    here.put("changed.plan", textOf("ring.plan").replace(/^segment .*$/m, "segment 65537"));
     expect((await here.ends("verify changed.plan")).failure?.message).toContain(
       "changed.plan is damaged: its checksum is",
     );

@@ -151,8 +151,11 @@ async function measure(context: Context, asked: AskedLaboratory): Promise<number
       ...{ hasDelays: laboratory.hasDelays, buildSeconds: laboratory.seconds },
       own: { failure: own.failure, timed: readTimings(own.out) },
     });
-    kept?.write(keptFiles(made, (bytes) => isLeftToLibrary(report, bytes)));
-    return report;
+    if (kept === null) return report;
+    const files = keptFiles(made, (bytes) => isLeftToLibrary(report, bytes));
+    kept.write(files);
+    const leftToLibrary = sizesBytes.filter((bytes) => isLeftToLibrary(report, bytes));
+    return { ...report, plans: { folder: kept.path, files: files.map(({ name }) => name), leftToLibrary } };
   }).finally(() => {
     rmSync(folder, { recursive: true, force: true });
     context.temporary.remove(folder);

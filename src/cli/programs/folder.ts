@@ -1,6 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { InputError } from "../../base/errors.ts";
+import { leavesToLibrary } from "../../import/programs/mpi-plan.ts";
 import { readProgram } from "../../import/programs/program.ts";
 import { RUNTIMES } from "../../model/program/runtimes.ts";
 import { count } from "../../report/amounts.ts";
@@ -48,7 +49,10 @@ export async function verifyProgramFolder(context: Context, folder: string): Pro
       `${path} is ${what}, and in a folder nothing but programs (MSCCL XML, MSCCL++ plans) is judged, for runtimes read every file in it${meant}`,
     );
   }
-  const files = texts.map(({ name, path, text }) => {
+  const isLeft = ({ path, text }: (typeof texts)[number]): boolean => leavesToLibrary(text as string, path);
+  const left = texts.filter(isLeft).map(({ name }) => name);
+  const judgedTexts = texts.filter(({ name }) => !left.includes(name));
+  const files = judgedTexts.map(({ name, path, text }) => {
     context.progress({ what: `verifying ${path}` });
     const program = readProgram(text as string, path);
     const judged = verifyProgram(program);
@@ -67,7 +71,15 @@ export async function verifyProgramFolder(context: Context, folder: string): Pro
     }));
     outJson(
       context,
-      { schema: "banyan/verification@1", folder, target, correct, files: shown, violations: together },
+      {
+        schema: "banyan/verification@1",
+        folder,
+        target,
+        correct,
+        files: shown,
+        ...(target === "mpi" && { leftToLibrary: left }),
+        violations: together,
+      },
       correct,
     );
     return correct ? 0 : 1;
@@ -81,7 +93,8 @@ export async function verifyProgramFolder(context: Context, folder: string): Pro
     const rest = listed.length > SHOWN ? [`    ... and ${listed.length - SHOWN} more (--json)`] : [];
     return [`  ${name}: ${verdict}, ${programText(program)}`, ...listed.slice(0, SHOWN).map(line), ...rest];
   });
+  const leaving = left.map((name) => `  ${name}: leaves its calls to the MPI library`);
   const head = `${correct ? style.good("correct") : style.bad("wrong")}: ${count(files.length, "file")} held against ${RUNTIMES[target].title}`;
-  if (!quiet || !correct) outRows(context, [head, ...lines, ...together.map(line)]);
+  if (!quiet || !correct) outRows(context, [head, ...leaving, ...lines, ...together.map(line)]);
   return correct ? 0 : 1;
 }

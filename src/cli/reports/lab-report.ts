@@ -5,7 +5,7 @@ import { collectiveName, type NamedCollective } from "../../model/collective/col
 import { formatSize } from "../../model/numbers/units.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
 import type { MpiToolchain } from "../../mpi/toolchain.ts";
-import { timeText } from "../../report/amounts.ts";
+import { count, timeText } from "../../report/amounts.ts";
 import { topologySummary } from "../../report/result.ts";
 import { networkText } from "../../report/subject-text.ts";
 import type { Planned } from "../laboratory/plans.ts";
@@ -85,7 +85,15 @@ export function labReport(found: Found) {
   };
 }
 
-export type LabReport = ReturnType<typeof labReport>;
+/** A report, with --output also of the plans that were kept. */
+export type LabReport = ReturnType<typeof labReport> & { readonly plans?: KeptPlans };
+
+interface KeptPlans {
+  readonly folder: string;
+  readonly files: readonly string[];
+  /** Sizes at which the library was faster. */
+  readonly leftToLibrary: readonly number[];
+}
 
 const rateText = (bitsPerSecond: number): string =>
   bitsPerSecond >= 1e9 ? `${+(bitsPerSecond / 1e9).toFixed(3)} Gbit/s` : `${+(bitsPerSecond / 1e6).toFixed(3)} Mbit/s`;
@@ -117,7 +125,13 @@ export function labLines(report: LabReport, style: Style): string[] {
     ...sizesTable(sizes, style),
     ...libraryTable(sizes, style),
     ...failureLines(report),
+    ...(report.plans === undefined ? [] : ["", keptText(report.plans)]),
   ];
+}
+
+function keptText({ folder, files, leftToLibrary }: KeptPlans): string {
+  const left = leftToLibrary.length === 0 ? "" : `, ${leftToLibrary.map(formatSize).join(", ")} left to the library`;
+  return labelled("plans", `${folder}: ${count(files.length - leftToLibrary.length, "plan")}${left}`);
 }
 
 /** Returns the table of schedules of ours, and how many times as fast as the library they are. */

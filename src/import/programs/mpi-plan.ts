@@ -129,17 +129,49 @@ function only(lines: Lines, words: readonly string[], what: string): string {
   throw lines.wrong(`${what} and nothing else`, words.join(" "));
 }
 
-interface Header {
-  readonly name: string;
-  readonly shape: Pick<Program, "collective" | "rankCount" | "rootRank" | "loopChunks">;
-  readonly perBlock: number;
-  readonly minBytes: number;
-  readonly maxBytes: number | null;
+/**
+ * Returns whether a plan leaves its calls to the MPI library. Throws InputError with file and line where it does, and something is wrong
+ * with it. O(text).
+ */
+export function leavesToLibrary(text: string, fileName: string): boolean {
+  if (!looksLikeMpiPlan(text) || !/\nlibrary\n/.test(text)) return false;
+  const lines = linesOf(text, fileName);
+  callsOf(lines);
+  if (lines.next().join(" ") !== "library") throw lines.wrong('the line "library", or "lanes ..."', "another");
+  if (lines.peek() !== null) throw lines.wrong("the end of the plan after `library`", lines.next().join(" "));
+  return true;
+}
+
+interface Header extends Calls {
   readonly lanes: number;
   readonly mpi: Omit<MpiPlan, "chunk">;
 }
 
 function headerOf(lines: Lines): Header {
+  const { mpi, ...calls } = callsOf(lines);
+  if (lines.peek() === "library") {
+    lines.next();
+    throw lines
+      .wrong("a plan with ranks, to be judged and run,", "library")
+      .saying(`${lines.place()} leaves these calls to the MPI library: there is nothing to judge or to run`);
+  }
+  const lanes = numberOf(lines, only(lines, lines.after("lanes"), "the lanes"), "the lanes", MOST_LANES, 1);
+  const segmentBytes = numberOf(lines, only(lines, lines.after("segment"), "the segment"), "the segment", MOST_BYTES);
+  if (segmentBytes > 0 && segmentBytes < 64) throw lines.wrong("0, or 64 bytes or more", segmentBytes);
+  return { ...calls, lanes, mpi: { ...mpi, segmentBytes } };
+}
+
+/** Which calls a plan is for. */
+interface Calls {
+  readonly name: string;
+  readonly shape: Pick<Program, "collective" | "rankCount" | "rootRank" | "loopChunks">;
+  readonly perBlock: number;
+  readonly minBytes: number;
+  readonly maxBytes: number | null;
+  readonly mpi: Omit<MpiPlan, "chunk" | "segmentBytes">;
+}
+
+function callsOf(lines: Lines): Calls {
   const name = lines.after("name").join(" ");
   const collective = only(lines, lines.after("collective"), "a collective") as Program["collective"];
   if (!(MPI_COLLECTIVES as readonly string[]).includes(collective))
@@ -159,15 +191,6 @@ function headerOf(lines: Lines): Header {
   const hosts = lines.peek() === "host" ? hostsOf(lines, rankCount, group) : null;
   const ops = SUMMING.has(collective) && lines.peek() === "ops" ? opsOf(lines) : null;
   const unequal = collective === "alltoall" && lines.peek() === "unequal" && lines.after("unequal").length === 0;
-  if (lines.peek() === "library") {
-    lines.next();
-    throw lines
-      .wrong("a plan with ranks, to be judged and run,", "library")
-      .saying(`${lines.place()} leaves these calls to the MPI library: there is nothing to judge or to run`);
-  }
-  const lanes = numberOf(lines, only(lines, lines.after("lanes"), "the lanes"), "the lanes", MOST_LANES, 1);
-  const segmentBytes = numberOf(lines, only(lines, lines.after("segment"), "the segment"), "the segment", MOST_BYTES);
-  if (segmentBytes > 0 && segmentBytes < 64) throw lines.wrong("0, or 64 bytes or more", segmentBytes);
   const loopChunks = isOneBlock(collective) ? perBlock : perBlock * rankCount;
   return {
     name,
@@ -175,8 +198,7 @@ function headerOf(lines: Lines): Header {
     perBlock,
     minBytes,
     maxBytes,
-    lanes,
-    mpi: { segmentBytes, group, hosts, ops, unequal },
+    mpi: { group, hosts, ops, unequal },
   };
 }
 
