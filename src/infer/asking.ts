@@ -1,3 +1,4 @@
+import { median } from "../model/numbers/median.ts";
 import type { Experiment, ProbeFlow, Prober } from "../model/probe/measurements.ts";
 
 /** What a flow took: the median of its repeats and that median's standard error, seconds. */
@@ -52,14 +53,6 @@ export function askingOf(prober: Prober): Asking {
 
 function repeatsOf(seconds: Float64Array, { flows, repeats }: Experiment, flow: number): Float64Array {
   return Float64Array.from({ length: repeats }, (_, r) => seconds[r * flows.length + flow]);
-}
-
-/** Returns the middle of some numbers, the mean of the two middle ones; NaN of none. */
-export function median(values: ArrayLike<number>): number {
-  const sorted = Float64Array.from(values).sort();
-  const middle = sorted.length >> 1;
-  if (sorted.length === 0) return Number.NaN;
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
 /** Of normally distributed numbers: standard deviation / median distance from the median; the median's error / that of the mean. */

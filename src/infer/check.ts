@@ -1,6 +1,7 @@
 import { random } from "../base/random.ts";
+import { median } from "../model/numbers/median.ts";
 import { canSend, type Experiment, type ProbeFlow } from "../model/probe/measurements.ts";
-import { type Answer, type Asking, median, together } from "./asking.ts";
+import { type Answer, type Asking, together } from "./asking.ts";
 import type { PairFigures } from "./pairs.ts";
 import { predicted, type Sharing } from "./sharing.ts";
 

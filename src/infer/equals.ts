@@ -1,4 +1,4 @@
-import { median } from "./asking.ts";
+import { median } from "../model/numbers/median.ts";
 
 /** Figures that are the same within what they were measured to. */
 export interface Equals {

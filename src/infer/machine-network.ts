@@ -1,5 +1,6 @@
+import { median } from "../model/numbers/median.ts";
 import type { ProbeEndpoint, ProbeFlow } from "../model/probe/measurements.ts";
-import { type Asking, median, together } from "./asking.ts";
+import { type Asking, together } from "./asking.ts";
 import { equalsAmong } from "./equals.ts";
 import type { FoundMachine, PcieSwitch } from "./machine.ts";
 import { noteAlone, type PairFigures } from "./pairs.ts";

@@ -1,5 +1,6 @@
+import { median } from "../model/numbers/median.ts";
 import { canSend, type Experiment, type ProbeEndpoint, type ProbeFlow } from "../model/probe/measurements.ts";
-import { type Answer, type Asking, inRounds, type Line, median, together } from "./asking.ts";
+import { type Answer, type Asking, inRounds, type Line, together } from "./asking.ts";
 import { matchings, noteAlone, noteRates, type PairFigures, rateExperiments, slowdown } from "./pairs.ts";
 import { partition, SLOWED } from "./partition.ts";
 import { sharedCapacity } from "./sharing.ts";

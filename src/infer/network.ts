@@ -1,8 +1,8 @@
+import { median } from "../model/numbers/median.ts";
 import { PS_PER_SECOND } from "../model/numbers/units.ts";
 import type { ProbeEndpoint } from "../model/probe/measurements.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import { topologyBuilder } from "../model/topology/topology-builder.ts";
-import { median } from "./asking.ts";
 import type { PairFigures } from "./pairs.ts";
 import type { FoundFabric } from "./trunks.ts";
 

@@ -1,7 +1,8 @@
 import { random } from "../base/random.ts";
 import { edgeColours } from "../model/graph/edge-colouring.ts";
+import { median } from "../model/numbers/median.ts";
 import { canSend, type Experiment, type ProbeFlow } from "../model/probe/measurements.ts";
-import { type Answer, type Asking, median, type Taken, together } from "./asking.ts";
+import { type Answer, type Asking, type Taken, together } from "./asking.ts";
 
 /** What is known of ordered pairs by themselves, [endpoints x endpoints] each; NaN where nothing is. */
 export interface PairFigures {

@@ -1,10 +1,9 @@
-import { InputError } from "../base/errors.ts";
+import { median } from "../model/numbers/median.ts";
 import { PS_PER_SECOND } from "../model/numbers/units.ts";
+import type { Experiment, Measurement } from "../model/probe/measurements.ts";
 import { isNpu, type Topology } from "../model/topology/topology.ts";
-import type { JobResult } from "./job.ts";
 import type { LabNetwork } from "./network.ts";
 import type { Forwarding } from "./paths.ts";
-import { spreadOf } from "./timings.ts";
 
 /** A flow between two NPUs with no other NPU on its way, and the links of that way. */
 export interface HopFlow {
@@ -53,52 +52,31 @@ const turnOf = (nodes: readonly number[], npuCount: number): number =>
 const largeBytes = (fastestBitsPerSecond: number): number =>
   Math.max(LEAST_LARGE_BYTES, Math.round((fastestBitsPerSecond / 8) * LARGE_SECONDS));
 
-/** Returns what the probe is asked: small messages and large ones, over all flows at once. */
-export function startUpList(flows: readonly HopFlow[], fastestBitsPerSecond: number): string {
-  const large = largeBytes(fastestBitsPerSecond);
-  const all = flows.map(({ source, target }) => `${source}>${target}`).join(" ");
-  const lines = [`${SMALL_BYTES} ${SMALL_REPEATS} ${all}`, `${large} ${LARGE_REPEATS} ${all}`];
-  return ["banyan-probe-list 1", ...lines, `end ${lines.length}`, ""].join("\n");
-}
+/** Returns what is measured at the start: small messages and large ones, over all flows at once. */
+export const startUpExperiments = (flows: readonly HopFlow[], fastestBitsPerSecond: number): Experiment[] => [
+  { flows, bytes: SMALL_BYTES, repeats: SMALL_REPEATS },
+  { flows, bytes: largeBytes(fastestBitsPerSecond), repeats: LARGE_REPEATS },
+];
 
-const median = (values: readonly number[]): number => spreadOf(values).median;
-
-/** Returns whether the probe has said all. */
-export const hasAllFigures = (out: string): boolean => /^banyan-probe \{"end":/m.test(out);
-
-/**
- * Returns what the probe's answers to `startUpList` say. `delaySeconds`: of each link. Throws InputError where answers are missing.
- */
+/** Returns what the measurements of `startUpExperiments` say. `delaySeconds`: of each link. */
 export function startUpFigures(
-  { out, failure }: JobResult,
+  [small, large]: readonly Measurement[],
   flows: readonly HopFlow[],
-  { topology, fastestBitsPerSecond }: LabNetwork,
+  { topology }: LabNetwork,
   delaySeconds: (link: number) => number,
 ): StartUpFigures {
-  const large = largeBytes(fastestBitsPerSecond);
-  const seconds: number[][][] = [[], []];
-  for (const line of out.split("\n")) {
-    const [, json] = /^banyan-probe (\{"experiment":.*\})\s*$/.exec(line) ?? [];
-    if (json === undefined) continue;
-    const one = JSON.parse(json) as { experiment: number; seconds: number[] };
-    seconds[one.experiment]?.push(one.seconds);
-  }
-  const [small, bulk] = seconds as [number[][], number[][]];
-  if (small.length === 0 || bulk.length === 0)
-    throw new InputError("the laboratory", "messages between its NPUs", failure).saying(
-      `the laboratory was built, but no messages went from NPU to NPU over MPI: ${failure}`,
-    );
   const delays = flows.map(({ links }) => links.reduce((sum, link) => sum + delaySeconds(link), 0));
-  const hop = median(small.flatMap((times) => times.map((time, flow) => time - (delays[flow] as number))));
+  const undelayed = ({ seconds }: Measurement): Float64Array =>
+    seconds.map((time, i) => time - (delays[i % flows.length] as number));
+  const hop = median(undelayed(small));
   const rates = flows.map(({ links }) =>
     links.reduce((least, link) => Math.min(least, topology.linkBytesPerSecond[link]), Infinity),
   );
   const fastest = Math.max(...rates);
-  const shares = bulk.flatMap((times) =>
-    times.flatMap((time, flow) => {
-      if (rates[flow] !== fastest) return [];
-      return [large / Math.max(time - hop - (delays[flow] as number), Number.EPSILON) / fastest];
-    }),
+  const shares = [...undelayed(large)].flatMap((time, i) =>
+    rates[i % flows.length] === fastest
+      ? [large.experiment.bytes / Math.max(time - hop, Number.EPSILON) / fastest]
+      : [],
   );
   return { hopSeconds: Math.max(hop, 0), payloadShare: Math.min(1, median(shares)) };
 }

@@ -1,3 +1,5 @@
+import { median } from "../model/numbers/median.ts";
+
 /** What came of timed calls of one size. */
 export interface Timed {
   readonly sizeBytes: number;
@@ -40,10 +42,10 @@ export interface Spread {
   readonly count: number;
 }
 
-/** Returns the spread of one or more times; of an even number the median is the mean of the two in the middle. */
-export function spreadOf(seconds: readonly number[]): Spread {
-  const sorted = [...seconds].sort((one, other) => one - other);
-  const middle = sorted.length >> 1;
-  const [low, high] = [sorted[sorted.length % 2 === 1 ? middle : middle - 1] as number, sorted[middle] as number];
-  return { median: (low + high) / 2, min: sorted[0] as number, max: sorted.at(-1) as number, count: sorted.length };
-}
+/** Returns the spread of one or more times. */
+export const spreadOf = (seconds: readonly number[]): Spread => ({
+  median: median(seconds),
+  min: Math.min(...seconds),
+  max: Math.max(...seconds),
+  count: seconds.length,
+});

@@ -1,5 +1,5 @@
 import { InputError } from "../base/errors.ts";
-import type { Experiment, ProbeEndpoint, Prober } from "../model/probe/measurements.ts";
+import type { Experiment, Measurement, ProbeEndpoint, Prober } from "../model/probe/measurements.ts";
 import { type ProbeAnswer, probeAnswer } from "./answer.ts";
 import { type Job, runJob } from "./job.ts";
 import { probeList } from "./list.ts";
@@ -37,6 +37,7 @@ async function answerOf(
       answer.take(line);
       if (total > 0) onProgress?.({ done: answer.repeats, total });
     },
+    isDone: () => answer.isWhole,
   });
   if (answer.refused !== null)
     throw new InputError(job.name, "a job that can measure").saying(`${job.name}: ${answer.refused}`);
@@ -46,6 +47,13 @@ async function answerOf(
     `${job.name} did not measure to the end${answer.repeats > 0 ? ` (${answer.repeats} of ${total} repeats)` : ""}: ${why}`,
   );
 }
+
+/** Returns what one job measures. Throws InputError where it cannot be started or ends early; CancelledError where `signal` aborts. */
+export const measuredBy = async (
+  jobOf: JobOf,
+  experiments: readonly Experiment[],
+  options: ProberOptions,
+): Promise<readonly Measurement[]> => (await answerOf(jobOf, experiments, options)).measurements();
 
 const placesOf = (endpoints: readonly ProbeEndpoint[]): string =>
   endpoints.map(({ kind, host }) => `${kind} ${host}`).join("\n");

@@ -39,7 +39,12 @@ export interface JobOptions {
   readonly silenceMs?: number;
   /** Takes each line of standard output; a job that makes it throw is ended. */
   readonly onLine: (line: string) => void;
+  /** Whether it has said all: what then does not end by itself is ended. */
+  readonly isDone?: () => boolean;
 }
+
+/** How long processes may take to leave once all is said: MPICH over UCX's TCP may wait in MPI_Finalize for ever. */
+const LEAVE_MS = 3_000;
 
 const SILENCE_MS = 120_000;
 /** How long a launcher may take to end its processes before it is killed with them. */
@@ -64,7 +69,7 @@ export function errorLine(text: string): string {
  */
 export function runJob(
   job: Job,
-  { signal, silenceMs = SILENCE_MS, onLine }: JobOptions,
+  { signal, silenceMs = SILENCE_MS, onLine, isDone = () => false }: JobOptions,
 ): Promise<{ readonly code: number | null; readonly error: string }> {
   if (signal.aborted) return Promise.reject(new CancelledError());
   return new Promise((resolve, reject) => {
@@ -74,6 +79,7 @@ export function runJob(
     let failure: unknown;
     let silence: NodeJS.Timeout | undefined;
     let killing: NodeJS.Timeout | undefined;
+    let leaving: NodeJS.Timeout | undefined;
     const send = (name: NodeJS.Signals): void => {
       try {
         process.kill((job.leadsGroup ? -1 : 1) * (child.pid as number), name);
@@ -81,11 +87,14 @@ export function runJob(
         // it has ended
       }
     };
+    const stop = (): void => {
+      send("SIGTERM");
+      killing ??= setTimeout(() => send("SIGKILL"), KILL_MS);
+    };
     const end = (why: unknown): void => {
       if (failure !== undefined || child.pid === undefined) return;
       failure = why;
-      send("SIGTERM");
-      killing = setTimeout(() => send("SIGKILL"), KILL_MS);
+      stop();
     };
     const hear = (): void => {
       clearTimeout(silence);
@@ -108,6 +117,7 @@ export function runJob(
       rest = lines.pop() as string;
       try {
         if (failure === undefined) for (const line of lines) onLine(line);
+        if (isDone()) leaving ??= setTimeout(stop, LEAVE_MS);
       } catch (error) {
         end(error);
       }
@@ -118,6 +128,7 @@ export function runJob(
     const settle = (code: number | null): void => {
       clearTimeout(silence);
       clearTimeout(killing);
+      clearTimeout(leaving);
       signal.removeEventListener("abort", cancel);
       if (failure !== undefined) reject(failure);
       else resolve({ code, error: errorLine(words) });

@@ -4,12 +4,12 @@ import { withoutMeaningless } from "../../src/lab/job.ts";
 import { launchCommand } from "../../src/lab/launch.ts";
 import { labNetwork } from "../../src/lab/network.ts";
 import { forwardingOf } from "../../src/lab/paths.ts";
-import { hopFlows, predictedTopology, startUpFigures, startUpList } from "../../src/lab/start-up.ts";
+import { hopFlows, predictedTopology, startUpExperiments, startUpFigures } from "../../src/lab/start-up.ts";
 import { readTimings, spreadOf } from "../../src/lab/timings.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
+import type { Experiment, Measurement } from "../../src/model/probe/measurements.ts";
 import { isNpu } from "../../src/model/topology/topology.ts";
 import { rails } from "../support/random-laboratories.ts";
-import { unexpected } from "../support/refusals.ts";
 
 /** What is said by programs in a laboratory, and what is made of it. */
 
@@ -41,24 +41,18 @@ describe("flows between neighbours", () => {
 describe("figures of the start", () => {
   const { network, flows } = flowsOf("ring:4");
   const delay = () => 0.002;
-  const answers = (small: number, share: number): string => {
-    const large = Number(startUpList(flows, 8e7).split("\n")[2]?.split(" ")[0]);
-    const line = (experiment: number, repeat: number, seconds: number): string =>
-      `banyan-probe ${JSON.stringify({ experiment, repeat, late: 0, seconds: flows.map(() => seconds) })}`;
-    const noise = "[npu0:1] plm:rsh: Warning: setpgid(41,41) failed in parent with errno=Permission denied(13)";
-    const bulk = 0.002 + small + large / share / 1e7;
-    return [noise, line(0, 0, 0.002 + small), line(0, 1, 0.5), line(0, 2, 0.002 + small), line(1, 0, bulk), ""].join(
-      "\n",
-    );
+  const answers = (small: number, share: number): Measurement[] => {
+    const [few, many] = startUpExperiments(flows, 8e7) as [Experiment, Experiment];
+    const times = (experiment: Experiment, ...repeats: number[]): Measurement => ({
+      experiment,
+      seconds: Float64Array.from(repeats.flatMap((seconds) => flows.map(() => seconds))),
+    });
+    const bulk = 0.002 + small + many.bytes / share / 1e7;
+    return [times(few, 0.002 + small, 0.5, 0.002 + small), times(many, bulk)];
   };
 
   it("are the median of small messages without delays, and the share of large ones", () => {
-    const { hopSeconds, payloadShare } = startUpFigures(
-      { out: answers(1e-4, 0.93), failure: null },
-      flows,
-      network,
-      delay,
-    );
+    const { hopSeconds, payloadShare } = startUpFigures(answers(1e-4, 0.93), flows, network, delay);
     expect(hopSeconds).toBeCloseTo(1e-4, 9);
     expect(payloadShare).toBeCloseTo(0.93, 9);
     const { linkBytesPerSecond, linkLatencyPs } = predictedTopology(
@@ -68,13 +62,6 @@ describe("figures of the start", () => {
     );
     expect([...linkBytesPerSecond]).toEqual(Array(8).fill(9_300_000));
     expect([...linkLatencyPs]).toEqual(Array(8).fill(2_100_000_000));
-  });
-
-  it("are missing where nothing was measured", () => {
-    const failure = "no word of why";
-    expect(() => startUpFigures({ out: "", failure }, flows, network, delay)).toThrow(
-      unexpected("the laboratory", failure),
-    );
   });
 });
 

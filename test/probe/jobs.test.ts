@@ -45,6 +45,18 @@ describe("jobs", () => {
     );
   });
 
+  it("that have said all are ended where they do not end by themselves", { timeout: TIMEOUT }, async () => {
+    const seconds = `${90_000 + process.pid}.5`;
+    let said = "";
+    const onLine = (line: string): void => {
+      said = line;
+    };
+    await runJob(shellJob(`echo all; sleep ${seconds} & sleep ${seconds}`, [], {}), {
+      ...{ signal, onLine, isDone: () => said === "all" },
+    });
+    expect(spawnSync("ps", ["ax", "-o", "args"], { encoding: "utf8" }).stdout).not.toContain(`\nsleep ${seconds}`);
+  });
+
   it("are ended when they are cancelled, or a line is refused", { timeout: TIMEOUT }, async () => {
     const stop = new AbortController();
     const cancelled = runJob(shellJob("echo here; sleep 1000", [], {}), {

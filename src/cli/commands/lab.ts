@@ -1,24 +1,25 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { ALGORITHMS_COMMAND, type LibraryAlgorithm, mpichAlgorithms, openMpiAlgorithms } from "../../lab/algorithms.ts";
-import { endedEarly, runJob, withoutMeaningless } from "../../lab/job.ts";
+import { endedEarly, withoutMeaningless } from "../../lab/job.ts";
 import { endLaboratory, type Laboratory, runningLaboratories } from "../../lab/laboratory.ts";
 import { launchCommand } from "../../lab/launch.ts";
 import { type LabNetwork, TIMED_LINKS, TIMED_NPUS } from "../../lab/network.ts";
-import { hasAllFigures, hopFlows, predictedTopology, startUpFigures, startUpList } from "../../lab/start-up.ts";
+import { hopFlows, predictedTopology, startUpExperiments, startUpFigures } from "../../lab/start-up.ts";
 import { readTimings } from "../../lab/timings.ts";
 import { PS_PER_SECOND } from "../../model/numbers/units.ts";
 import { linkCount } from "../../model/topology/topology.ts";
-import { builtMpi } from "../../mpi/toolchain.ts";
+import { measuredBy } from "../../probe/job-prober.ts";
 import { optionValue, wordOf } from "../../request/option-table.ts";
 import { type Context, outJson, outLines, outRows } from "../context.ts";
 import { outputFolder } from "../files/export-world.ts";
 import { type AskedLaboratory, askedLaboratory, built, mpiCollective } from "../laboratory/asked.ts";
+import { measuringJob } from "../laboratory/measuring-job.ts";
 import { keptFiles, sizesAsked, writePlans } from "../laboratory/plans.ts";
-import { byPlans, MOST_JOB_SECONDS, timeCalls, USUAL_REPEATS } from "../laboratory/timed-calls.ts";
+import { byPlans, timeCalls, USUAL_REPEATS } from "../laboratory/timed-calls.ts";
 import { type LabReport, type LibraryTimes, labLines, labReport } from "../reports/lab-report.ts";
 
 const LIBRARY = ["all", "own", "none"] as const;
@@ -113,14 +114,9 @@ async function measure(context: Context, asked: AskedLaboratory): Promise<number
   context.temporary.add(folder);
   const report = await within(context, asked, async (laboratory): Promise<LabReport> => {
     const flows = hopFlows(network.topology, asked.forwarding);
-    const list = join(folder, "list");
-    writeFileSync(list, startUpList(flows, network.fastestBitsPerSecond));
     context.progress({ what: "measuring messages between neighbours" });
-    const measured = await runJob(
-      laboratory,
-      { toolchain, npuCount, program: [await builtMpi(toolchain, "probe"), list] },
-      { seconds: MOST_JOB_SECONDS, signal, isDone: hasAllFigures },
-    );
+    const job = await measuringJob(laboratory, { toolchain, npuCount, name: topology.name }, folder);
+    const measured = await measuredBy(job, startUpExperiments(flows, network.fastestBitsPerSecond), { signal });
     const delaySeconds = delayOf(laboratory, network);
     const figures = startUpFigures(measured, flows, network, delaySeconds);
     const working = predictedTopology(network.topology, figures, delaySeconds);

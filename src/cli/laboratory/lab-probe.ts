@@ -7,12 +7,12 @@ import type { NamedCollective } from "../../model/collective/collective.ts";
 import { formatSize } from "../../model/numbers/units.ts";
 import type { Prober } from "../../model/probe/measurements.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import type { ProberOptions } from "../../probe/job-prober.ts";
+import { openJobProber, type ProberOptions } from "../../probe/job-prober.ts";
 import { timeText } from "../../report/amounts.ts";
 import type { Context } from "../context.ts";
 import { table } from "../reports/table.ts";
 import { askedLaboratory, built, mpiCollective } from "./asked.ts";
-import { openLabProber } from "./lab-prober.ts";
+import { measuringJob } from "./measuring-job.ts";
 import { sizesAsked, writePlans } from "./plans.ts";
 import { byPlans, timeCalls, USUAL_REPEATS } from "./timed-calls.ts";
 
@@ -49,14 +49,14 @@ export async function openLabProbe(context: Context, name: string, options: Prob
   const folder = mkdtempSync(join(tmpdir(), "banyan-loop-"));
   context.temporary.add(folder);
   const close = async (): Promise<void> => {
-    opened?.close();
     rmSync(folder, { recursive: true, force: true });
     context.temporary.remove(folder);
     await laboratory.close();
   };
-  let opened: Awaited<ReturnType<typeof openLabProber>> | undefined;
+  let prober: Prober;
   try {
-    opened = await openLabProber(laboratory, { toolchain, npuCount, name: topology.name }, options);
+    const job = await measuringJob(laboratory, { toolchain, npuCount, name: topology.name }, folder);
+    prober = await openJobProber(job, options);
   } catch (error) {
     await close();
     throw error;
@@ -77,7 +77,7 @@ export async function openLabProbe(context: Context, name: string, options: Prob
     });
   };
   return {
-    prober: opened.prober,
+    prober,
     by: `${toolchain.version} in a laboratory of ${topology.name}, ${network.fastestBitsPerSecond / 1e6} Mbit/s`,
     async compare({ topology: found }) {
       if (collective === undefined) return undefined;

@@ -7,7 +7,7 @@ import { builtMpi, type MpiToolchain } from "../../mpi/toolchain.ts";
 import type { Planned } from "./plans.ts";
 
 /** Jobs are ended after so long. */
-export const MOST_JOB_SECONDS = 180;
+const MOST_JOB_SECONDS = 180;
 /** Calls before those that are timed: connections are made then. */
 const WARM_UP = 1;
 export const USUAL_REPEATS = 5;
