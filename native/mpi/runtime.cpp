@@ -220,14 +220,15 @@ Operands begin(const char* name, int collective, MPI_Comm comm, int* rank, int* 
   return call;
 }
 
+// all-gather and all-to-all, whose inputs have 1 block or one per rank.
 template <class Count>
-Operands allgather(const char* name, const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount,
-                   MPI_Datatype outType, MPI_Comm comm) {
+Operands exchange(const char* name, int collective, const void* in, Count inCount, MPI_Datatype inType, void* out,
+                  Count outCount, MPI_Datatype outType, MPI_Comm comm) {
   int rank, size;
-  Operands call = begin(name, BANYAN_ALLGATHER, comm, &rank, &size);
+  Operands call = begin(name, collective, comm, &rank, &size);
   if (!call.fine) return call;
   call.inPlace = in == MPI_IN_PLACE;
-  if (!call.inPlace) equal(&call, &call.in, in, inCount, inType, 1);
+  if (!call.inPlace) equal(&call, &call.in, in, inCount, inType, collective == BANYAN_ALLTOALL ? size : 1);
   equal(&call, &call.out, out, outCount, outType, size);
   call.equalBytes = call.out.count * sizeOf(outType);
   return call;
@@ -247,32 +248,19 @@ Operands allgatherv(const char* name, const void* in, Count inCount, MPI_Datatyp
   return call;
 }
 
+// gather and scatter: the root has a block for each rank, of output or of input, the others one of the other kind.
 template <class Count>
-Operands gather(const char* name, const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount,
-                MPI_Datatype outType, int root, MPI_Comm comm) {
+Operands rooted(const char* name, int collective, const void* in, Count inCount, MPI_Datatype inType, void* out,
+                Count outCount, MPI_Datatype outType, int root, MPI_Comm comm) {
   int rank, size;
-  Operands call = begin(name, BANYAN_GATHER, comm, &rank, &size);
+  Operands call = begin(name, collective, comm, &rank, &size);
   if (!call.fine) return call;
+  const bool gathers = collective == BANYAN_GATHER, isRoot = rank == root;
   call.root = root;
-  call.inPlace = in == MPI_IN_PLACE && rank == root;
-  if (!call.inPlace) equal(&call, &call.in, in, inCount, inType, 1);
-  if (rank == root) equal(&call, &call.out, out, outCount, outType, size);
-  const Side& side = rank == root ? call.out : call.in;
-  call.equalBytes = side.count * sizeOf(side.type);
-  return call;
-}
-
-template <class Count>
-Operands scatter(const char* name, const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount,
-                 MPI_Datatype outType, int root, MPI_Comm comm) {
-  int rank, size;
-  Operands call = begin(name, BANYAN_SCATTER, comm, &rank, &size);
-  if (!call.fine) return call;
-  call.root = root;
-  call.inPlace = out == MPI_IN_PLACE && rank == root;
-  if (!call.inPlace) equal(&call, &call.out, out, outCount, outType, 1);
-  if (rank == root) equal(&call, &call.in, in, inCount, inType, size);
-  const Side& side = rank == root ? call.in : call.out;
+  call.inPlace = isRoot && (gathers ? in : out) == MPI_IN_PLACE;
+  if (gathers ? !call.inPlace : isRoot) equal(&call, &call.in, in, inCount, inType, gathers ? 1 : size);
+  if (gathers ? isRoot : !call.inPlace) equal(&call, &call.out, out, outCount, outType, gathers ? size : 1);
+  const Side& side = gathers == isRoot ? call.out : call.in;
   call.equalBytes = side.count * sizeOf(side.type);
   return call;
 }
@@ -285,19 +273,6 @@ Operands broadcast(const char* name, void* buffer, Count count, MPI_Datatype typ
   call.root = root;
   equal(&call, &call.out, buffer, count, type, 1);
   call.equalBytes = call.out.count * sizeOf(type);
-  return call;
-}
-
-template <class Count>
-Operands alltoall(const char* name, const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount,
-                  MPI_Datatype outType, MPI_Comm comm) {
-  int rank, size;
-  Operands call = begin(name, BANYAN_ALLTOALL, comm, &rank, &size);
-  if (!call.fine) return call;
-  call.inPlace = in == MPI_IN_PLACE;
-  if (!call.inPlace) equal(&call, &call.in, in, inCount, inType, size);
-  equal(&call, &call.out, out, outCount, outType, size);
-  call.equalBytes = call.out.count * sizeOf(outType);
   return call;
 }
 
@@ -409,7 +384,7 @@ Operands reduceScatterBlock(const char* name, const void* in, void* out, Count c
               (const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount, MPI_Datatype outType,    \
                MPI_Comm comm),                                                                                         \
               (in, inCount, inType, out, outCount, outType, comm),                                                     \
-              allgather("MPI_Allgather", in, inCount, inType, out, outCount, outType, comm))                           \
+              exchange("MPI_Allgather", BANYAN_ALLGATHER, in, inCount, inType, out, outCount, outType, comm))            \
   BANYAN_TAKE(suffix, Allgatherv, allgatherv,                                                                          \
               (const void* in, Count inCount, MPI_Datatype inType, void* out, const Count* counts,                     \
                const Displ* displs, MPI_Datatype outType, MPI_Comm comm),                                              \
@@ -419,19 +394,19 @@ Operands reduceScatterBlock(const char* name, const void* in, void* out, Count c
               (const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount, MPI_Datatype outType,    \
                int root, MPI_Comm comm),                                                                               \
               (in, inCount, inType, out, outCount, outType, root, comm),                                               \
-              gather("MPI_Gather", in, inCount, inType, out, outCount, outType, root, comm))                           \
+              rooted("MPI_Gather", BANYAN_GATHER, in, inCount, inType, out, outCount, outType, root, comm))              \
   BANYAN_TAKE(suffix, Scatter, scatter,                                                                                \
               (const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount, MPI_Datatype outType,    \
                int root, MPI_Comm comm),                                                                               \
               (in, inCount, inType, out, outCount, outType, root, comm),                                               \
-              scatter("MPI_Scatter", in, inCount, inType, out, outCount, outType, root, comm))                         \
+              rooted("MPI_Scatter", BANYAN_SCATTER, in, inCount, inType, out, outCount, outType, root, comm))            \
   BANYAN_TAKE(suffix, Bcast, bcast, (void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm),           \
               (buffer, count, type, root, comm), broadcast("MPI_Bcast", buffer, count, type, root, comm))              \
   BANYAN_TAKE(suffix, Alltoall, alltoall,                                                                              \
               (const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount, MPI_Datatype outType,    \
                MPI_Comm comm),                                                                                         \
               (in, inCount, inType, out, outCount, outType, comm),                                                     \
-              alltoall("MPI_Alltoall", in, inCount, inType, out, outCount, outType, comm))                             \
+              exchange("MPI_Alltoall", BANYAN_ALLTOALL, in, inCount, inType, out, outCount, outType, comm))              \
   BANYAN_TAKE(suffix, Alltoallv, alltoallv,                                                                            \
               (const void* in, const Count* inCounts, const Displ* inDispls, MPI_Datatype inType, void* out,           \
                const Count* outCounts, const Displ* outDispls, MPI_Datatype outType, MPI_Comm comm),                   \
