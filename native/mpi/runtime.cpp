@@ -384,7 +384,7 @@ Operands reduceScatterBlock(const char* name, const void* in, void* out, Count c
               (const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount, MPI_Datatype outType,    \
                MPI_Comm comm),                                                                                         \
               (in, inCount, inType, out, outCount, outType, comm),                                                     \
-              exchange("MPI_Allgather", BANYAN_ALLGATHER, in, inCount, inType, out, outCount, outType, comm))            \
+              exchange("MPI_Allgather", BANYAN_ALLGATHER, in, inCount, inType, out, outCount, outType, comm))          \
   BANYAN_TAKE(suffix, Allgatherv, allgatherv,                                                                          \
               (const void* in, Count inCount, MPI_Datatype inType, void* out, const Count* counts,                     \
                const Displ* displs, MPI_Datatype outType, MPI_Comm comm),                                              \
@@ -394,19 +394,19 @@ Operands reduceScatterBlock(const char* name, const void* in, void* out, Count c
               (const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount, MPI_Datatype outType,    \
                int root, MPI_Comm comm),                                                                               \
               (in, inCount, inType, out, outCount, outType, root, comm),                                               \
-              rooted("MPI_Gather", BANYAN_GATHER, in, inCount, inType, out, outCount, outType, root, comm))              \
+              rooted("MPI_Gather", BANYAN_GATHER, in, inCount, inType, out, outCount, outType, root, comm))            \
   BANYAN_TAKE(suffix, Scatter, scatter,                                                                                \
               (const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount, MPI_Datatype outType,    \
                int root, MPI_Comm comm),                                                                               \
               (in, inCount, inType, out, outCount, outType, root, comm),                                               \
-              rooted("MPI_Scatter", BANYAN_SCATTER, in, inCount, inType, out, outCount, outType, root, comm))            \
+              rooted("MPI_Scatter", BANYAN_SCATTER, in, inCount, inType, out, outCount, outType, root, comm))          \
   BANYAN_TAKE(suffix, Bcast, bcast, (void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm),           \
               (buffer, count, type, root, comm), broadcast("MPI_Bcast", buffer, count, type, root, comm))              \
   BANYAN_TAKE(suffix, Alltoall, alltoall,                                                                              \
               (const void* in, Count inCount, MPI_Datatype inType, void* out, Count outCount, MPI_Datatype outType,    \
                MPI_Comm comm),                                                                                         \
               (in, inCount, inType, out, outCount, outType, comm),                                                     \
-              exchange("MPI_Alltoall", BANYAN_ALLTOALL, in, inCount, inType, out, outCount, outType, comm))              \
+              exchange("MPI_Alltoall", BANYAN_ALLTOALL, in, inCount, inType, out, outCount, outType, comm))            \
   BANYAN_TAKE(suffix, Alltoallv, alltoallv,                                                                            \
               (const void* in, const Count* inCounts, const Displ* inDispls, MPI_Datatype inType, void* out,           \
                const Count* outCounts, const Displ* outDispls, MPI_Datatype outType, MPI_Comm comm),                   \
