@@ -9,6 +9,7 @@ import { exportInMemory, type MadeFile } from "../../src/run/export/in-memory.ts
 import type { Subject } from "../../src/run/export/subject.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
 import { expectInert, expectVisible, HOSTILE, hostileNetwork } from "../support/hostile-names.ts";
+import { mpiEngine } from "../support/mpi-engine.ts";
 import { elementsOf } from "../support/svg-elements.ts";
 
 /** Every format of `banyan export`, a new one too: what it makes of hostile names. */
@@ -16,6 +17,7 @@ const engine = await openEngine({ threads: 0 });
 const { signal } = new AbortController();
 const INSIDE = '<script type="application/json" id="banyan-inside">';
 const page = async (): Promise<string> => `<!doctype html><title>Banyan</title>${INSIDE}null</script>\n`;
+const lent = { engine, signal, version: "1", page, mpiEngine };
 const NPUS = 8;
 
 const program = `<algo name="NAME" proto="Simple" nchannels="1" nchunksperloop="2" ngpus="2" coll="allgather" inplace="1" outofplace="1" minBytes="0" maxBytes="0">
@@ -76,7 +78,7 @@ describe.each(EXPORTERS.map(({ name }) => name))("export --to %s", (name) => {
     let written = 0;
     for (const subject of sets.flat()) {
       try {
-        const { files, what, notes } = await exportInMemory(name, subject, {}, { engine, signal, version: "1", page });
+        const { files, what, notes } = await exportInMemory(name, subject, {}, lent);
         for (const file of files) expectHarmless(file);
         for (const text of [what, ...notes]) expect(text).not.toContain("\n");
         written += files.length;
@@ -91,7 +93,7 @@ describe.each(EXPORTERS.map(({ name }) => name))("export --to %s", (name) => {
 
 describe("names", () => {
   const textOf = async (name: string, subject: Subject): Promise<string> => {
-    const { files } = await exportInMemory(name, subject, {}, { engine, signal, version: "1", page });
+    const { files } = await exportInMemory(name, subject, {}, lent);
     return Buffer.concat((files[0] as MadeFile).parts).toString();
   };
 

@@ -2,22 +2,19 @@ import { zipSync } from "fflate";
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { Options } from "../../request/option-table.ts";
-import { EXPORTERS } from "../../run/export/exporters.ts";
 import { exportInMemory, type MadeFile } from "../../run/export/in-memory.ts";
 import type { Subject as Exported } from "../../run/export/subject.ts";
 import type { Exported as Answer, GivenFile, Subject, Welcome } from "../protocol.ts";
 import { subjectOf } from "./file-format.ts";
 import { programIn } from "./given-subject.ts";
 import { networkOf } from "./networks.ts";
+import { pageExporters } from "./page-exporters.ts";
 import type { Tools } from "./request-context.ts";
 import { scheduleOfReference } from "./schedule-of-reference.ts";
 
-/** Whether the app was opened as one file, from which nothing more can be had. */
-const isOneFile = (): boolean => globalThis.location?.protocol === "blob:";
-
 /** Returns what can be written, and of what. */
 export const exportsOf = (): Welcome["exports"] =>
-  EXPORTERS.filter(({ name }) => name !== "mpi-c" && (name !== "html" || !isOneFile())).map((exporter) => ({
+  pageExporters().map((exporter) => ({
     name: exporter.name,
     description: exporter.description,
     of: [

@@ -4,8 +4,8 @@ import { PS_PER_US } from "../../model/numbers/units.ts";
 import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import { type AnySchedule, optimismOf } from "../../model/steps/schedule.ts";
 import type { Lack } from "../../run/export/exporter.ts";
-import { EXPORTERS } from "../../run/export/exporters.ts";
 import type { ScheduleRef, ScheduleView } from "../protocol.ts";
+import { pageExporters } from "./page-exporters.ts";
 import type { KnownSchedule } from "./schedule-cache.ts";
 
 /** Returns a schedule as the page tells of it. */
@@ -32,7 +32,7 @@ export function scheduleView(ref: ScheduleRef, { schedule, report }: KnownSchedu
 
 /** Returns what formats need and a schedule has none of, by format; pictures as "svg: time". */
 function lacksOf(schedule: AnySchedule): Record<string, Lack> {
-  const found = EXPORTERS.flatMap(({ name, lacks }) => {
+  const found = pageExporters().flatMap(({ name, lacks }) => {
     const lack = lacks?.(schedule) ?? null;
     return lack === null ? [] : [[name, lack] as const];
   });

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { CancelledError, InputError } from "../../../src/base/errors.ts";
 import { version } from "../../../src/cli/version.ts";
 import { openEngine } from "../../../src/engine/engine.ts";
-import { ENGINE_FILES } from "../../../src/export/programs/mpi-c.ts";
 import { phasesToJson } from "../../../src/export/schedules/phases-json.ts";
 import { readProgram } from "../../../src/import/programs/program.ts";
 import { bytesSource, readBys } from "../../../src/import/schedules/bys.ts";
@@ -18,14 +17,13 @@ import { exportInMemory, type InMemoryOptions, type MadeFile } from "../../../sr
 import type { Subject } from "../../../src/run/export/subject.ts";
 import { algorithmOfFile } from "../../../src/run/report-file.ts";
 import { commandsHere } from "../../support/cli-here.ts";
+import { mpiEngine } from "../../support/mpi-engine.ts";
 import { PHASE_NETWORKS, type PhaseNetwork } from "../../support/phase-cases.ts";
 import { builtPhases, plannedPhases } from "../../support/phase-schedules.ts";
 import { refused, unexpected } from "../../support/refusals.ts";
 
 const here = commandsHere();
 const engine = await openEngine({ threads: 0 });
-const mpiEngine = (): string[] =>
-  ENGINE_FILES.map((name) => readFileSync(new URL(`../../../native/mpi/${name}`, import.meta.url), "utf8"));
 const lent: InMemoryOptions = { engine, signal: new AbortController().signal, version, mpiEngine };
 /** Every format but the one that needs the built app. */
 const FORMATS = EXPORTERS.map(({ name }) => name).filter((name) => name !== "html");

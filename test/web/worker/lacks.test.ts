@@ -9,7 +9,7 @@ const FORMATS = exportsOf().filter(({ name, of }) => of.includes("schedule") && 
 
 const NOT_IN_NETWORK = [
   ...["bys", "steps", "csv", "perfetto"],
-  ...["msccl-xml", "msccl-lang", "mscclpp-dsl", "chakra", "astra-sim", "jax", "torch"],
+  ...["msccl-xml", "mpi", "msccl-lang", "mscclpp-dsl", "chakra", "astra-sim", "jax", "torch"],
 ];
 
 const CASES: readonly (readonly [topology: string, options: Options, lacks: readonly string[]])[] = [
