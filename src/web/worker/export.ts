@@ -8,7 +8,7 @@ import type { Exported as Answer, GivenFile, Subject, Welcome } from "../protoco
 import { subjectOf } from "./file-format.ts";
 import { programIn } from "./given-subject.ts";
 import { networkOf } from "./networks.ts";
-import { pageExporters } from "./page-exporters.ts";
+import { isOneFile, pageExporters } from "./page-exporters.ts";
 import type { Tools } from "./request-context.ts";
 import { scheduleOfReference } from "./schedule-of-reference.ts";
 
