@@ -1,4 +1,7 @@
 // Probes of random laboratories: is the network found that was built? Bandwidths, and which pairs share what.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { at } from "../scripts/paths.mjs";
 import { machine, progress, progressDone, publish, reportHead, table } from "./support.mjs";
 
@@ -60,17 +63,23 @@ function sharedSets(ways, capacity) {
 
 /** Probes the laboratory of a network, and returns how what was found differs from what was built. */
 async function probed(topology, seed) {
-  const [{ labNetwork }, { forwardingOf }, { buildScript }, { openLaboratory }] = await Promise.all(
-    ["network", "paths", "script", "laboratory"].map((name) => load(`lab/${name}.js`)),
-  );
-  const { simulatedPaths } = await load("cli/laboratory/plans.js");
-  const { openLabProber } = await load("cli/laboratory/lab-prober.js");
+  const { laboratoryOf } = await load("cli/laboratory/asked.js");
+  const { pacedLaboratory } = await load("cli/laboratory/paced.js");
+  const { openJobProber } = await load("probe/job-prober.js");
   const { mpiToolchain } = await load("mpi/toolchain.js");
   const { inferNetwork } = await load("infer/infer.js");
   const { recording } = await load("probe/recorded.js");
-  const network = labNetwork(topology, null);
+  const { signal } = new AbortController();
+  const began = performance.now();
+  const folder = mkdtempSync(join(tmpdir(), "banyan-probe-labs-"));
+  const context = { signal, progress: () => undefined };
+  const { asked, laboratory, job } = await pacedLaboratory(
+    context,
+    laboratoryOf(topology, mpiToolchain(), null),
+    folder,
+  );
+  const { forwarding, network } = asked;
   const built = network.topology;
-  const forwarding = forwardingOf(built, simulatedPaths(built));
   const linkOf = new Map();
   for (const [link, source] of built.linkSource.entries()) linkOf.set(`${source}>${built.linkTarget[link]}`, link);
   const ways = forwarding.paths.map((nodes) => nodes.slice(1).map((node, i) => linkOf.get(`${nodes[i]}>${node}`)));
@@ -78,22 +87,18 @@ async function probed(topology, seed) {
     ways,
     Array.from(built.linkBytesPerSecond, (rate) => rate * PAYLOAD),
   );
-  const { signal } = new AbortController();
-  const began = performance.now();
-  const laboratory = await openLaboratory(topology.name, buildScript(network, forwarding), signal);
   let late = 0;
   let repeats = 0;
   try {
-    const places = { toolchain: mpiToolchain(), npuCount: topology.npuCount, name: topology.name };
-    const { prober, close } = await openLabProber(laboratory, places, {
+    const prober = await openJobProber(job, {
       signal,
       onLate: (some, all) => {
         late += some;
         repeats += all;
       },
     });
-    const found = await inferNetwork(recording(prober, [], MOST_REPEATS), { seed }).finally(close);
-    const { sharing, check, unexplained, asked } = found;
+    const found = await inferNetwork(recording(prober, [], MOST_REPEATS), { seed });
+    const { sharing, check, unexplained, asked: count } = found;
     const sets = sharedSets(
       sharing.ways,
       sharing.resources.map(({ bytesPerSecond }) => bytesPerSecond),
@@ -105,11 +110,12 @@ async function probed(topology, seed) {
       extra: sets.size - same.length,
       worst: Math.max(0, ...errors),
       check: check.medianError,
-      ...{ explained: unexplained.length === 0, experiments: asked.experiments, late: late / Math.max(1, repeats) },
+      ...{ explained: unexplained.length === 0, experiments: count.experiments, late: late / Math.max(1, repeats) },
       seconds: (performance.now() - began) / 1000,
     };
   } finally {
     await laboratory.close();
+    rmSync(folder, { recursive: true });
   }
 }
 

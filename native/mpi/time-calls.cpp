@@ -3,8 +3,12 @@
 // Sizes are those of nccl-tests, as in plans; --type float, --op sum, --root 0, --in-place. Rank 0 prints one line of JSON per
 // size: {"collective","bytes","used","seconds":[slowest rank of each repeat],"right"}; `used`: the largest size that is no
 // larger and has whole elements for every rank; `right` is null without --check.
+// --one-clock: all ranks are on one machine; calls then start at a time that is said before, not when a rank has left a barrier, and
+// what some rank began late is made again.
 #include <mpi.h>
+#include <time.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -24,8 +28,35 @@ struct Options {
   std::vector<long long> sizes;
   int warmup = 1, repeats = 5, root = 0, op = 0;
   std::string type = "float";
-  bool check = false, inPlace = false;
+  bool check = false, inPlace = false, oneClock = false;
 };
+
+double now() {
+  timespec at{};
+  clock_gettime(CLOCK_MONOTONIC, &at);
+  return static_cast<double>(at.tv_sec) + static_cast<double>(at.tv_nsec) * 1e-9;
+}
+
+// How long before a call rank 0 says when it starts; more where some rank heard of it too late.
+constexpr double kLeastLead = 2e-3, kMostLead = 0.05;
+// A call began late where some rank began so long after the start, or so great a part of what it took.
+constexpr double kLate = 50e-6, kLatePart = 0.01;
+constexpr int kMostTries = 5;
+
+// Waits, asleep but for the end, until a time that rank 0 says. Returns it.
+double commonStart(int rank, double lead) {
+  double start = 0;
+  if (rank == 0) start = now() + lead;
+  PMPI_Bcast(&start, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  const double left = start - now() - 300e-6;
+  if (left > 0) {
+    const timespec time = {static_cast<time_t>(left), static_cast<long>((left - static_cast<double>(static_cast<time_t>(left))) * 1e9)};
+    nanosleep(&time, nullptr);
+  }
+  while (now() < start) {
+  }
+  return start;
+}
 
 // Says what is wrong with the arguments, once, and ends.
 [[noreturn]] void refuse(int rank, const std::string& what) {
@@ -46,6 +77,10 @@ Options optionsOf(int argc, char** argv, int rank) {
     const std::string name = argv[k];
     if (name == "--check") {
       options.check = true;
+      continue;
+    }
+    if (name == "--one-clock") {
+      options.oneClock = true;
       continue;
     }
     if (name == "--in-place") {
@@ -208,12 +243,22 @@ struct Run {
       if (k == 0 && options.check && !right()) fine = 0;
     }
     std::vector<double> seconds(static_cast<size_t>(options.repeats));
-    for (int k = 0; k < options.repeats; k++) {
+    double lead = kLeastLead;
+    for (int k = 0, tries = 1; k < options.repeats; tries++) {
       if (k == 0 || k + 1 == options.repeats || options.inPlace) fill();
       PMPI_Barrier(MPI_COMM_WORLD);
-      const double start = PMPI_Wtime();
+      const double start = options.oneClock ? commonStart(rank, lead) : now();
+      const double late = now() - start;
       fine = call() == MPI_SUCCESS && fine;
-      seconds[static_cast<size_t>(k)] = PMPI_Wtime() - start;
+      const double took = seconds[static_cast<size_t>(k)] = now() - start;
+      if (options.oneClock && tries < kMostTries) {
+        int again = late > std::max(kLate, kLatePart * took);
+        PMPI_Allreduce(MPI_IN_PLACE, &again, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        lead = std::min(kMostLead, again ? 2 * lead : lead);
+        if (again) continue;
+      }
+      k++;
+      tries = 0;
     }
     if (options.check && options.repeats > 0 && !right()) fine = 0;
     std::vector<double> slowest(seconds.size());

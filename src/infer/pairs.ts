@@ -7,7 +7,7 @@ import { type Answer, type Asking, type Taken, together } from "./asking.ts";
 /** What is known of ordered pairs by themselves, [endpoints x endpoints] each; NaN where nothing is. */
 export interface PairFigures {
   readonly endpoints: number;
-  /** Seconds of a message of a few bytes, and one standard error. */
+  /** Seconds of a message of a few bytes, and one standard error: at least as great as the two directions of pairs differ. */
   readonly latencyS: Float64Array;
   readonly latencyError: Float64Array;
   /** Bytes per second alone, and one standard error. */
@@ -24,7 +24,7 @@ export interface PairFigures {
 /** A message of so few bytes takes a latency. */
 export const FEW_BYTES = 8;
 const LATENCY_REPEATS = 41;
-const FIRST_BYTES = 1 << 20;
+const FIRST_BYTES = 1 << 18;
 const MOST_BYTES = 2 ** 32;
 /** A flow is to take so many latencies. */
 const LATENCIES = 64;
@@ -67,6 +67,7 @@ export async function measureLatencies(asking: Asking, figures: PairFigures, byt
       figures.latencyError[source * n + target] = taken[i].error;
     }
   }
+  widenErrors(figures);
   const usual = median(figures.latencyS.filter((value) => !Number.isNaN(value)));
   const fastest = Math.max(
     ...answers
@@ -79,11 +80,25 @@ export async function measureLatencies(asking: Asking, figures: PairFigures, byt
   figures.bytes = bytes ?? Math.min(MOST_BYTES, 2 ** Math.ceil(Math.log2(wanted)));
 }
 
+/** Of normally distributed numbers: standard deviation / median of the distance between two of them. */
+const DEVIATION = 1.4826 / Math.SQRT2;
+
+/** Makes errors of latencies as great as those of the two directions of a pair differ: busy machines are late alike in all repeats. */
+function widenErrors({ endpoints: n, latencyS, latencyError }: PairFigures): void {
+  const differences = flowsOf(new Uint8Array(n * n).fill(1), n).flatMap(({ source: a, target: b }) => {
+    const [there, back] = [latencyS[a * n + b], latencyS[b * n + a]];
+    return a < b && there + back > 0 ? [(2 * Math.abs(there - back)) / (there + back)] : [];
+  });
+  if (differences.length === 0) return;
+  const part = DEVIATION * median(differences);
+  for (const [p, seconds] of latencyS.entries()) latencyError[p] = Math.max(latencyError[p], part * seconds);
+}
+
 const latency = ({ latencyS, endpoints }: PairFigures, { source, target }: ProbeFlow): number =>
   latencyS[source * endpoints + target];
 
 /** Distance in standard errors from which on a difference is one. */
-const SURE = 4;
+export const SURE = 4;
 
 /**
  * Returns the pairs that seem to be joined by themselves: no third endpoint is nearer to both. Where latencies tell nothing these

@@ -7,6 +7,8 @@ export const SLOWED = 1.18;
 const WHOLE = 0.13;
 /** What one shared capacity explains to this part, it explains. */
 const EXPLAINED = 0.1;
+/** What all together get of something is no more than this times what the fastest gets alone, where that fills it. */
+const FILLED = 1.08;
 const MOST_ROUNDS = 12;
 
 /** Classes of flows that share something, and what: [items] class of each, [classes] bytes per second (Infinity: alone). */
@@ -58,7 +60,10 @@ function oneClass(rate: readonly number[], bytes: number, ratios: readonly numbe
   const taken = ratios.map((ratio, i) => (ratio * bytes) / rate[i]);
   const capacity = sharedCapacity(rate, bytes, Math.max(...taken));
   if (capacity === Number.POSITIVE_INFINITY) return null;
-  const fits = arrivalsThrough(capacity, rate, bytes).every((time, i) => Math.abs(taken[i] / time - 1) < EXPLAINED);
+  // what one of them fills alone, and all of them keep busy, is shared by all that it slows, fairly or not
+  const filled = capacity < FILLED * Math.max(...rate) && ratios.every((ratio) => ratio > SLOWED);
+  const fits =
+    filled || arrivalsThrough(capacity, rate, bytes).every((time, i) => Math.abs(taken[i] / time - 1) < EXPLAINED);
   return fits ? { classOf: new Int32Array(rate.length), capacity: [capacity], sure: true } : null;
 }
 

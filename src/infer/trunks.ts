@@ -1,7 +1,8 @@
 import { random } from "../base/random.ts";
+import { median } from "../model/numbers/median.ts";
 import type { Experiment, ProbeFlow } from "../model/probe/measurements.ts";
 import { type Answer, together } from "./asking.ts";
-import type { PairFigures } from "./pairs.ts";
+import { type PairFigures, SURE } from "./pairs.ts";
 import type { Fabric } from "./segments.ts";
 import { arrivals } from "./sharing.ts";
 
@@ -32,7 +33,7 @@ const SLOWER = 0.88;
 const REPEATS = 9;
 /** More rounds of all endpoints, each with another: what a trunk that is not much too narrow slows is seen by chance. */
 const MORE_ROUNDS = 8;
-/** Latencies are of two kinds where none lies within this part of each other. */
+/** Latencies are of two kinds where none lies within this part of each other, or within the errors. */
 const LATENCY_GAP = 1.06;
 
 /** Returns what the port of a pair lets through at its source or target. */
@@ -88,13 +89,18 @@ export function groupsBySlow(fabric: Fabric, slow: readonly ProbeFlow[]): number
 }
 
 /** Returns the endpoints of a fabric in groups that are nearer to each other than to all others; null where latencies are of one kind. */
-export function groupsByLatency(fabric: Fabric, { latencyS, endpoints: n }: PairFigures): number[][] | null {
+export function groupsByLatency(
+  fabric: Fabric,
+  { latencyS, latencyError, endpoints: n }: PairFigures,
+): number[][] | null {
   const members = membersOf(fabric);
+  const error = median(fabric.flows.map(({ source, target }) => latencyError[source * n + target]));
   const between = (a: number, b: number): number => (latencyS[a * n + b] + latencyS[b * n + a]) / 2;
   const sorted = members.flatMap((a) => members.filter((b) => b > a).map((b) => between(a, b))).sort((a, b) => a - b);
   let at = -1;
   for (let i = 1; i < sorted.length; i++) {
     const gap = sorted[i] / sorted[i - 1];
+    if (sorted[i] - sorted[i - 1] < SURE * error) continue;
     if (gap > LATENCY_GAP && (at < 0 || gap > sorted[at] / sorted[at - 1])) at = i;
   }
   if (at < 0) return null;

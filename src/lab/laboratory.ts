@@ -206,9 +206,11 @@ export async function openLaboratory(name: string, script: string, signal: Abort
     signal.throwIfAborted();
     if (!out().includes(READY)) {
       const line = err().trim().split("\n")[0] ?? "";
-      throw new InputError("the laboratory", "a kernel with network namespaces, veth, bridges and tbf", line).saying(
-        `the laboratory could not be built: ${line === "" ? "its processes were ended" : line}`,
-      );
+      throw new InputError(
+        "the laboratory",
+        "a kernel with network namespaces, veth, bridges, htb and u32 filters",
+        line,
+      ).saying(`the laboratory could not be built: ${line === "" ? "its processes were ended" : line}`);
     }
     const seconds = (performance.now() - began) / 1000;
     return { hasDelays: out().includes(HAS_DELAY), seconds, start, close, hasEnded };

@@ -91,7 +91,11 @@ export function labNetwork(topology: Topology, fastestBitsPerSecond: number | nu
 
 /** Returns the rate of the fastest link, two digits of it, where all links together are `weight` such links. */
 function usualRate(weight: number): number {
-  const rate = Math.min(FASTEST_BITS_PER_SECOND, CARRIED_BITS_PER_SECOND / weight);
+  return twoDigits(Math.min(FASTEST_BITS_PER_SECOND, CARRIED_BITS_PER_SECOND / weight));
+}
+
+/** Returns a rate rounded down to two digits. */
+export function twoDigits(rate: number): number {
   const digits = 10 ** (Math.floor(Math.log10(rate)) - 1);
   return Math.floor(rate / digits) * digits;
 }

@@ -43,6 +43,27 @@ export function bucketOf(bytesPerSecond: number, frames: number): { rate: number
   return { rate: bytesPerSecond * 8, burst, limit };
 }
 
+/** What passes a link first: acknowledgements; all else passes last. */
+const FIRST_CLASS = 1;
+const LAST_CLASS = 2;
+
+/**
+ * Returns what `tc` does to shape a device: one bucket, from which acknowledgements (TCP without data: shorter than 64 bytes) take
+ * first. Behind data they would hold up the data of the other direction, which networks without TCP know nothing of.
+ */
+function bucketLines(device: string, rate: number, burst: number, limit: number): string[] {
+  const bucket = `ceil ${rate}bit burst ${burst} cburst ${burst} quantum ${burst}`;
+  const one = (name: number): string =>
+    `class add ${device} parent 1:9 classid 1:${name} htb prio ${name} rate 8bit ${bucket}`;
+  return [
+    `qdisc add ${device} root handle 1: htb default ${LAST_CLASS}`,
+    `class add ${device} parent 1: classid 1:9 htb rate ${rate}bit ${bucket}`,
+    ...[FIRST_CLASS, LAST_CLASS].map(one),
+    `filter add ${device} parent 1: protocol ip u32 match u16 0 0xffc0 at 2 flowid 1:${FIRST_CLASS}`,
+    `qdisc add ${device} parent 1:${LAST_CLASS} bfifo limit ${limit}`,
+  ];
+}
+
 /** First of the tables that have ways unlike an NPU's own. */
 const FIRST_TABLE = 100;
 
@@ -150,12 +171,16 @@ export function buildScript({ topology, factor }: LabNetwork, forwarding: Forwar
     ends.flatMap(({ at, to, link }) => {
       if (at !== node || link === null) return [];
       const { rate, burst, limit } = bucketOf(topology.linkBytesPerSecond[link], frames);
-      return [`qdisc add dev e${to} root handle 1: tbf rate ${rate}bit burst ${burst} limit ${limit}`];
+      return bucketLines(`dev e${to}`, rate, burst, limit);
     });
   const delayed = (node: number): string[] =>
     ends.flatMap(({ at, to, link }) => {
       const us = at === node && link !== null ? Math.round((topology.linkLatencyPs[link] * factor) / 1e6) : 0;
-      return us === 0 ? [] : [`qdisc add dev e${to} parent 1:1 handle 10: netem delay ${us}us limit 100000`];
+      return us === 0
+        ? []
+        : [FIRST_CLASS, LAST_CLASS].map(
+            (one) => `qdisc replace dev e${to} parent 1:${one} netem delay ${us}us limit 100000`,
+          );
     });
   const frames = bundleFrames(topology.linkBytesPerSecond.reduce((most, rate) => Math.max(most, rate), 0));
   const bundle = `gso_max_segs ${frames}`;

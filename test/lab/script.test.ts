@@ -132,6 +132,23 @@ describe("links of a laboratory", () => {
     }
   });
 
+  it("let acknowledgements pass first, from the same bucket", () => {
+    const { script, made } = built(presetTopology("ring:3"));
+    const [[device, [rate, burst, limit]]] = [...(made.nodes[1] as (typeof made.nodes)[number]).buckets] as [
+      [string, readonly [number, number, number]],
+    ];
+    const bucket = `ceil ${rate}bit burst ${burst} cburst ${burst} quantum ${burst}`;
+    const lines = script.split("\n").filter((line) => line.includes(`dev ${device} `) && /htb|u32|bfifo/.test(line));
+    expect(lines.slice(0, 6)).toEqual([
+      `qdisc add dev ${device} root handle 1: htb default 2`,
+      `class add dev ${device} parent 1: classid 1:9 htb rate ${rate}bit ${bucket}`,
+      `class add dev ${device} parent 1:9 classid 1:1 htb prio 1 rate 8bit ${bucket}`,
+      `class add dev ${device} parent 1:9 classid 1:2 htb prio 2 rate 8bit ${bucket}`,
+      `filter add dev ${device} parent 1: protocol ip u32 match u16 0 0xffc0 at 2 flowid 1:1`,
+      `qdisc add dev ${device} parent 1:2 bfifo limit ${limit}`,
+    ]);
+  });
+
   it("are all there, with addresses that are theirs alone, also of 64 NPUs", () => {
     const topology = presetTopology("torus:8x8");
     const { made, script } = built(topology);
@@ -157,5 +174,5 @@ it("names of a network are not in its script", () => {
 it("latencies become delays, as many times longer as the network is slower", () => {
   const { script, network } = built(presetTopology("ring:4@25GB/s,3us"));
   expect(network.factor).toBe(1000);
-  expect(script.match(/netem delay 3000us/g)).toHaveLength(8);
+  expect(script.match(/netem delay 3000us/g)).toHaveLength(16);
 });

@@ -52,12 +52,12 @@ export function builtBy(script: string): BuiltNetwork {
       }
       const node = nodeAt(Number(where));
       if (command === "tc") {
-        if (!line.includes("tbf")) continue;
-        node.buckets.set(after("dev"), [
-          Number.parseFloat(after("rate")),
-          Number(after("burst")),
-          Number(after("limit")),
-        ]);
+        const [, device, rate, burst] =
+          /^class add dev (\S+) parent 1: classid 1:9 htb rate (\d+)bit ceil \2bit burst (\d+) cburst \3 /.exec(line) ??
+          [];
+        if (device !== undefined) node.buckets.set(device, [Number(rate), Number(burst), 0]);
+        const [bits, bytes] = node.buckets.get(after("dev")) ?? [0, 0];
+        if (line.includes("bfifo")) node.buckets.set(after("dev"), [bits, bytes, Number(after("limit"))]);
       } else if (line.startsWith("fdb add")) node.forwarded.set(after("add"), after("dev"));
       else if (line.startsWith("route add")) {
         const table = words.includes("table") ? after("table") : "main";

@@ -7,17 +7,14 @@ import { ALGORITHMS_COMMAND, type LibraryAlgorithm, mpichAlgorithms, openMpiAlgo
 import { endedEarly, withoutMeaningless } from "../../lab/job.ts";
 import { endLaboratory, type Laboratory, runningLaboratories } from "../../lab/laboratory.ts";
 import { launchCommand } from "../../lab/launch.ts";
-import { type LabNetwork, TIMED_LINKS, TIMED_NPUS } from "../../lab/network.ts";
-import { hopFlows, predictedTopology, startUpExperiments, startUpFigures } from "../../lab/start-up.ts";
+import { TIMED_LINKS, TIMED_NPUS } from "../../lab/network.ts";
 import { readTimings } from "../../lab/timings.ts";
-import { PS_PER_SECOND } from "../../model/numbers/units.ts";
 import { linkCount } from "../../model/topology/topology.ts";
-import { measuredBy } from "../../probe/job-prober.ts";
 import { optionValue, wordOf } from "../../request/option-table.ts";
 import { type Context, outJson, outLines, outRows } from "../context.ts";
 import { outputFolder } from "../files/export-world.ts";
 import { type AskedLaboratory, askedLaboratory, built, mpiCollective } from "../laboratory/asked.ts";
-import { measuringJob } from "../laboratory/measuring-job.ts";
+import { type PacedLaboratory, pacedLaboratory } from "../laboratory/paced.ts";
 import { keptFiles, sizesAsked, writePlans } from "../laboratory/plans.ts";
 import { byPlans, timeCalls, USUAL_REPEATS } from "../laboratory/timed-calls.ts";
 import { type LabReport, type LibraryTimes, labLines, labReport } from "../reports/lab-report.ts";
@@ -59,28 +56,28 @@ function clean(context: Context): number {
   return 0;
 }
 
-/** Does some work in the laboratory of a network, and ends it. */
+/** Does some work in a laboratory, and ends it. */
 async function within<T>(
   context: Context,
-  asked: AskedLaboratory,
-  work: (laboratory: Laboratory) => Promise<T>,
+  { network, topology }: AskedLaboratory,
+  laboratory: Laboratory,
+  work: () => Promise<T>,
 ): Promise<T> {
-  const { topology, network } = asked;
-  const laboratory = await built(context, asked);
   try {
     if (!network.isTimed)
       context.note(
         `${topology.npuCount} NPUs, ${linkCount(network.topology)} links: what runs here is right, but above ${TIMED_NPUS} NPUs or ${TIMED_LINKS} links its times say nothing`,
       );
-    return await work(laboratory);
+    return await work();
   } finally {
     await laboratory.close();
   }
 }
 
 /** Runs a program, one process per NPU; returns its exit code. */
-const runProgram = (context: Context, asked: AskedLaboratory, program: readonly string[]): Promise<number> =>
-  within(context, asked, async (laboratory) => {
+async function runProgram(context: Context, asked: AskedLaboratory, program: readonly string[]): Promise<number> {
+  const laboratory = await built(context, asked);
+  return within(context, asked, laboratory, async () => {
     const { topology, toolchain } = asked;
     const { command, env } = launchCommand({ toolchain, npuCount: topology.npuCount, program });
     const child = laboratory.start(command, { npu: 0, env, stdio: "inherit" });
@@ -92,12 +89,11 @@ const runProgram = (context: Context, asked: AskedLaboratory, program: readonly 
     if (code !== 0 && (await laboratory.hasEnded())) throw endedEarly();
     return code;
   });
+}
 
 /** Measures a collective by schedules of ours and by the library, beside what was predicted. */
-async function measure(context: Context, asked: AskedLaboratory): Promise<number> {
+async function measure(context: Context, first: AskedLaboratory): Promise<number> {
   const { options, signal } = context;
-  const { network, toolchain, topology } = asked;
-  const { npuCount } = topology;
   const collective = mpiCollective(options) ?? "allgather";
   const library = wordOf(options, "library", LIBRARY) ?? "own";
   const sizesBytes = sizesAsked(options);
@@ -112,14 +108,9 @@ async function measure(context: Context, asked: AskedLaboratory): Promise<number
   const kept = path === undefined ? null : outputFolder(context, path, optionName("output"));
   const folder = mkdtempSync(join(tmpdir(), "banyan-lab-"));
   context.temporary.add(folder);
-  const report = await within(context, asked, async (laboratory): Promise<LabReport> => {
-    const flows = hopFlows(network.topology, asked.forwarding);
-    context.progress({ what: "measuring messages between neighbours" });
-    const job = await measuringJob(laboratory, { toolchain, npuCount, name: topology.name }, folder);
-    const measured = await measuredBy(job, startUpExperiments(flows, network.fastestBitsPerSecond), { signal });
-    const delaySeconds = delayOf(laboratory, network);
-    const figures = startUpFigures(measured, flows, network, delaySeconds);
-    const working = predictedTopology(network.topology, figures, delaySeconds);
+  const inside = async ({ asked, laboratory, figures, working }: PacedLaboratory): Promise<LabReport> => {
+    const { toolchain, topology } = asked;
+    const { npuCount } = topology;
     const plans = join(folder, "plans");
     const made = await writePlans(context, working, collective, { sizesBytes, folder: plans });
     const { planned } = made;
@@ -152,7 +143,12 @@ async function measure(context: Context, asked: AskedLaboratory): Promise<number
     kept.write(files);
     const leftToLibrary = sizesBytes.filter((bytes) => isLeftToLibrary(report, bytes));
     return { ...report, plans: { folder: kept.path, files: files.map(({ name }) => name), leftToLibrary } };
-  }).finally(() => {
+  };
+  const work = async (): Promise<LabReport> => {
+    const paced = await pacedLaboratory(context, first, folder);
+    return within(context, paced.asked, paced.laboratory, () => inside(paced));
+  };
+  const report = await work().finally(() => {
     rmSync(folder, { recursive: true, force: true });
     context.temporary.remove(folder);
   });
@@ -169,12 +165,6 @@ function isLeftToLibrary({ sizes }: LabReport, bytes: number): boolean {
 }
 
 const OWN_CHOICE: LibraryAlgorithm = { name: "own choice", settings: {} };
-
-/** Returns the seconds that each link delays what it carries. */
-const delayOf =
-  ({ hasDelays }: Laboratory, { topology, factor }: LabNetwork) =>
-  (link: number): number =>
-    hasDelays ? (topology.linkLatencyPs[link] * factor) / PS_PER_SECOND : 0;
 
 /** Returns the algorithms that the library can be told to use. */
 async function algorithmsOf(

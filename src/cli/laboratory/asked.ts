@@ -1,6 +1,6 @@
 import { InputError } from "../../base/errors.ts";
 import { type Laboratory, openLaboratory } from "../../lab/laboratory.ts";
-import { type LabNetwork, labNetwork } from "../../lab/network.ts";
+import { type LabNetwork, labNetwork, twoDigits } from "../../lab/network.ts";
 import { type Forwarding, forwardingOf } from "../../lab/paths.ts";
 import { buildScript } from "../../lab/script.ts";
 import type { NamedCollective } from "../../model/collective/collective.ts";
@@ -20,6 +20,8 @@ export interface AskedLaboratory {
   readonly network: LabNetwork;
   readonly toolchain: MpiToolchain;
   readonly forwarding: Forwarding;
+  /** --rate says how fast the fastest link is. */
+  readonly isRateGiven: boolean;
 }
 
 /** Returns the laboratory of a network that the options ask for. Throws InputError where there can be none. */
@@ -28,13 +30,31 @@ export async function askedLaboratory(context: Context, name: string): Promise<A
   const topology = await networkOf(name, options);
   noteTaken(context, topology);
   const rate = optionValue(options, "rate");
-  const network = labNetwork(topology, rate === undefined ? null : rate * 8);
   const toolchain = mpiToolchain(wordOf(options, "mpi", MPI_FLAVOURS));
-  return { topology, network, toolchain, forwarding: forwardingOf(network.topology, simulatedPaths(network.topology)) };
+  return laboratoryOf(topology, toolchain, rate === undefined ? null : rate * 8);
+}
+
+/** Returns the laboratory of a topology whose fastest link has so many bits per second; null: what the machine should carry. */
+export function laboratoryOf(
+  topology: Topology,
+  toolchain: MpiToolchain,
+  fastestBitsPerSecond: number | null,
+): AskedLaboratory {
+  const network = labNetwork(topology, fastestBitsPerSecond);
+  const forwarding = forwardingOf(network.topology, simulatedPaths(network.topology));
+  return { topology, network, toolchain, forwarding, isRateGiven: fastestBitsPerSecond !== null };
+}
+
+/** Returns the same laboratory slower or faster, still at a rate that nobody gave; of its bits per second two digits count. */
+export function atRate({ topology, toolchain }: AskedLaboratory, fastestBitsPerSecond: number): AskedLaboratory {
+  return { ...laboratoryOf(topology, toolchain, twoDigits(fastestBitsPerSecond)), isRateGiven: false };
 }
 
 /** Builds it. Throws InputError where this machine can have none. */
-export function built(context: Context, { topology, network, forwarding }: AskedLaboratory): Promise<Laboratory> {
+export function built(
+  context: Pick<Context, "progress" | "signal">,
+  { topology, network, forwarding }: AskedLaboratory,
+): Promise<Laboratory> {
   context.progress({ what: "building the laboratory" });
   return openLaboratory(topology.name, buildScript(network, forwarding), context.signal);
 }

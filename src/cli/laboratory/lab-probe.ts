@@ -11,8 +11,8 @@ import { openJobProber, type ProberOptions } from "../../probe/job-prober.ts";
 import { timeText } from "../../report/amounts.ts";
 import type { Context } from "../context.ts";
 import { table } from "../reports/table.ts";
-import { askedLaboratory, built, mpiCollective } from "./asked.ts";
-import { measuringJob } from "./measuring-job.ts";
+import { askedLaboratory, mpiCollective } from "./asked.ts";
+import { pacedLaboratory } from "./paced.ts";
 import { sizesAsked, writePlans } from "./plans.ts";
 import { byPlans, timeCalls, USUAL_REPEATS } from "./timed-calls.ts";
 
@@ -42,25 +42,31 @@ export interface LabProbe {
 /** Builds a laboratory and returns a prober of it. Throws InputError where this machine can have none. */
 export async function openLabProbe(context: Context, name: string, options: ProberOptions): Promise<LabProbe> {
   const collective = mpiCollective(context.options);
-  const asked = await askedLaboratory(context, name);
-  const { topology, network, toolchain } = asked;
-  const { npuCount } = topology;
-  const laboratory = await built(context, asked);
+  const first = await askedLaboratory(context, name);
   const folder = mkdtempSync(join(tmpdir(), "banyan-loop-"));
   context.temporary.add(folder);
-  const close = async (): Promise<void> => {
+  const removeFolder = (): void => {
     rmSync(folder, { recursive: true, force: true });
     context.temporary.remove(folder);
+  };
+  const opened = async () => {
+    const { asked, laboratory, job } = await pacedLaboratory(context, first, folder);
+    const prober = await openJobProber(job, options).catch(async (error: unknown) => {
+      await laboratory.close();
+      throw error;
+    });
+    return { asked, laboratory, prober };
+  };
+  const { asked, laboratory, prober } = await opened().catch((error: unknown) => {
+    removeFolder();
+    throw error;
+  });
+  const { topology, network, toolchain } = asked;
+  const { npuCount } = topology;
+  const close = async (): Promise<void> => {
+    removeFolder();
     await laboratory.close();
   };
-  let prober: Prober;
-  try {
-    const job = await measuringJob(laboratory, { toolchain, npuCount, name: topology.name }, folder);
-    prober = await openJobProber(job, options);
-  } catch (error) {
-    await close();
-    throw error;
-  }
   const sizesBytes = sizesAsked(context.options);
   const times = async (kind: NamedCollective, on: Topology, what: string): Promise<LoopTimes[]> => {
     const plans = join(folder, what);
