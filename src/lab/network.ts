@@ -11,7 +11,7 @@ const MOST_LINKS = 1024;
 const CARRIED_BITS_PER_SECOND = 1.6e9;
 const FASTEST_BITS_PER_SECOND = 2e8;
 /** The slowest links that are built: a frame takes 1.5 s on them. */
-const SLOWEST_BITS_PER_SECOND = 8000;
+export const SLOWEST_BITS_PER_SECOND = 8000;
 
 /** A topology as a laboratory has it. */
 export interface LabNetwork {

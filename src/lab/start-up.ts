@@ -2,7 +2,7 @@ import { median } from "../model/numbers/median.ts";
 import { PS_PER_SECOND } from "../model/numbers/units.ts";
 import type { Experiment, Measurement } from "../model/probe/measurements.ts";
 import { isNpu, type Topology } from "../model/topology/topology.ts";
-import type { LabNetwork } from "./network.ts";
+import { type LabNetwork, SLOWEST_BITS_PER_SECOND, twoDigits } from "./network.ts";
 import type { Forwarding } from "./paths.ts";
 
 /** A flow between two NPUs with no other NPU on its way, and the links of that way. */
@@ -79,6 +79,27 @@ export function startUpFigures(
       : [],
   );
   return { hopSeconds: Math.max(hop, 0), payloadShare: Math.min(1, median(shares)) };
+}
+
+/** Links carry what they should where so much of it is payload; the most is 0.956, less acknowledgements of the other direction. */
+const CARRIED = 0.92;
+const SLOWER = 2 / 3;
+const MOST_BUILT = 5;
+
+/**
+ * Returns the rate of the fastest link, bits per second, at which a laboratory is built again; null where it stays as it is.
+ * `payloadShares`: of it and those before it. Slower by a third until the machine carries all links at once, and once more for
+ * room: plans ask more of the machine than messages between neighbours.
+ */
+export function nextRate(
+  { topology, fastestBitsPerSecond, isTimed }: LabNetwork,
+  payloadShares: readonly number[],
+): number | null {
+  const isCarried = payloadShares.slice(-2).every((share) => share >= CARRIED);
+  if (isCarried || !isTimed || payloadShares.length === MOST_BUILT) return null;
+  const slowest = topology.linkBytesPerSecond.reduce((least, bytes) => Math.min(least, bytes * 8), Infinity);
+  const rate = twoDigits(fastestBitsPerSecond * SLOWER);
+  return slowest * (rate / fastestBitsPerSecond) < 2 * SLOWEST_BITS_PER_SECOND ? null : rate;
 }
 
 /** Returns the network as it is predicted to work: with the bytes of messages that links carry, and what a hop takes. */

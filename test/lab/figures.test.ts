@@ -4,7 +4,7 @@ import { withoutMeaningless } from "../../src/lab/job.ts";
 import { launchCommand } from "../../src/lab/launch.ts";
 import { labNetwork } from "../../src/lab/network.ts";
 import { forwardingOf } from "../../src/lab/paths.ts";
-import { hopFlows, predictedTopology, startUpExperiments, startUpFigures } from "../../src/lab/start-up.ts";
+import { hopFlows, nextRate, predictedTopology, startUpExperiments, startUpFigures } from "../../src/lab/start-up.ts";
 import { readTimings, spreadOf } from "../../src/lab/timings.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { Experiment, Measurement } from "../../src/model/probe/measurements.ts";
@@ -35,6 +35,25 @@ describe("flows between neighbours", () => {
       for (const { source, target } of flows) expect(isNpu(topology, source) && isNpu(topology, target)).toBe(true);
       expect(used.length).toBe(network.topology.linkSource.length);
     }
+  });
+});
+
+describe("the rate of a laboratory", () => {
+  const network = labNetwork(presetTopology("ring:8"), 1e8);
+
+  it("stays where the machine carries all links at once, and else falls by thirds until it does, and once more", () => {
+    expect(nextRate(network, [0.93])).toBeNull();
+    expect(nextRate(network, [0.8])).toBe(6.6e7);
+    expect(nextRate(network, [0.8, 0.94])).toBe(6.6e7);
+    expect(nextRate(network, [0.8, 0.94, 0.94])).toBeNull();
+    expect(nextRate(network, [0.8, 0.94, 0.9])).toBe(6.6e7);
+    expect(nextRate(network, [0.8, 0.81, 0.82, 0.83])).toBe(6.6e7);
+    expect(nextRate(network, [0.8, 0.81, 0.82, 0.83, 0.84])).toBeNull();
+  });
+
+  it("stays where links would get too slow, and where there are too many of them for times", () => {
+    expect(nextRate(labNetwork(presetTopology("ring:8"), 20_000), [0.5])).toBeNull();
+    expect(nextRate(labNetwork(presetTopology("torus:5x5"), null), [0.5])).toBeNull();
   });
 });
 

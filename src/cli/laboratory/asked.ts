@@ -1,6 +1,6 @@
 import { InputError } from "../../base/errors.ts";
 import { type Laboratory, openLaboratory } from "../../lab/laboratory.ts";
-import { type LabNetwork, labNetwork, twoDigits } from "../../lab/network.ts";
+import { type LabNetwork, labNetwork } from "../../lab/network.ts";
 import { type Forwarding, forwardingOf } from "../../lab/paths.ts";
 import { buildScript } from "../../lab/script.ts";
 import type { NamedCollective } from "../../model/collective/collective.ts";
@@ -43,11 +43,6 @@ export function laboratoryOf(
   const network = labNetwork(topology, fastestBitsPerSecond);
   const forwarding = forwardingOf(network.topology, simulatedPaths(network.topology));
   return { topology, network, toolchain, forwarding, isRateGiven: fastestBitsPerSecond !== null };
-}
-
-/** Returns the same laboratory slower or faster, still at a rate that nobody gave; of its bits per second two digits count. */
-export function atRate({ topology, toolchain }: AskedLaboratory, fastestBitsPerSecond: number): AskedLaboratory {
-  return { ...laboratoryOf(topology, toolchain, twoDigits(fastestBitsPerSecond)), isRateGiven: false };
 }
 
 /** Builds it. Throws InputError where this machine can have none. */

@@ -2,6 +2,7 @@ import type { Laboratory } from "../../lab/laboratory.ts";
 import type { LabNetwork } from "../../lab/network.ts";
 import {
   hopFlows,
+  nextRate,
   predictedTopology,
   type StartUpFigures,
   startUpExperiments,
@@ -11,7 +12,7 @@ import { PS_PER_SECOND } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { type JobOf, measuredBy } from "../../probe/job-prober.ts";
 import type { Context } from "../context.ts";
-import { type AskedLaboratory, atRate, built } from "./asked.ts";
+import { type AskedLaboratory, built, laboratoryOf } from "./asked.ts";
 import { measuringJob } from "./measuring-job.ts";
 
 /** A laboratory that runs, and what was measured at its start. */
@@ -25,14 +26,9 @@ export interface PacedLaboratory {
   readonly working: Topology;
 }
 
-/** Links carry what they should where so much of it is payload; the most is 0.956, less acknowledgements of the other direction. */
-const CARRIED = 0.92;
-const SLOWER = 2 / 3;
-const MOST_STEPS = 4;
-
 /**
- * Builds a laboratory whose links the machine carries, all at once: where they carry less than their rate it is built again, slower
- * by a third, and once more for room, up to four times in all; not where --rate says the rate. Its lists are written to a folder. Throws as `built` does.
+ * Builds a laboratory whose links the machine carries, all at once (`nextRate`); where --rate says the rate, at that. Lists of
+ * what is measured are written to a folder. Throws as `built` does.
  */
 export async function pacedLaboratory(
   context: Pick<Context, "progress" | "signal">,
@@ -40,11 +36,11 @@ export async function pacedLaboratory(
   folder: string,
 ): Promise<PacedLaboratory> {
   const { signal } = context;
-  let hasRoom = false;
-  for (let asked = first, steps = 0; ; steps++) {
+  const shares: number[] = [];
+  for (let asked = first; ; ) {
     const { network, toolchain, topology, forwarding } = asked;
     const laboratory = await built(context, asked);
-    let isCarried = false;
+    let slower: number | null;
     try {
       const places = { toolchain, npuCount: topology.npuCount, name: topology.name };
       const job = await measuringJob(laboratory, places, folder);
@@ -53,8 +49,9 @@ export async function pacedLaboratory(
       const measured = await measuredBy(job, startUpExperiments(flows, network.fastestBitsPerSecond), { signal });
       const delaySeconds = delayOf(laboratory, network);
       const figures = startUpFigures(measured, flows, network, delaySeconds);
-      isCarried = figures.payloadShare >= CARRIED;
-      if (asked.isRateGiven || !network.isTimed || (isCarried && (steps === 0 || hasRoom)) || steps === MOST_STEPS) {
+      shares.push(figures.payloadShare);
+      slower = asked.isRateGiven ? null : nextRate(network, shares);
+      if (slower === null) {
         const working = predictedTopology(network.topology, figures, delaySeconds);
         return { asked, laboratory, job, figures, working };
       }
@@ -63,9 +60,7 @@ export async function pacedLaboratory(
       throw error;
     }
     await laboratory.close();
-    // plans ask more of the machine than messages do: one step below what it just carries
-    hasRoom = isCarried;
-    asked = atRate(asked, network.fastestBitsPerSecond * SLOWER);
+    asked = { ...laboratoryOf(topology, toolchain, slower), isRateGiven: false };
   }
 }
 
