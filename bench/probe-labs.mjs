@@ -122,9 +122,13 @@ async function probed(topology, seed) {
 export async function run() {
   const where = machine();
   const rows = [];
+  const isGood = (row) =>
+    row.failed === undefined && row.found === row.groups && row.extra === 0 && row.worst <= WITHIN;
   for (let seed = 1; seed <= LABORATORIES; seed++) {
     const topology = await randomNetwork(seed);
-    progress(`probe-labs: ${seed} of ${LABORATORIES}, ${topology.name}`);
+    progress(
+      `${seed} of ${LABORATORIES}, ${topology.name}; ${rows.filter(isGood).length} of ${rows.length} right so far`,
+    );
     try {
       rows.push({ seed, name: topology.name, ...(await probed(topology, seed)) });
     } catch (error) {
@@ -133,8 +137,6 @@ export async function run() {
   }
   progressDone();
   const percent = (part) => `${(100 * part).toFixed(1)} %`;
-  const isGood = (row) =>
-    row.failed === undefined && row.found === row.groups && row.extra === 0 && row.worst <= WITHIN;
   const cells = rows.map((row) =>
     row.failed === undefined
       ? [

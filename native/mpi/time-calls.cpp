@@ -3,8 +3,8 @@
 // Sizes are those of nccl-tests, as in plans; --type float, --op sum, --root 0, --in-place. Rank 0 prints one line of JSON per
 // size: {"collective","bytes","used","seconds":[slowest rank of each repeat],"right"}; `used`: the largest size that is no
 // larger and has whole elements for every rank; `right` is null without --check.
-// --one-clock: all ranks are on one machine; calls then start at a time that is said before, not when a rank has left a barrier, and
-// what some rank began late is made again.
+// --one-clock: all ranks are on one machine; calls then start at a time that is said before, not when a rank has left a
+// barrier, and what some rank began late is made again.
 #include <mpi.h>
 #include <time.h>
 
@@ -50,7 +50,8 @@ double commonStart(int rank, double lead) {
   PMPI_Bcast(&start, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   const double left = start - now() - 300e-6;
   if (left > 0) {
-    const timespec time = {static_cast<time_t>(left), static_cast<long>((left - static_cast<double>(static_cast<time_t>(left))) * 1e9)};
+    const auto nanoseconds = static_cast<long long>(left * 1e9);
+    const timespec time = {static_cast<time_t>(nanoseconds / 1000000000), static_cast<long>(nanoseconds % 1000000000)};
     nanosleep(&time, nullptr);
   }
   while (now() < start) {

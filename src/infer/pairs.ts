@@ -24,7 +24,7 @@ export interface PairFigures {
 /** A message of so few bytes takes a latency. */
 export const FEW_BYTES = 8;
 const LATENCY_REPEATS = 41;
-const FIRST_BYTES = 1 << 18;
+const FIRST_BYTES = 1 << 17;
 const MOST_BYTES = 2 ** 32;
 /** A flow is to take so many latencies. */
 const LATENCIES = 64;

@@ -28,6 +28,10 @@ const REPEATS = 9;
 const MOST_WAYS = 400;
 /** Sum of squared logarithms of measured by predicted times, by flow, beyond which a way explains nothing. */
 const UNEXPLAINED = 0.02;
+/** A filler that takes so many times as long as undisturbed is slower. */
+const SLOWER = 1.12;
+/** The last of those that share something arrives when predicted but for this part. */
+const IN_TIME = 0.12;
 
 /** Returns the ways from source to target of as few hops as can be, and of `more` hops besides; each at most once through a node. */
 function waysBetween({ endpoints: n, ways }: Hops, source: number, target: number, more: number): number[][] {
@@ -132,12 +136,25 @@ function decoded(
   const fillersOn = new Map<number, number>();
   for (const [k, way] of fillerWays.entries()) for (const r of way) fillersOn.set(r, k);
   // fillers do not meet each other: only those on the way are disturbed
-  const misfit = (way: readonly number[]): number => {
+  const beside = (way: readonly number[]): { met: readonly number[]; times: readonly number[] } => {
     const met = [...new Set(way.flatMap((r) => fillersOn.get(r) ?? []))];
-    const times = arrivals([...met.map((k) => fillerWays[k]), way], hops.capacity, net);
+    return { met, times: arrivals([...met.map((k) => fillerWays[k]), way], hops.capacity, net) };
+  };
+  const misfit = (way: readonly number[]): number => {
+    const { met, times } = beside(way);
     return met.reduce(
       (total, k, m) => total - misfits[k] + Math.log(time(seen[k]) / times[m]) ** 2,
       sum + Math.log(time(at) / times[met.length]) ** 2,
+    );
+  };
+  // what is shared is seldom shared as fairly as max-min: those are slower that should be, no others, and the last is in time
+  const fits = (way: readonly number[]): boolean => {
+    const { met, times } = beside(way);
+    const last = Math.max(time(at), ...met.map((k) => time(seen[k])));
+    const isSlower = (seconds: number, k: number): boolean => seconds > SLOWER * undisturbed[k];
+    return (
+      Math.abs(last / Math.max(...times) - 1) < IN_TIME &&
+      seen.every((i, k) => isSlower(time(i), k) === (met.includes(k) && isSlower(times[met.indexOf(k)], k)))
     );
   };
   let best: { nodes: readonly number[]; misfit: number } | null = null;
@@ -149,14 +166,18 @@ function decoded(
   };
   tryAll(shortest);
   const limit = UNEXPLAINED * (seen.length + 1);
-  const found = best as { nodes: readonly number[]; misfit: number } | null;
-  if (found !== null && found.misfit <= limit) return { flow, nodes: found.nodes, alone: false };
-  const alone = seen.every((i, k) => time(i) < 1.12 * undisturbed[k]);
+  const explaining = (): readonly number[] | null => {
+    const found = best as { nodes: readonly number[]; misfit: number } | null;
+    return found !== null && (found.misfit <= limit || fits(resourcesOn(hops, found.nodes))) ? found.nodes : null;
+  };
+  const nodes = explaining();
+  if (nodes !== null) return { flow, nodes, alone: false };
+  const alone = seen.every((i, k) => time(i) < SLOWER * undisturbed[k]);
   if (alone) return { flow, nodes: null, alone };
   for (const more of [1, 2]) {
     tryAll(waysBetween(hops, flow.source, flow.target, more));
-    const longer = best as { nodes: readonly number[]; misfit: number } | null;
-    if (longer !== null && longer.misfit <= limit) return { flow, nodes: longer.nodes, alone: false };
+    const longer = explaining();
+    if (longer !== null) return { flow, nodes: longer, alone: false };
   }
   return { flow, nodes: null, alone: false };
 }
