@@ -159,7 +159,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       "lab",
       [
         "size",
-        "of the flows that bandwidths are measured with; default: as many bytes as take 64 latencies, 1MiB or more",
+        "of the flows that bandwidths are measured with; default: as many bytes as take 64 latencies, 128KiB or more",
       ],
       ["repeats", "of an experiment at most; default: up to 41 of small messages, up to 15 of large ones"],
       "quick",

@@ -39,13 +39,17 @@ export function* partition(
   const regular =
     whole.every((ratio, i) => Math.abs(ratio / counts[i] - 1) < WHOLE) &&
     items.every((i) => counts.filter((n) => n === counts[i]).length % counts[i] === 0);
-  if (one !== null && !(regular && Math.max(...counts) < items.length)) return one;
+  if (one !== null && !(regular && Math.max(...counts) < items.length))
+    return isFilled(one.capacity[0], rate) ? one : yield* byPairs(rate, bytes, whole, one);
   if (regular) {
     const found = yield* byCounts(counts, seed);
     if (found !== null) return withCapacities(found, rate, bytes, whole);
   }
-  return yield* byPairs(rate, bytes, whole);
+  return yield* byPairs(rate, bytes, whole, null);
 }
+
+/** Whether the fastest flow fills alone what all share. */
+const isFilled = (capacity: number, rate: readonly number[]): boolean => capacity < FILLED * Math.max(...rate);
 
 function separate(count: number): Partition {
   return {
@@ -61,7 +65,7 @@ function oneClass(rate: readonly number[], bytes: number, ratios: readonly numbe
   const capacity = sharedCapacity(rate, bytes, Math.max(...taken));
   if (capacity === Number.POSITIVE_INFINITY) return null;
   // what one of them fills alone, and all of them keep busy, is shared by all that it slows, fairly or not
-  const filled = capacity < FILLED * Math.max(...rate) && ratios.every((ratio) => ratio > SLOWED);
+  const filled = isFilled(capacity, rate) && ratios.every((ratio) => ratio > SLOWED);
   const fits =
     filled || arrivalsThrough(capacity, rate, bytes).every((time, i) => Math.abs(taken[i] / time - 1) < EXPLAINED);
   return fits ? { classOf: new Int32Array(rate.length), capacity: [capacity], sure: true } : null;
@@ -173,11 +177,12 @@ function withCapacities(
   return { classOf, capacity, sure };
 }
 
-/** Tries all pairs at once; what contends is of one class. */
+/** Tries all pairs; what contends is of one class. `one`: one class that explains what all took together, kept where pairs do not speak against it. */
 function* byPairs(
   rate: readonly number[],
   bytes: number,
   whole: readonly number[],
+  one: Partition | null,
 ): Generator<readonly (readonly number[])[], Partition, readonly (readonly number[])[]> {
   const n = rate.length;
   const pairs: (readonly [number, number])[] = [];
@@ -185,7 +190,16 @@ function* byPairs(
   const answers = yield pairs;
   const parent = Int32Array.from({ length: n }, (_, i) => i);
   const root = (i: number): number => (parent[i] === i ? i : root(parent[i]));
-  const contends = pairs.map((_, p) => Math.max(...answers[p]) > SLOWED);
+  const slowest = answers.map((ratios) => Math.max(...ratios));
+  if (one !== null) {
+    const expected = pairs.map(([i, j]) =>
+      Math.max(
+        ...arrivalsThrough(one.capacity[0], [rate[i], rate[j]], bytes).map((t, k) => (t * rate[k ? j : i]) / bytes),
+      ),
+    );
+    if (expected.every((ratio, p) => Math.abs(slowest[p] / ratio - 1) < SLOWED - 1)) return one;
+  }
+  const contends = slowest.map((ratio) => ratio > SLOWED);
   for (const [p, [i, j]] of pairs.entries()) if (contends[p]) parent[root(j)] = root(i);
   const roots = [...new Set(rate.map((_, i) => root(i)))];
   const classOf = Int32Array.from(rate, (_, i) => roots.indexOf(root(i)));
