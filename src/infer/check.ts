@@ -72,21 +72,19 @@ function judge(answers: readonly Answer[], figures: PairFigures, sharing: Sharin
   const bytes = figures.bytes - figures.burstBytes;
   for (const { experiment, taken } of answers) {
     const { flows } = experiment;
+    const measured = taken.map(({ seconds }) => seconds);
     const fair = predicted(sharing, flows, bytes);
-    const measured = (i: number): number => taken[i].seconds;
-    const note = (i: number, predicted: number): void => {
-      off.push({ flow: flows[i], measured: measured(i), predicted });
-    };
     count += flows.length;
     for (const own of sharers(sharing, flows)) {
-      const last = own.reduce((late, i) => (fair[i] > fair[late] ? i : late));
-      const lastMeasured = own.reduce((late, i) => (measured(i) > measured(late) ? i : late));
-      const error = Math.abs(measured(lastMeasured) / fair[last] - 1);
+      const last = own.reduce((late, i) => (measured[i] > measured[late] ? i : late));
+      const lastFair = Math.max(...own.map((i) => fair[i]));
+      const error = Math.abs(measured[last] / lastFair - 1);
       errors.push(Number.isNaN(error) ? 1 : error);
-      if (!(error <= OFF)) note(lastMeasured, fair[last]);
+      if (!(error <= OFF)) off.push({ flow: flows[last], measured: measured[last], predicted: lastFair });
       for (const i of own) {
         const [alone] = predicted(sharing, [flows[i]], bytes);
-        if (i !== lastMeasured && measured(i) < (1 - OFF) * alone) note(i, alone);
+        if (i !== last && measured[i] < (1 - OFF) * alone)
+          off.push({ flow: flows[i], measured: measured[i], predicted: alone });
       }
     }
   }

@@ -50,7 +50,7 @@ export async function pacedLaboratory(
       const delaySeconds = delayOf(laboratory, network);
       const figures = startUpFigures(measured, flows, network, delaySeconds);
       shares.push(figures.payloadShare);
-      slower = asked.isRateGiven ? null : nextRate(network, shares);
+      slower = first.isRateGiven ? null : nextRate(network, shares);
       if (slower === null) {
         const working = predictedTopology(network.topology, figures, delaySeconds);
         return { asked, laboratory, job, figures, working };
@@ -60,7 +60,7 @@ export async function pacedLaboratory(
       throw error;
     }
     await laboratory.close();
-    asked = { ...laboratoryOf(topology, toolchain, slower), isRateGiven: false };
+    asked = laboratoryOf(topology, toolchain, slower);
   }
 }
 
