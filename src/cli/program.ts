@@ -126,6 +126,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       "instances",
       "parts",
       "threadBlocks",
+      "hosts",
       "protocol",
       "minBytes",
       "maxBytes",

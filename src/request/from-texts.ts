@@ -1,8 +1,10 @@
 import { InputError } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
+import type { HostOfRank } from "../model/program/mpi-plan.ts";
 import type { Program } from "../model/program/program.ts";
 import type { RuntimeName } from "../model/program/runtimes.ts";
 import { algorithmOrAuto } from "../synthesize/catalog.ts";
+import { hostsOf } from "./hosts.ts";
 import { refuseUntaken } from "./maker-options.ts";
 import {
   type OptionId,
@@ -80,6 +82,8 @@ export interface ProgramOptions {
   /** MPI: connections between two ranks, and bytes of a message at most; see MpiLowering. */
   readonly connections?: number;
   readonly segmentBytes?: number;
+  /** MPI: [NPUs] the host that each runs on, and which of the job's processes there it is; default: NPU r is process r. */
+  readonly hosts?: readonly HostOfRank[];
   readonly name?: string;
   /** MSCCL++: let switches that can duplicate and sum messages; default true. */
   readonly throughSwitch?: boolean;
@@ -100,12 +104,16 @@ export const refuseProgramOptions = (options: Options, taken: readonly OptionId[
   );
 
 /** Returns what options say of programs. Throws InputError. */
-export const programOptions = (options: Options, runtime: ProgramOptions["runtime"]): ProgramOptions => ({
-  runtime,
-  ...requestOf(options, ["placement", "protocol", "instances", "parts", "threadBlocks"]),
-  ...(options["nvls"] === false ? { throughSwitch: false } : {}),
-  ...rangeOf(options),
-});
+export function programOptions(options: Options, runtime: ProgramOptions["runtime"]): ProgramOptions {
+  const hosts = hostsOf(options);
+  return {
+    runtime,
+    ...requestOf(options, ["placement", "protocol", "instances", "parts", "threadBlocks"]),
+    ...(options["nvls"] === false ? { throughSwitch: false } : {}),
+    ...(hosts === null ? {} : { hosts }),
+    ...rangeOf(options),
+  };
+}
 
 /** Returns the range of sizes that options say. Throws InputError. */
 export function rangeOf(options: Options): Pick<ProgramOptions, "minBytes" | "maxBytes"> {

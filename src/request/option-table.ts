@@ -378,6 +378,12 @@ export const TABLE = {
     parse: whole(1),
     field: { label: "Thread blocks", placeholder: "100" },
   },
+  hosts: {
+    part: "program",
+    value: "<hosts>",
+    help: "mpi: the hosts that NPUs 0, 1, 2, ... run on, with their numbers of processes: node[0-3]:8,big:16; default: NPU r is process r",
+    field: { label: "Hosts of the processes", placeholder: "node[0-3]:8" },
+  },
   minBytes: {
     part: "program",
     value: "<size>",

@@ -1,7 +1,7 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { bufferChunks, plansTakeInPlace } from "../../model/program/mpi-places.ts";
-import { MOST_LANES, MOST_PLAN_CHUNKS, MPI_COLLECTIVES, USUAL_SEGMENT_BYTES } from "../../model/program/mpi-plan.ts";
+import { type HostOfRank, MOST_LANES, MOST_PLAN_CHUNKS, MPI_COLLECTIVES, USUAL_SEGMENT_BYTES } from "../../model/program/mpi-plan.ts";
 import { INPUT, OUTPUT, type Program } from "../../model/program/program.ts";
 import { anyMovesOf, becomesCustom, type LoweredSchedule, ranksOf } from "../any-moves.ts";
 import { joinedMoves, type MoveTimes } from "../messages.ts";
@@ -16,6 +16,8 @@ export interface MpiLowering {
   /** When transfers really depart and arrive; without it, when they are planned to. */
   readonly times?: MoveTimes;
   readonly segmentBytes?: number;
+  /** [NPUs at least] where each runs; without it, NPU r is process r. */
+  readonly hosts?: readonly HostOfRank[];
   readonly name?: string;
 }
 
@@ -27,6 +29,20 @@ function groupOf(schedule: LoweredSchedule): Int32Array | null {
   const members = ranksOf(schedule);
   const isAll = members.length === npuCount && members.every((npu, rank) => npu === rank);
   return isAll ? null : Int32Array.from(members);
+}
+
+/** Returns the hosts of a plan's processes, from those of all NPUs. Throws InputError where some NPU has none. */
+export function hostsOfRanks(
+  hosts: readonly HostOfRank[],
+  rankCount: number,
+  group: Int32Array | null,
+): readonly HostOfRank[] {
+  const needed = 1 + (group === null ? rankCount - 1 : group.reduce((most, npu) => Math.max(most, npu), 0));
+  if (hosts.length < needed) {
+    const expected = `${needed} processes or more, one for each NPU`;
+    throw new InputError(optionName("hosts"), expected, inWords(`${hosts.length} in all`)).as("out-of-range");
+  }
+  return Array.from({ length: rankCount }, (_, r) => hosts[group === null ? r : group[r]]);
 }
 
 /** Throws InputError for what is no plan for MPI: custom collectives, several groups or collectives. */
@@ -49,8 +65,10 @@ export function refuseForMpi(schedule: LoweredSchedule): void {
  * InputError for what `refuseForMpi` and movesOf refuse. O(moves log moves) and a table of ranks x parts.
  */
 export function lowerToMpi(schedule: LoweredSchedule, options: MpiLowering = {}): Program {
-  const { pieces = 1, lanes = 1, times, segmentBytes = USUAL_SEGMENT_BYTES } = options;
+  const { pieces = 1, lanes = 1, times, segmentBytes = USUAL_SEGMENT_BYTES, hosts } = options;
   refuseForMpi(schedule);
+  const group = groupOf(schedule);
+  const places = hosts === undefined ? null : hostsOfRanks(hosts, ranksOf(schedule).length, group);
   if (!Number.isSafeInteger(pieces) || pieces < 1 || pieces > MOST_PIECES)
     throw new InputError(optionName("parts"), `an integer in 1 .. ${MOST_PIECES}`, pieces).as("out-of-range");
   if (!Number.isSafeInteger(lanes) || lanes < 1 || lanes > MOST_LANES)
@@ -87,6 +105,6 @@ export function lowerToMpi(schedule: LoweredSchedule, options: MpiLowering = {})
     outputChunks: chunksOf(OUTPUT),
     scratchChunks,
     channelCount: laneCount,
-    mpi: { segmentBytes, chunk, group: groupOf(schedule), hosts: null, ops: null, unequal: false },
+    mpi: { segmentBytes, chunk, group, hosts: places, ops: null, unequal: false },
   });
 }

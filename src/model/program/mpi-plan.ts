@@ -19,6 +19,12 @@ export const MOST_LANES = 256;
 export const MOST_PLAN_CHUNKS = 2 ** 24;
 export const MOST_PLAN_RANKS = 4096;
 
+/** Where a process runs: the host, and which of the job's processes there it is, from 0 on. */
+export interface HostOfRank {
+  readonly name: string;
+  readonly index: number;
+}
+
 /** What a plan for MPI says beside its program. */
 export interface MpiPlan {
   /** Longer messages go in pieces of at most so many bytes, a multiple of 64; 0: never cut. */
@@ -27,8 +33,8 @@ export interface MpiPlan {
   readonly chunk: Int32Array;
   /** [ranks] which processes of the job it is for; null: of any communicator of as many. */
   readonly group: Int32Array | null;
-  /** [ranks] host, and which of the job's processes on it; null: in the order of the communicator. */
-  readonly hosts: readonly { readonly name: string; readonly index: number }[] | null;
+  /** [ranks] null: in the order of the communicator. */
+  readonly hosts: readonly HostOfRank[] | null;
   /** Only these operations; null: all. */
   readonly ops: readonly MpiOp[] | null;
   /** Of an all-to-all: for calls whose blocks differ in size. */

@@ -62,13 +62,16 @@ function refuseNvls({ name }: Exporter, { options }: World, subject: Subject): v
   ).as("not-alone");
 }
 
+/** What a program may be written again for. */
+const OF_PROGRAMS: readonly OptionId[] = ["dialect", "hosts", "minBytes", "maxBytes"];
+
 /** Writes a subject in a format that takes it. Throws InputError where it does not. */
 export async function exportTo(exporter: Exporter, world: World, subject: Subject, path: string): Promise<Written> {
   const takes = exporter.takes ?? [];
   if (subject.kind === "program" && takes.length > 0)
     refuseProgramOptions(
       world.options,
-      ["dialect", "minBytes", "maxBytes"],
+      takes.filter((id) => OF_PROGRAMS.includes(id)),
       `${subject.name}, which is a program already,`,
     );
   else refuseProgramOptions(world.options, takes, `${optionName("to")} ${exporter.name}`);

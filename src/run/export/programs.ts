@@ -4,6 +4,7 @@ import { mpiCParts } from "../../export/programs/mpi-c.ts";
 import { mpiPlanParts } from "../../export/programs/mpi-plan.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { becomesCustom } from "../../lower/any-moves.ts";
+import { hostsOfRanks } from "../../lower/mpi/lower.ts";
 import { goesThroughSwitch } from "../../lower/mscclpp/plan.ts";
 import { formatSize } from "../../model/numbers/units.ts";
 import { isPeriodSchedule } from "../../model/periods/period-schedule.ts";
@@ -18,6 +19,7 @@ import { count } from "../../report/amounts.ts";
 import { programText } from "../../report/program-text.ts";
 import type { Report } from "../../report/result.ts";
 import { dialectOf, programOptions, rangeOf, synthesisOptions } from "../../request/from-texts.ts";
+import { hostsOf } from "../../request/hosts.ts";
 import { refuseOptions } from "../../request/option-table.ts";
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmNamed } from "../../synthesize/catalog.ts";
@@ -54,7 +56,7 @@ function rewrite(world: World, program: Program, path: string): Written {
   return { bytes, what: programText(program), notes: found.map(({ message }) => message) };
 }
 
-/** Writes a plan for MPI again: for other sizes, or as a program. */
+/** Writes a plan for MPI again: for other sizes or hosts, or as a program. */
 function rewritePlan(world: World, program: Program, path: string, to: "mpi" | "mpi-c"): Written {
   const place = optionName("to", ` ${to}`);
   if (program.mpi === undefined)
@@ -65,7 +67,10 @@ function rewritePlan(world: World, program: Program, path: string, to: "mpi" | "
   const error = found.find(({ severity }) => severity === "error");
   if (error !== undefined) throw new InputError(place, "a plan that is right", error.message);
   const range = rangeOf(world.options);
-  const parts = to === "mpi" ? mpiPlanParts(program, range) : mpiCParts(program, world.mpiEngine(), range);
+  const hosts = hostsOf(world.options);
+  const { mpi, rankCount } = program;
+  const placed = hosts === null ? program : { ...program, mpi: { ...mpi, hosts: hostsOfRanks(hosts, rankCount, mpi.group) } };
+  const parts = to === "mpi" ? mpiPlanParts(placed, range) : mpiCParts(program, world.mpiEngine(), range);
   world.progress({ what: "writing" });
   const bytes = world.file(path).write(parts);
   const notes =
@@ -165,7 +170,7 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
     extension: ".plan",
     description:
       "a plan for Banyan's runtime for MPI, by which unchanged MPI programs follow the schedule; several by size: --sizes",
-    takes: ["parts", "minBytes", "maxBytes"],
+    takes: ["parts", "hosts", "minBytes", "maxBytes"],
     lacks: lacksMessages,
     synthesize: (world, topology) => synthesizeTrees(world, topology, "mpi"),
     fromSchedule: (world, subject, path) => writeFound(world, subject, "mpi", path),

@@ -109,7 +109,7 @@ export function lowered(given: GivenSchedule, options: ProgramOptions, known = n
 /** Returns the plan for MPI of a schedule: trees as steps of `parts` pieces, sums as late as may be. */
 function loweredForMpi(
   given: GivenSchedule,
-  { order, parts = 1, connections, segmentBytes, name }: ProgramOptions,
+  { order, parts = 1, connections, segmentBytes, hosts, name }: ProgramOptions,
 ): Program {
   const asked = loweredOf(!isJoint(given) && isPhaseSchedule(given) ? steppedPhases(given) : given);
   refuseForMpi(asked);
@@ -119,6 +119,7 @@ function loweredForMpi(
     ...(order === "simulated" ? { times: simulatedTimes(schedule) } : {}),
     ...(connections === undefined ? {} : { lanes: connections }),
     ...(segmentBytes === undefined ? {} : { segmentBytes }),
+    ...(hosts === undefined ? {} : { hosts }),
     ...(name === undefined ? {} : { name }),
   });
 }

@@ -42,9 +42,10 @@ export function exportGroups(
 /** Formats of programs, which take the options of programs. */
 export const PROGRAM_FORMATS: readonly string[] = ["msccl-xml", "mscclpp-json", "mpi"];
 
-/** Options that plans do not take: of MSCCL++, and for MPI. */
+/** Options of programs that a format does not take. */
 const NOT_OF: Readonly<Record<string, readonly string[]>> = {
-  "mscclpp-json": ["dialect", "parts", "threadBlocks"],
+  "msccl-xml": ["hosts"],
+  "mscclpp-json": ["dialect", "parts", "threadBlocks", "hosts"],
   mpi: ["dialect", "threadBlocks", "placement", "instances", "protocol"],
 };
 
