@@ -19,7 +19,6 @@
 #include <mpi.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,7 +32,12 @@
 #include <thread>
 #include <vector>
 
+#include "clock.h"
+
 namespace {
+
+using banyan::now;
+using banyan::sleepFor;
 
 constexpr int kPieceBytes = 32 * 1024;
 /// Pieces of a flow that are on their way at once.
@@ -88,20 +92,6 @@ double g_resolution_s = kResolutionS;
 /// More processes than cores are on this rank's machine: who waits awake keeps others from beginning in time.
 bool g_crowded = false;
 
-double Now() {
-  timespec at{};
-  clock_gettime(CLOCK_MONOTONIC, &at);
-  return static_cast<double>(at.tv_sec) + static_cast<double>(at.tv_nsec) * 1e-9;
-}
-
-void SleepFor(double seconds) {
-  if (seconds <= 0) return;
-  timespec time{};
-  time.tv_sec = static_cast<time_t>(seconds);
-  time.tv_nsec = static_cast<long>((seconds - static_cast<double>(time.tv_sec)) * 1e9);
-  nanosleep(&time, nullptr);
-}
-
 /// Waits for a message without keeping a core busy: others measure.
 void ReceiveAsleep(void* data, int bytes, int from, int tag) {
   MPI_Request request;
@@ -110,7 +100,7 @@ void ReceiveAsleep(void* data, int bytes, int from, int tag) {
   for (int done = 0;;) {
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (done) return;
-    SleepFor(nap);
+    sleepFor(nap);
     nap = std::min(nap * 1.5, 500e-6);
   }
 }
@@ -136,10 +126,10 @@ Difference SyncAsk(int other) {
     double theirs = 0;
     MPI_Request request;
     MPI_Irecv(&theirs, sizeof theirs, MPI_BYTE, other, kPong, MPI_COMM_WORLD, &request);
-    const double before = Now();
+    const double before = now();
     MPI_Send(&before, sizeof before, MPI_BYTE, other, kPing, MPI_COMM_WORLD);
     WaitAwake(&request);
-    const double after = Now();
+    const double after = now();
     trips.emplace_back(after - before, theirs - (before + after) / 2);
   }
   std::sort(trips.begin(), trips.end());
@@ -155,12 +145,12 @@ void SyncAnswer(int other) {
       double nap = 20e-6;
       for (int done = 0; !done; nap = std::min(nap * 1.5, 500e-6)) {
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-        if (!done) SleepFor(nap);
+        if (!done) sleepFor(nap);
       }
     } else {
       WaitAwake(&request);
     }
-    const double mine = Now();
+    const double mine = now();
     MPI_Send(&mine, sizeof mine, MPI_BYTE, other, kPong, MPI_COMM_WORLD);
   }
 }
@@ -298,7 +288,7 @@ class FlowEnd {
     MPI_Testsome(slots_, requests_.data(), &count, finished_.data(), MPI_STATUSES_IGNORE);
     if (count == MPI_UNDEFINED || count == 0) return false;
     done_ += count;
-    if (ended()) end_s_ = Now();
+    if (ended()) end_s_ = now();
     for (int i = 0; i < count; i++)
       if (next_ < pieces_) Post(finished_[i]);
     return true;
@@ -337,10 +327,10 @@ using Report = std::vector<double>;
 Report RunRepeat(const Experiment& experiment, std::vector<FlowEnd>* ends, const std::vector<int>& numbers, double start) {
   for (FlowEnd& end : *ends)
     if (!end.sends()) end.Begin();
-  SleepFor(start - Now() - (g_crowded ? 0 : 300e-6));
-  while (Now() < start) {
+  sleepFor(start - now() - (g_crowded ? 0 : 300e-6));
+  while (now() < start) {
   }
-  const double late = Now() - start;
+  const double late = now() - start;
   for (FlowEnd& end : *ends)
     if (end.sends()) end.Begin();
   for (;;) {
@@ -414,12 +404,12 @@ void RunExperiment(std::size_t number, const Experiment& experiment, double* lea
   for (int repeat = 0;;) {
     Start start{0, 0};
     if (g_rank == 0) {
-      double heard = Now();
+      double heard = now();
       for (const int rank : ranks) {
         if (rank == 0) continue;
         char ready = 0;
         ReceiveAsleep(&ready, 1, rank, kReady);
-        heard = Now();
+        heard = now();
       }
       start.over = repeat == experiment.repeats ? 1 : 0;
       const double at = heard + *lead_s;

@@ -6,7 +6,6 @@
 // --one-clock: all ranks are on one machine; calls then start at a time that is said before, not when a rank has left a
 // barrier, and what some rank began late is made again.
 #include <mpi.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +15,12 @@
 #include <string>
 #include <vector>
 
+#include "clock.h"
+
 namespace {
+
+using banyan::now;
+using banyan::sleepFor;
 
 enum class Kind { allgather, reducescatter, allreduce, broadcast, reduce, gather, scatter, alltoall };
 const char* const kKinds[] = {"allgather", "reducescatter", "allreduce", "broadcast",
@@ -31,12 +35,6 @@ struct Options {
   bool check = false, inPlace = false, oneClock = false;
 };
 
-double now() {
-  timespec at{};
-  clock_gettime(CLOCK_MONOTONIC, &at);
-  return static_cast<double>(at.tv_sec) + static_cast<double>(at.tv_nsec) * 1e-9;
-}
-
 // How long before a call rank 0 says when it starts; more where some rank heard of it too late.
 constexpr double kLeastLead = 2e-3, kMostLead = 0.05;
 // A call began late where some rank began so long after the start, or so great a part of what it took.
@@ -48,12 +46,7 @@ double commonStart(int rank, double lead) {
   double start = 0;
   if (rank == 0) start = now() + lead;
   PMPI_Bcast(&start, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  const double left = start - now() - 300e-6;
-  if (left > 0) {
-    const auto nanoseconds = static_cast<long long>(left * 1e9);
-    const timespec time = {static_cast<time_t>(nanoseconds / 1000000000), static_cast<long>(nanoseconds % 1000000000)};
-    nanosleep(&time, nullptr);
-  }
+  sleepFor(start - now() - 300e-6);
   while (now() < start) {
   }
   return start;

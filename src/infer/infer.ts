@@ -1,3 +1,4 @@
+import { median } from "../model/numbers/median.ts";
 import type { ProbeEndpoint, ProbeFlow, Prober } from "../model/probe/measurements.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import { type Asking, askingOf, inRounds, together } from "./asking.ts";
@@ -54,6 +55,8 @@ const RATE_REPEATS = 15;
 const MIXES = 24;
 /** A flow beside others that should not matter is suspected to have been slowed where it is so much slower than its like. */
 const SUSPICIOUS = 0.92;
+/** A rate is measured again whose error is so many times that of most. */
+const MUCH_WORSE = 3;
 
 /**
  * Infers the network between a prober's endpoints: latency and bandwidth of pairs, ports that flows share, links through which
@@ -133,6 +136,11 @@ async function attempt(
       for (const p of missing) tried[p] = 1;
       continue;
     }
+    await measureAgain(
+      asking,
+      figures,
+      fabrics.flatMap(({ flows }) => (flows.length === 1 ? flows : [])),
+    );
     const trunks = await inRounds(
       asking,
       fabrics.map((fabric) => trunkLine(fabric, figures)),
@@ -220,15 +228,35 @@ async function measureAlone(asking: Asking, figures: PairFigures, flows: readonl
     ),
   );
   const first = flows.filter((flow) => suspicious(flow) || sample.has(flow));
-  const ask = async (some: readonly ProbeFlow[]): Promise<void> => {
-    const answers = await asking.ask(some.map((flow) => together([flow], figures.bytes, RATE_REPEATS)));
-    for (const { experiment, taken } of answers) noteAlone(figures, experiment.flows[0], taken[0]);
-  };
-  await ask(first);
+  await askAlone(asking, figures, first);
   const misled = [...sample].some(
     (flow) => flow !== undefined && figures.rate[flow.source * n + flow.target] > beside(flow) / SUSPICIOUS,
   );
-  if (misled) await ask(flows.filter((flow) => !first.includes(flow)));
+  if (misled)
+    await askAlone(
+      asking,
+      figures,
+      flows.filter((flow) => !first.includes(flow)),
+    );
+}
+
+async function askAlone(asking: Asking, figures: PairFigures, flows: readonly ProbeFlow[]): Promise<void> {
+  const answers = await asking.ask(flows.map((flow) => together([flow], figures.bytes, RATE_REPEATS)));
+  for (const { experiment, taken } of answers) noteAlone(figures, experiment.flows[0], taken[0]);
+}
+
+/** Measures links alone whose rates are known so much worse than those of most: others were under way, or the machine was busy. */
+async function measureAgain(asking: Asking, figures: PairFigures, links: readonly ProbeFlow[]): Promise<void> {
+  const part = links.map(({ source, target }) => {
+    const p = source * figures.endpoints + target;
+    return figures.rateError[p] / figures.rate[p];
+  });
+  const usual = median(part);
+  await askAlone(
+    asking,
+    figures,
+    links.filter((_, i) => part[i] > MUCH_WORSE * usual),
+  );
 }
 
 /** Returns flows of which no two meet at a port, as many as a greedy choice finds. */

@@ -7,7 +7,7 @@ export const SLOWED = 1.18;
 const WHOLE = 0.13;
 /** What one shared capacity explains to this part, it explains. */
 const EXPLAINED = 0.1;
-/** What all together get of something is no more than this times what the fastest gets alone, where that fills it. */
+/** What all together get of something is what the fastest gets alone but for this factor, where that fills it. */
 const FILLED = 1.08;
 const MOST_ROUNDS = 12;
 
@@ -49,7 +49,10 @@ export function* partition(
 }
 
 /** Whether the fastest flow fills alone what all share. */
-const isFilled = (capacity: number, rate: readonly number[]): boolean => capacity < FILLED * Math.max(...rate);
+function isFilled(capacity: number, rate: readonly number[]): boolean {
+  const fastest = Math.max(...rate);
+  return capacity < FILLED * fastest && capacity * FILLED > fastest;
+}
 
 function separate(count: number): Partition {
   return {

@@ -26,12 +26,16 @@ export interface Route {
 const REPEATS = 9;
 /** Ways tried for one pair. */
 const MOST_WAYS = 400;
-/** Sum of squared logarithms of measured by predicted times, by flow, beyond which a way explains nothing. */
-const UNEXPLAINED = 0.02;
 /** A filler that takes so many times as long as undisturbed is slower. */
 const SLOWER = 1.12;
 /** The last of those that share something arrives when predicted but for this part. */
 const IN_TIME = 0.12;
+/**
+ * Of the longest delay that a way predicts: more than the one part is a delay, less than the other is none; what is shared is
+ * seldom shared fairly, and processes that are more than cores are late.
+ */
+const DELAYED = 0.25;
+const UNDELAYED = 0.5;
 
 /** Returns the ways from source to target of as few hops as can be, and of `more` hops besides; each at most once through a node. */
 function waysBetween({ endpoints: n, ways }: Hops, source: number, target: number, more: number): number[][] {
@@ -131,8 +135,8 @@ function decoded(
     (i) => hops.ways[hops.fillers[i].source * n + hops.fillers[i].target] as readonly number[],
   );
   const undisturbed = arrivals(fillerWays, hops.capacity, net);
-  const misfits = seen.map((i, k) => Math.log(time(i) / undisturbed[k]) ** 2);
-  const sum = misfits.reduce((total, one) => total + one, 0);
+  const delay = (k: number): number => time(seen[k]) - undisturbed[k];
+  const sum = seen.reduce((total, _, k) => total + delay(k) ** 2, 0);
   const fillersOn = new Map<number, number>();
   for (const [k, way] of fillerWays.entries()) for (const r of way) fillersOn.set(r, k);
   // fillers do not meet each other: only those on the way are disturbed
@@ -140,35 +144,33 @@ function decoded(
     const met = [...new Set(way.flatMap((r) => fillersOn.get(r) ?? []))];
     return { met, times: arrivals([...met.map((k) => fillerWays[k]), way], hops.capacity, net) };
   };
-  const misfit = (way: readonly number[]): number => {
-    const { met, times } = beside(way);
-    return met.reduce(
-      (total, k, m) => total - misfits[k] + Math.log(time(seen[k]) / times[m]) ** 2,
-      sum + Math.log(time(at) / times[met.length]) ** 2,
+  const misfit = ({ met, times }: ReturnType<typeof beside>): number =>
+    met.reduce(
+      (total, k, m) => total - delay(k) ** 2 + (time(seen[k]) - times[m]) ** 2,
+      sum + (time(at) - times[met.length]) ** 2,
     );
-  };
-  // what is shared is seldom shared as fairly as max-min: those are slower that should be, no others, and the last is in time
-  const fits = (way: readonly number[]): boolean => {
-    const { met, times } = beside(way);
+  const explains = ({ met, times }: ReturnType<typeof beside>): boolean => {
     const last = Math.max(time(at), ...met.map((k) => time(seen[k])));
-    const isSlower = (seconds: number, k: number): boolean => seconds > SLOWER * undisturbed[k];
+    if (Math.abs(last / Math.max(...times) - 1) >= IN_TIME) return false;
+    const expected = met.map((k, m) => times[m] - undisturbed[k]);
+    const longest = Math.max(0, ...expected);
+    if (longest === 0) return seen.every((i, k) => time(i) < SLOWER * undisturbed[k]);
     return (
-      Math.abs(last / Math.max(...times) - 1) < IN_TIME &&
-      seen.every((i, k) => isSlower(time(i), k) === (met.includes(k) && isSlower(times[met.indexOf(k)], k)))
+      met.every((k, m) => expected[m] < DELAYED * longest || delay(k) > DELAYED * expected[m]) &&
+      seen.every((_, k) => met.includes(k) || delay(k) < UNDELAYED * longest)
     );
   };
   let best: { nodes: readonly number[]; misfit: number } | null = null;
   const tryAll = (list: readonly (readonly number[])[]): void => {
     for (const nodes of list) {
-      const now = misfit(resourcesOn(hops, nodes));
+      const now = misfit(beside(resourcesOn(hops, nodes)));
       if (best === null || now < best.misfit) best = { nodes, misfit: now };
     }
   };
   tryAll(shortest);
-  const limit = UNEXPLAINED * (seen.length + 1);
   const explaining = (): readonly number[] | null => {
     const found = best as { nodes: readonly number[]; misfit: number } | null;
-    return found !== null && (found.misfit <= limit || fits(resourcesOn(hops, found.nodes))) ? found.nodes : null;
+    return found !== null && explains(beside(resourcesOn(hops, found.nodes))) ? found.nodes : null;
   };
   const nodes = explaining();
   if (nodes !== null) return { flow, nodes, alone: false };

@@ -52,8 +52,10 @@ describe("plans for MPI on the command line", () => {
     expect(hosts("hosts.plan")).toEqual(["host 0 b 0", "host 1 a2 0", "host 2 a3 0", "host 3 b 1"]);
     await here.run("export hosts.plan -q --to mpi --hosts node[0-1]:2 -o moved.plan");
     expect(hosts("moved.plan")).toEqual(["host 0 node0 0", "host 1 node0 1", "host 2 node1 0", "host 3 node1 1"]);
-    await here.run("export ring:8 -q -c allgather --group 6,3 -s 1MiB --to mpi --hosts n[0-1]:4 -o some.plan");
-    expect(hosts("some.plan")).toEqual(["host 6 n1 2", "host 3 n0 3"]);
+    await here.run(
+      "export torus:3x3 -q -c allgather --group 5,3,4 -a ring -s 1MiB --to mpi --hosts n[0-1]:4,m -o some.plan",
+    );
+    expect(hosts("some.plan")).toEqual(["host 5 n1 1", "host 3 n0 3", "host 4 n1 0"]);
     await here.run("export ring:4 -q -c allgather --sizes 1KiB,1MiB --to mpi --hosts n[0-3] -o by-host");
     expect(await here.json("verify by-host")).toMatchObject({ correct: true, target: "mpi" });
   });
@@ -69,9 +71,12 @@ describe("plans for MPI on the command line", () => {
 
   it.each([
     ["export ring.plan --to msccl-xml -o a.xml", "plan for MPI"],
-    ["export ring:4 -c allreduce -a ring --to mpi --hosts a:2,b -o a.plan", "--hosts is 3 in all; it must be 4 processes"],
-    ["export ring.plan --to mpi --hosts a:0 -o a.plan", "--hosts is a:0; it must be hosts with their numbers"],
-    ["export ring.plan --to mpi --hosts a[0-3 -o a.plan", "brackets in pairs"],
+    [
+      "export ring:4 -c allreduce -a ring --to mpi --hosts a:2,b -o a.plan",
+      "--hosts is 3 in all; it must be 4 processes",
+    ],
+    ["export ring.plan --to mpi --hosts a:0 -o a.plan", '--hosts is "a:0"; it must be hosts with their numbers'],
+    ["export ring.plan --to mpi --hosts a[0-3 -o a.plan", "it must be a list of hosts such as n[0-3],m7"],
     ["export ring:4 -c allreduce --to msccl-xml --hosts a:4 -o a.xml", "--hosts"],
     ["export ring.plan --to mpi --dialect rccl -o a.plan", "--dialect"],
     ["verify ring.plan --target azure", "mpi for a plan for MPI"],

@@ -1,7 +1,13 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { bufferChunks, plansTakeInPlace } from "../../model/program/mpi-places.ts";
-import { type HostOfRank, MOST_LANES, MOST_PLAN_CHUNKS, MPI_COLLECTIVES, USUAL_SEGMENT_BYTES } from "../../model/program/mpi-plan.ts";
+import {
+  type HostOfRank,
+  MOST_LANES,
+  MOST_PLAN_CHUNKS,
+  MPI_COLLECTIVES,
+  USUAL_SEGMENT_BYTES,
+} from "../../model/program/mpi-plan.ts";
 import { INPUT, OUTPUT, type Program } from "../../model/program/program.ts";
 import { anyMovesOf, becomesCustom, type LoweredSchedule, ranksOf } from "../any-moves.ts";
 import { joinedMoves, type MoveTimes } from "../messages.ts";

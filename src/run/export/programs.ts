@@ -69,7 +69,8 @@ function rewritePlan(world: World, program: Program, path: string, to: "mpi" | "
   const range = rangeOf(world.options);
   const hosts = hostsOf(world.options);
   const { mpi, rankCount } = program;
-  const placed = hosts === null ? program : { ...program, mpi: { ...mpi, hosts: hostsOfRanks(hosts, rankCount, mpi.group) } };
+  const placed =
+    hosts === null ? program : { ...program, mpi: { ...mpi, hosts: hostsOfRanks(hosts, rankCount, mpi.group) } };
   const parts = to === "mpi" ? mpiPlanParts(placed, range) : mpiCParts(program, world.mpiEngine(), range);
   world.progress({ what: "writing" });
   const bytes = world.file(path).write(parts);
