@@ -10,6 +10,9 @@ import { triesAll } from "../support/runs.ts";
 /** BANYAN_MPI_TESTS=large: minutes, by hand. */
 const isLarge = process.env["BANYAN_MPI_TESTS"] === "large";
 
+/** 16 ranks on two processors take minutes. */
+const MOST_SECONDS = isLarge ? 900 : 60;
+
 /** Ranks, how much of the matrix, and how plans go; null: the library alone, which shows that the matrix itself is right. */
 type Row = readonly [ranks: number, level: string, shape: "ring" | "direct" | "random" | null];
 const QUICK: readonly Row[] = [[3, "quick", "random"]];
@@ -49,11 +52,18 @@ describe.skipIf(mpiMissing !== null)("every collective in every form, judged byt
         async () => {
           const program = await builtMpi(toolchain, "matrix");
           const plans = shape === null ? {} : { plans: join(folder, shape) };
-          const { stdout, stderr } = await mpiJob(toolchain, { ranks, program, args: [level], ...plans });
+          const { stdout, stderr } = await mpiJob(toolchain, {
+            ranks,
+            program,
+            args: [level],
+            seconds: MOST_SECONDS,
+            ...plans,
+          });
           expect(stderr).toBe("");
           const { checks, failures } = JSON.parse(stdout);
           expect(failures).toBe(0);
           expect(checks).toBeGreaterThan(ranks * 1_000);
         },
+        MOST_SECONDS * 1000 + 120_000,
       );
 });

@@ -16,12 +16,13 @@ export interface MpiJob {
   readonly env?: Readonly<Record<string, string>>;
   /** Shell commands that every rank runs first; $RANK is its number. */
   readonly before?: string;
+  readonly seconds?: number;
 }
 
-/** Runs a job and returns how it ended; after 60 s it is ended, with code null. */
+/** Runs a job and returns how it ended; after so many seconds, 60 without it, it is ended, with code null. */
 export async function mpiJob(
   toolchain: MpiToolchain,
-  { ranks, program, args = [], plans, env = {}, before = ":" }: MpiJob,
+  { ranks, program, args = [], plans, env = {}, before = ":", seconds = 60 }: MpiJob,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const isOpen = toolchain.flavour === "openmpi";
   const runtime = plans === undefined ? null : await builtMpi(toolchain, "runtime");
@@ -40,7 +41,7 @@ export async function mpiJob(
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
   });
-  const late = setTimeout(() => child.kill("SIGTERM"), 60_000);
+  const late = setTimeout(() => child.kill("SIGTERM"), seconds * 1000);
   const code = await new Promise<number | null>((done) => child.on("close", (status) => done(status)));
   clearTimeout(late);
   return { code, stdout, stderr };
