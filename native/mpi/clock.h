@@ -21,4 +21,3 @@ inline void sleepFor(double seconds) {
 }
 
 }  // namespace banyan
-

@@ -120,9 +120,10 @@ function unknownOption(line: Line, whole: string, next: string | undefined): Fai
     return fact(`${word} takes no value, and here is ${quoted(whole)}; did you mean \`banyan ${verb}${word}\`?`, word);
   }
   if (command === null) return fact(`unknown option ${quoted(word)}${seeHelp(null)}`, "an option of `banyan`");
-  const near = nearOption(command, word);
   const like = NAMES.map((name) => optionsOfCommand(name).find(({ long, short }) => [long, short].includes(word)));
   const takers = NAMES.filter((_, i) => like[i] !== undefined);
+  const named = like.find((one) => one !== undefined)?.long ?? word;
+  const near = nearOption(command, named);
   const expected = `an option of ${command}`;
   if (USAGES[command].args[0]?.[0] === "<TOPO>" && NETWORK_WORDS.has(word))
     return fact(
@@ -145,11 +146,9 @@ function unknownOption(line: Line, whole: string, next: string | undefined): Fai
     const meant = near === null ? "" : ` (did you mean ${near}?)`;
     return fact(`unknown option ${quoted(word)}${meant}${seeHelp(command)}`, near ?? expected);
   }
-  const named = like.find((one) => one !== undefined)?.long ?? word;
-  const other = nearOption(command, named);
-  if (other !== null && (`${named}s` === other || `${other}s` === named)) {
+  if (near !== null && (`${named}s` === near || `${near}s` === named)) {
     const value = next === undefined || next.startsWith("-") || next.includes(",") ? "" : ` ${next}`;
-    return fact(`${command} has no ${word}; did you mean ${other}${value}?`, other);
+    return fact(`${command} has no ${word}; did you mean ${near}${value}?`, near);
   }
   const have = takers.length === 1 ? "has" : "have";
   return fact(`${command} has no ${word}; ${listed(takers)} ${have} it${seeHelp(command)}`, expected);
