@@ -192,7 +192,7 @@ of the dimensions, or of parts of them, have the phases of these; around links t
 
 --algorithm auto tries all that apply, cheap and promising ones first, until --time-limit, and keeps the verified schedule of
 least simulated time; the report says what was tried and what was left out. --trials, --switch-degree and --chunks go to those
-that make steps, --k and --eulerian to those that make trees; --policy is refused, and --repair of trees, which only their makers
+that make steps, --k to those that make trees; --policy is refused, and --repair of trees, which only their makers
 repair. Where the time limit left algorithms out, the result depends on the clock and says so ("deterministic": false).
 
 ${DIRECT}\n\n${NETWORK}`,

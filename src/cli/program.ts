@@ -227,7 +227,6 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       ["switchDegree", "through switches: ports or a degree of unwinding; default: what is best"],
       "switching",
       ["k", "trees: copies per root, or auto"],
-      ["eulerian", "trees where a node has more bandwidth in than out: trim or switches"],
       "format",
       "output",
       ["details", "also why algorithms were left out"],

@@ -135,12 +135,22 @@ function checkLimit(schedule: Judged, claim: Json, of: string | null, stores: bo
   if (ground.forwarding && (!isAble || counts))
     wrong("the schedule, or its network, has no switches that only forward");
   if (of === "phases" && (phases === null || witness["dimensions"] === undefined)) wrong("it is not of phases");
-  if ((kind === "dual") !== (of === "sums at one NPU"))
+  if (kind === "dual" && trees?.task.kind !== "allreduce") checkForwarding(ground, witness, of);
+  else if ((kind === "dual") !== (of === "sums at one NPU"))
     wrong("weighted sets bound those, and only those, that sum each byte at one NPU");
   if (of !== "phases" && witness["dimensions"] !== undefined) wrong("it bounds phases only");
   const proven = provenPs(ground, kind, witness);
   if (compare(proven, ps) < 0) wrong(`its witness proves ${textOf(proven)} ps, not ${textOf(ps)} ps`);
   return because;
+}
+
+/** Throws Wrong where potentials of a gather count on what a switch that copies or sums need not heed. */
+function checkForwarding({ net, forwarding }: Ground, witness: Json, of: string | null): void {
+  const isAble = net.copies.includes(true) || net.sums.includes(true);
+  const counts = isAble && Array.isArray(witness["potentials"]) && witness["potentials"].length > 0;
+  if (of !== null && !forwarding)
+    wrong("weighted sets of a gather bound all schedules, or those whose switches forward");
+  if (counts && !forwarding) wrong("potentials do not bound switches that copy or sum");
 }
 
 function found(claim: Finding["claim"], check: () => string): Finding {

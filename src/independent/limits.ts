@@ -12,6 +12,7 @@ import {
   lowest,
   NotHere,
   objectAt,
+  plus,
   SECOND,
   textAt,
   textOf,
@@ -358,10 +359,13 @@ function lengths({ net, tasks }: Ground, witness: Json): Fraction {
   return each.reduce(greater, ZERO);
 }
 
-/** Weighted sets of an all-reduce, and potentials: the time of the data at the rate that they prove. */
+/** Weighted sets of trees, and potentials: the time of the data at the rate that they prove. */
 function dual({ net, trees }: Ground, witness: Json): Fraction {
   saysOnly(witness, ["cuts", "potentials"]);
-  if (trees === null || trees.task.kind !== "allreduce") return wrong("it is for trees of an all-reduce");
+  if (trees === null) return wrong("it is for trees");
+  const { task } = trees;
+  const isAllReduce = task.kind === "allreduce";
+  let shares = ZERO;
   const weight = { out: net.from.map(() => ZERO), in: net.from.map(() => ZERO) };
   const covered = net.names.map(() => ZERO);
   const sum = (list: Fraction[], i: number, [num, den]: Fraction): void => {
@@ -375,6 +379,16 @@ function dual({ net, trees }: Ground, witness: Json): Fraction {
     if (trees.task.groups[0]?.members.every((npu) => inside.has(npu))) wrong("a set lacks no member");
     for (const node of inside) sum(covered, node, own);
     const direction = directionOf(one);
+    if (!isAllReduce) {
+      if ((direction === "in") !== task.sums) wrong("its sets are of the other direction");
+      const places = task.sums ? task.post : task.pre;
+      let count = 0n;
+      for (let chunk = 0; chunk < task.chunks; chunk++) {
+        const [holder, ...others] = membersOf(places, chunk);
+        if (others.length === 0 && inside.has(holder)) count++;
+      }
+      shares = plus(shares, lowest([own[0] * count, own[1]]));
+    }
     net.from.forEach((from, link) => {
       const leaves = inside.has(from);
       if (leaves !== inside.has(net.to[link]) && leaves === (direction === "out")) sum(weight[direction], link, own);
@@ -382,7 +396,7 @@ function dual({ net, trees }: Ground, witness: Json): Fraction {
   }
   for (const npu of trees.task.groups[0]?.members ?? []) {
     const [num, den] = covered[npu];
-    if (num < den) wrong(`the sets around ${net.names[npu]} weigh less than 1`);
+    if (isAllReduce && num < den) wrong(`the sets around ${net.names[npu]} weigh less than 1`);
   }
   for (const entry of listAt(witness["potentials"] ?? [], "witness.potentials")) {
     const one = objectAt(entry, "witness.potentials");
@@ -401,8 +415,10 @@ function dual({ net, trees }: Ground, witness: Json): Fraction {
     const [num, den] = greater(greater(out, weight.in[link]), ZERO);
     return lowest([total[0] * den + num * BigInt(net.rate[link]) * total[1], total[1] * den]);
   }, ZERO);
+  if (!isAllReduce && shares[0] === 0n) return wrong("nothing starts or ends inside its sets");
   const [num, den] = dataOf(trees);
-  return rate[0] === 0n ? wrong("it has no bandwidth") : [num * SECOND * rate[1], den * rate[0]];
+  const [up, down]: Fraction = isAllReduce ? [1n, 1n] : [shares[0], shares[1] * BigInt(task.chunks)];
+  return rate[0] === 0n ? wrong("it has no bandwidth") : [num * SECOND * rate[1] * up, den * rate[0] * down];
 }
 
 /** Returns the time that a witness proves for whatever it is of. Throws Wrong, NotHere. */

@@ -71,10 +71,15 @@ function bandwidthLimit({ topology, collective }: TreeFlow, limit: Bound, limitF
 }
 
 /** Returns what the certificate of correct trees proves; null without one. */
-function certified(flow: TreeFlow, { certificate = null }: Verdict): (Bound & { readonly forAll: boolean }) | null {
+function certified(
+  flow: TreeFlow,
+  { certificate = null }: Verdict,
+): (ClassLimit & { readonly forAll: boolean }) | null {
   const proof = certificate?.proof ?? null;
   if (flow.certificate === null || proof === null) return null;
-  return { ...boundOfCertificate(flow, flow.certificate, proof.bound), forAll: proof.holdsFor === "every schedule" };
+  const { holdsFor } = proof;
+  const of = holdsFor === "every schedule over switches that only forward" ? "forwarding switches" : "sums at one NPU";
+  return { ...boundOfCertificate(flow, flow.certificate, proof.bound), forAll: holdsFor === "every schedule", of };
 }
 
 /** Returns the report of judged trees. */
@@ -129,7 +134,7 @@ export function treesKind(flow: TreeFlow): Kind {
       const proved = certified(flow, verdict);
       return greatestOf([
         flow.inNetwork === true ? null : limitOfForwarding(topology, collective, limitFor),
-        proved === null || proved.forAll ? null : { ...proved, of: "sums at one NPU" },
+        proved === null || proved.forAll ? null : proved,
       ]);
     },
     plannedBound: () => null,

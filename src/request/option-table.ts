@@ -27,6 +27,9 @@ import {
 /** The value of --chunks and --k that leaves the number to trial. */
 const BY_TRIAL = "auto";
 
+/** The value of --k that asks for the optimum, however many copies it takes. */
+const EXACT = "exact";
+
 const MOST_SEED = 2 ** 32 - 1;
 /** Most copies of trees per root that can be asked for. */
 const MOST_COPIES = 1e6;
@@ -50,7 +53,6 @@ const listed =
     listOf(text, place, what);
 const milliseconds = (text: string, place: Place): number => parseTime(text, place, "s") / PS_PER_US / 1000;
 
-const EULERIAN = ["trim", "switches"] as const;
 const SWITCHING = ["cut-through", "store-and-forward"] as const;
 
 export const TABLE = {
@@ -219,16 +221,16 @@ export const TABLE = {
     short: "k",
     own: "handed on",
     value: "<n>",
-    help: "trees: copies per root; default: as many as the optimum needs; auto: what is fastest at this size",
-    parse: wholeOrAuto,
-    check(k: number | "auto", place: Place) {
-      const expected = `trees per root, an integer in 1 .. ${MOST_COPIES}, or "auto"`;
-      if (k !== BY_TRIAL) integerIn(1, MOST_COPIES, expected)(k, place);
+    help: "trees: copies per root; default: as many as the optimum needs, or of over 1,000 fewer that come within a percent of it; exact: the optimum, however many; auto: what is fastest at this size",
+    parse: (text: string, place: Place) => (text === EXACT ? EXACT : wholeOrAuto(text, place)),
+    check(k: number | "auto" | "exact", place: Place) {
+      const expected = `trees per root, an integer in 1 .. ${MOST_COPIES}, "exact" or "auto"`;
+      if (k !== BY_TRIAL && k !== EXACT) integerIn(1, MOST_COPIES, expected)(k, place);
     },
     field: {
       label: "Trees per root",
       placeholder: "default: as the optimum needs",
-      hint: 'A number, or "auto": what is fastest at this size',
+      hint: 'A number, "exact": the optimum, however many, or "auto": what is fastest at this size',
     },
   },
   offload: {
@@ -244,22 +246,6 @@ export const TABLE = {
     sets: false,
     help: "leave switches that duplicate and reduce out: of what trees report, and of MSCCL++ plans",
     field: { label: "Leave NVLS out of trees' reports" },
-  },
-  eulerian: {
-    part: "making",
-    own: "handed on",
-    value: "<what>",
-    help: "trees where a node has more bandwidth in than out: trim (use less, so that every node is balanced) or switches (only switches need to be balanced)",
-    parse: among(...EULERIAN),
-    check: isOneOf(EULERIAN, '"trim" or "switches"'),
-    field: {
-      label: "Unbalanced bandwidth",
-      choices: [
-        ["", "refuse it"],
-        ["trim", "trim: use only what is balanced"],
-        ["switches", "switches: only switches need to be balanced"],
-      ],
-    },
   },
   timeLimit: {
     part: "making",

@@ -58,7 +58,6 @@ const BOTH = {
   chunks: true,
   collective: true,
   engine: true,
-  eulerian: true,
   group: true,
   k: true,
   keepShare: true,

@@ -1,5 +1,4 @@
 import type { Collective } from "../model/collective/collective.ts";
-import { unbalancedNode } from "../model/graph/eulerian.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import { ALGORITHMS } from "./catalog.ts";
 import type { Maker } from "./maker.ts";
@@ -23,8 +22,5 @@ export function refusalOf(
 
 /** Returns the names of the algorithms that make a collective on a network without further options, in the catalogue's order. */
 export function applicableTo(topology: Topology, collective: Collective): string[] {
-  const balanced = unbalancedNode(topology) === null;
-  return ALGORITHMS.filter(
-    (maker) => (balanced || maker.makes !== "trees") && refusalOf(maker, topology, collective) === null,
-  ).map(({ name }) => name);
+  return ALGORITHMS.filter((maker) => refusalOf(maker, topology, collective) === null).map(({ name }) => name);
 }

@@ -17,13 +17,11 @@ export interface MakerOptions {
   readonly timeLimitMs?: number;
   /** What the schedule may use; without it the maker proposes sketches of its own. */
   readonly sketch?: Sketch;
-  /** Trees: copies per root; without it as many as the optimum needs; "auto": what is fastest at the size asked for. */
-  readonly k?: number | "auto";
   /**
-   * Trees on a network in which some node has more bandwidth in than out, or the reverse, which is refused without it.
-   * "trim": use only so much of every link that all are balanced. "switches": ask balance of switches only.
+   * Trees: copies per root; without it as many as the optimum needs, or where these are over a thousand fewer that come within a
+   * percent of it; "exact": the optimum, however many; "auto": what is fastest at the size asked for.
    */
-  readonly eulerian?: "trim" | "switches";
+  readonly k?: number | "auto" | "exact";
   /** Trees for this network before something failed: those that did not use it are kept. */
   readonly repair?: TreeFlow;
   /** The least share of the new optimum with which they are kept, 0 to 1; 0.99 without it. */

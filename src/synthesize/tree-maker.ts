@@ -20,8 +20,8 @@ export interface TreeRequest {
   readonly collective: Collective;
   /** [links] bytes per second that trees may use of each link: exact integers, at most its bandwidth, 0 for none of it. */
   readonly usable: Float64Array;
-  /** Copies of trees per root; null: as many as the optimum needs. */
-  readonly copiesPerRoot: number | null;
+  /** Copies of trees per root; "exact": as many as the optimum needs; null: the same, or fewer that come within a percent of it. */
+  readonly copiesPerRoot: number | "exact" | null;
   /** 0 .. 2^32 - 1 */
   readonly seed: number;
   readonly policy: string | null;
@@ -58,7 +58,7 @@ export interface GroupsSynthesis extends Omit<TreeSynthesis, "flow" | "repaired"
 }
 
 /** Options that makers of trees take. */
-export const TREE_OPTIONS: readonly MakerOption[] = ["k", "eulerian", "repair", "keepShare", "nvls"];
+export const TREE_OPTIONS: readonly MakerOption[] = ["k", "repair", "keepShare", "nvls"];
 
 /** One way to make tree-flow schedules: a file under synthesize/forestcoll/ or synthesize/trees/ and a line in catalog.ts. */
 export interface TreeMaker extends Maker {

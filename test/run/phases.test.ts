@@ -180,7 +180,6 @@ describe("a request for phases", () => {
     [{ trials: 3 }, heeds("trials", "tacos, mcf, tacos-ilp")],
     [{ switchDegree: "ports" }, heeds("switchDegree", "tacos, mcf, tacos-ilp, sccl")],
     [{ k: 2 }, heeds("k", trees)],
-    [{ eulerian: "trim" }, heeds("eulerian", trees)],
     [{ root: 3 }, refused("not-together", "root", 3)],
     [{ policy: "lifo" }, refused("unknown-name", "policy", "lifo")],
     [{ collective: "broadcast" }, refused("not-applicable", "collective", "broadcast")],

@@ -48,7 +48,13 @@ export interface CutCertificate {
 }
 
 /**
- * What proves the rate of an all-reduce that sums each byte at one NPU (dual of the linear program of Zhao 2026, B.7): node
+ * Weighted node sets that each lack a member, and potentials of nodes that only forward.
+ *
+ * All-gather, broadcast ("out"), reduce-scatter, reduce ("in"): at most the sum over links of b_e max(0, W + G), over the sum
+ * of weights times the part of the data that starts (ends) in their sets. For such parts must leave (enter) each set, and what
+ * only forwards has as much in as out, so potentials add nothing in all.
+ *
+ * All-reduce: what proves the rate of one that sums each byte at one NPU (dual of the linear program of Zhao 2026, B.7): node
  * sets S that each lack a member, with weights w >= 0 that around every member v sum to 1 or more, over the sets of both
  * directions that contain v. The buffer's bytes per second are then at most the sum over links e of
  *   b_e * max(0, W_out + G_out, W_in + G_in),

@@ -5,7 +5,6 @@ import { openHighs } from "../../engine/milp/highs.ts";
 import type { Engine } from "../../engine/types.ts";
 import type { Simulated } from "../../kinds/kind.ts";
 import type { Collective } from "../../model/collective/collective.ts";
-import { demandBalance, trimToEulerian } from "../../model/graph/eulerian.ts";
 import { bigLcm } from "../../model/numbers/integers.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -31,20 +30,6 @@ const MOST_OF_GROUPS = 4e6;
 
 /** Up to this many transfers the steps of a flow are judged as well. */
 const MOST_STEPS = 1e6;
-
-/** Returns what trees may use of each link; throws InputError for a network without balance, unless that is asked for. */
-function usableOf(
-  { topology, collective }: Problem,
-  eulerian: SynthesizeOptions["eulerian"],
-): { readonly usable: Float64Array; readonly notes: readonly string[] } {
-  if (eulerian === "trim") {
-    const { usable, statement } = trimToEulerian(topology);
-    return { usable, notes: [statement] };
-  }
-  const members = eulerian === "switches" ? collective.groupMembers : [];
-  demandBalance(topology, members, `or ${optionName("eulerian")} trim, which leaves some bandwidth unused`);
-  return { usable: topology.linkBytesPerSecond, notes: [] };
-}
 
 /** Throws InputError for what these trees have no use for. */
 function refuseIdle({ name, inNetwork }: TreeMaker, { switching, nvls }: SynthesizeOptions): void {
@@ -73,14 +58,14 @@ export async function makeTrees(
     onProgress?.({ phase, done: 0, total: 1 });
   };
   const problem = problemOf(topology, { ...options, chunks: 1 });
-  const { usable, notes } = usableOf(problem, options.eulerian);
+  const usable = topology.linkBytesPerSecond;
   begin("synthesize");
   const started = performance.now();
   const { kernels, dispose } = treeRunnerFor(engine, signal);
   let best: Timed;
   try {
     const context = { kernels, lp: openHighs };
-    const requestFor = (copiesPerRoot: number | null): TreeRequest => ({
+    const requestFor = (copiesPerRoot: TreeRequest["copiesPerRoot"]): TreeRequest => ({
       ...problem,
       usable,
       copiesPerRoot,
@@ -89,14 +74,14 @@ export async function makeTrees(
       repair: options.repair ?? null,
       own: options,
     });
-    const make = async (copiesPerRoot: number | null): Promise<Timed> =>
+    const make = async (copiesPerRoot: TreeRequest["copiesPerRoot"]): Promise<Timed> =>
       timed(await maker.make(requestFor(copiesPerRoot), context), chunks);
     if (problem.collective.groupCount > 1 && maker.makeGroups !== undefined) {
       const copies = copiesOfGroups(options.k, problem.collective);
       const found = await maker.makeGroups(requestFor(copies), context);
       const ms = performance.now() - started;
       begin("limit");
-      return madeGroups(engine, problem, { found, notes, ms, maker, options });
+      return madeGroups(engine, problem, { found, ms, maker, options });
     }
     best = options.k === "auto" ? await fastest(make) : await make(options.k ?? null);
   } catch (error) {
@@ -124,7 +109,7 @@ export async function makeTrees(
       algorithm: maker.name,
       ...(options.nvls === false || sums ? {} : trafficOf(flow)),
       ...(found.repaired === null ? {} : { repaired: found.repaired }),
-      notes: [...notes, ...found.notes],
+      notes: found.notes,
       synthesis: synthesisOf(engine, options, ms, found),
     },
   };
@@ -139,7 +124,7 @@ const synthesisOf = (
 ) => ({ ms: Math.round(ms * 1000) / 1000, backend, threads: 1, seed, trials, policy });
 
 /** Returns the copies per root that trees of several groups are to have. Throws InputError where they are to be found. */
-function copiesOfGroups(k: SynthesizeOptions["k"], { groupCount }: Collective): number | null {
+function copiesOfGroups(k: SynthesizeOptions["k"], { groupCount }: Collective): TreeRequest["copiesPerRoot"] {
   if (k !== "auto") return k ?? null;
   throw new InputError(optionName("k"), `a number, or nothing, for ${groupCount} groups at once`, k).as("not-together");
 }
@@ -147,7 +132,6 @@ function copiesOfGroups(k: SynthesizeOptions["k"], { groupCount }: Collective): 
 /** What is known of trees of several groups. */
 interface OfGroups {
   readonly found: GroupsSynthesis;
-  readonly notes: readonly string[];
   readonly ms: number;
   readonly maker: TreeMaker;
   readonly options: SynthesizeOptions;
@@ -157,7 +141,7 @@ interface OfGroups {
 function madeGroups(
   engine: Engine,
   { topology, collective }: Problem,
-  { found, notes, ms, maker, options }: OfGroups,
+  { found, ms, maker, options }: OfGroups,
 ): Made<StepSchedule> {
   const pieces = piecesOfGroups(found.flows, options.chunks ?? "auto");
   const transfers = found.flows.reduce((sum, flow, g) => sum + treeTransfers(flow, pieces[g]), 0);
@@ -175,7 +159,7 @@ function madeGroups(
     couldBeBetter: found.couldBeBetter ?? false,
     making: {
       algorithm: maker.name,
-      notes: [...notes, ...found.notes],
+      notes: found.notes,
       synthesis: synthesisOf(engine, options, ms, found),
     },
   };
@@ -223,7 +207,7 @@ const COPIES_TRIED = [1, 2, 3, 4];
  * Returns the trees that take the least time at the size asked for, the optimal ones among equals. Numbers of copies that the
  * algorithm does not make are left out.
  */
-async function fastest(make: (copiesPerRoot: number | null) => Promise<Timed>): Promise<Timed> {
+async function fastest(make: (copiesPerRoot: TreeRequest["copiesPerRoot"]) => Promise<Timed>): Promise<Timed> {
   let best = await make(null);
   for (const copies of COPIES_TRIED) {
     const other = await make(copies).catch(whereRefused);

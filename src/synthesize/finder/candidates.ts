@@ -1,6 +1,7 @@
 import { type Construction, constructionText, graphOf } from "../../model/direct/construction.ts";
 import { type Digraph, distancesFrom, regularDegree } from "../../model/direct/digraph.ts";
 import { leastBandwidthTime } from "../../model/direct/facts.ts";
+import { distanceRegularOf } from "../../model/direct/families/distance-regular.ts";
 import { range } from "../../model/direct/families/family.ts";
 import { bestCirculant } from "../../model/direct/families/rings.ts";
 import { type Predicted, predictLine } from "../../model/direct/predict.ts";
@@ -141,7 +142,7 @@ const MODIFIED_DE_BRUIJN = [
   { d: 4, n: 2, steps: 3, diameter: 3, reverses: false },
 ] as const;
 
-/** Returns the graphs of table A.3 of a size and degree whose times are known without computing anything. O(sqrt(nodes)). */
+/** Returns the graphs of tables A.2 and A.3 of a size and degree whose times are known without computing anything. O(sqrt(nodes)). */
 export function knownBases(nodes: number, degree: number): Candidate[] {
   const found: Candidate[] = [];
   const size = { nodes, degree };
@@ -193,6 +194,9 @@ export function knownBases(nodes: number, degree: number): Candidate[] {
   }
   if (degree === 4 && DISTANCE_REGULAR.has(nodes))
     put("DistReg", [4, nodes], DISTANCE_REGULAR.get(nodes) as number, UNDIRECTED);
+  else
+    for (const { family, parameters, diameter } of distanceRegularOf(nodes, degree))
+      put(family, parameters, diameter, UNDIRECTED);
   if (degree === 2 && nodes === 8) put("Diamond", [], 3, loopless | simple);
   for (const { d, n, steps, diameter, reverses } of MODIFIED_DE_BRUIJN) {
     if (d !== degree || d ** n !== nodes) continue;

@@ -5,7 +5,7 @@ import { mapFinder } from "../../model/symmetry/map-finder.ts";
 import { oppositeLinks } from "../../model/topology/link-classes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { programRows } from "../program-rows.ts";
-import { packingNetwork } from "./packing.ts";
+import { type PackingNetwork, packingNetwork } from "./packing.ts";
 
 /** "out": what is broadcast from roots in the set leaves it. "in": contributions to roots in the set come into it. */
 export type Direction = "out" | "in";
@@ -125,9 +125,9 @@ interface Program {
 }
 
 function programOf(network: AllReduceNetwork, orbits: AllReduceOrbits): Program {
-  const { memberCount, bandwidth, opposite } = network;
+  const { npuCount, bandwidth, opposite } = network;
   const most = bandwidth.reduce((a, b) => Math.max(a, b), 1);
-  const shareOrbits = orbits.nodeOrbit.subarray(0, memberCount).reduce((count, o) => Math.max(count, o + 1), 0);
+  const shareOrbits = orbits.nodeOrbit.subarray(0, npuCount).reduce((count, o) => Math.max(count, o + 1), 0);
   const rateColumn = shareOrbits + (opposite === null ? 2 : 1) * orbits.links.length;
   const backwards = reversedNetwork(network);
   return { network, backwards, orbits, most, shareOrbits, rateColumn, fixed: programRows(), firstCutRow: 1 };
@@ -140,10 +140,10 @@ const inColumn = ({ shareOrbits, orbits }: Program, orbit: number): number => sh
 /** cBC + cRE <= b, one row for each orbit of links, or pair of orbits that are opposite to each other. */
 function capacityRows(program: Program): void {
   const { fixed, most, orbits } = program;
-  const { source, opposite, bandwidth } = program.network;
+  const { linkSource, opposite, bandwidth } = program.network;
   const { linkOrbit } = orbits;
   const done = new Uint8Array(orbits.links.length);
-  for (let l = 0; l < source.length; l++) {
+  for (let l = 0; l < linkSource.length; l++) {
     const orbit = linkOrbit[l];
     const other = opposite === null ? orbit : linkOrbit[opposite[l]];
     if (done[orbit] === 1) continue;
@@ -173,19 +173,19 @@ interface BalancedRows {
 /** As much comes into each orbit of forwarding nodes as leaves it. */
 function balanceRows(program: Program, columnOf: typeof outColumn): Rows {
   const { orbits, fixed } = program;
-  const { memberCount, source, target } = program.network;
+  const { npuCount, linkSource, linkTarget } = program.network;
   const { nodeOrbit, linkOrbit } = orbits;
   const sums = new Map<number, Map<number, number>>();
   const count = (node: number, l: number, sign: number): void => {
-    if (node < memberCount) return;
+    if (node < npuCount) return;
     const row = sums.get(nodeOrbit[node]) ?? new Map<number, number>();
     const column = columnOf(program, linkOrbit[l]);
     row.set(column, (row.get(column) ?? 0) + sign);
     sums.set(nodeOrbit[node], row);
   };
-  for (let l = 0; l < source.length; l++) {
-    count(target[l], l, 1);
-    count(source[l], l, -1);
+  for (let l = 0; l < linkSource.length; l++) {
+    count(linkTarget[l], l, 1);
+    count(linkSource[l], l, -1);
   }
   return [...sums].map(([orbit, row]) => {
     const nodes = orbits.nodes[orbit];
@@ -197,36 +197,36 @@ function balanceRows(program: Program, columnOf: typeof outColumn): Rows {
 
 function coefficientsOf(program: Program, { direction, inside }: OrbitCut): Map<number, number> {
   const { rateColumn, network, backwards } = program;
-  const { memberCount, source } = network;
+  const { npuCount, linkSource } = network;
   const { nodeOrbit, linkOrbit } = program.orbits;
   const row = new Map<number, number>();
   const count = (column: number, by: number): void => {
     row.set(column, (row.get(column) ?? 0) + by);
   };
-  const most = 2 * inside.subarray(0, memberCount).reduce((sum, bit) => sum + bit, 0) > memberCount;
+  const most = 2 * inside.subarray(0, npuCount).reduce((sum, bit) => sum + bit, 0) > npuCount;
   if (most) count(rateColumn, 1);
-  for (let v = 0; v < memberCount; v++) {
+  for (let v = 0; v < npuCount; v++) {
     if (most && inside[v] === 0) count(nodeOrbit[v], -1);
     if (!most && inside[v] === 1) count(nodeOrbit[v], 1);
   }
   const way = direction === "out" ? network : backwards;
   const columnOf = direction === "out" ? outColumn : inColumn;
-  for (let l = 0; l < source.length; l++) {
-    if (inside[way.source[l]] === 1 && inside[way.target[l]] === 0) count(columnOf(program, linkOrbit[l]), -1);
+  for (let l = 0; l < linkSource.length; l++) {
+    if (inside[way.linkSource[l]] === 1 && inside[way.linkTarget[l]] === 0) count(columnOf(program, linkOrbit[l]), -1);
   }
   return new Map([...row].sort(([a], [b]) => a - b));
 }
 
 function pointOf(program: Program, { objective: value, primal }: LpSolution): AllReducePoint {
   const { most } = program;
-  const { memberCount, opposite } = program.network;
+  const { npuCount, opposite } = program.network;
   const { linkOrbit, nodeOrbit } = program.orbits;
   const link = (columnOf: typeof outColumn) =>
     Float64Array.from(linkOrbit, (orbit) => Math.max(0, primal[columnOf(program, orbit)] * most));
   const out = link(outColumn);
   return {
     rate: value * most,
-    shares: Float64Array.from(nodeOrbit.subarray(0, memberCount), (orbit) => Math.max(0, primal[orbit] * most)),
+    shares: Float64Array.from(nodeOrbit.subarray(0, npuCount), (orbit) => Math.max(0, primal[orbit] * most)),
     out,
     in: opposite === null ? link(inColumn) : Float64Array.from(opposite, (l) => out[l]),
   };
@@ -276,7 +276,7 @@ export interface AllReduceOrbits {
  * and those that are found. O(work) up to a second, plus O(links) per map.
  */
 export function allReduceOrbits(network: AllReduceNetwork, known: readonly Int32Array[] = []): AllReduceOrbits {
-  const { nodeCount, memberCount } = network;
+  const { nodeCount, npuCount } = network;
   const arcs = arcsOf(network);
   const maps: Int32Array[] = [];
   const nodeSets = disjointSets(nodeCount);
@@ -287,7 +287,7 @@ export function allReduceOrbits(network: AllReduceNetwork, known: readonly Int32
     return true;
   };
   for (const map of known) admit(map);
-  const colour = new Int32Array(nodeCount).fill(1, 0, memberCount);
+  const colour = new Int32Array(nodeCount).fill(1, 0, npuCount);
   const finder = mapFinder(colour, arcs.source, arcs.target, arcs.kind, MOST_WORK);
   for (const alike of finder.classes) {
     let failures = 0;
@@ -320,7 +320,7 @@ interface Arcs {
   imageOf(arc: number, map: Int32Array): number;
 }
 
-function arcsOf({ nodeCount, source, target, bandwidth }: AllReduceNetwork): Arcs {
+function arcsOf({ nodeCount, linkSource, linkTarget, bandwidth }: AllReduceNetwork): Arcs {
   const bandwidths = new Map<number, number>();
   for (const b of bandwidth) if (!bandwidths.has(b)) bandwidths.set(b, bandwidths.size);
   const rank = bandwidth.map((b) => bandwidths.get(b) as number);
@@ -328,8 +328,8 @@ function arcsOf({ nodeCount, source, target, bandwidth }: AllReduceNetwork): Arc
   const keyOf = (u: number, v: number, b: number): number => (b * nodeCount + u) * nodeCount + v;
   const first: number[] = [];
   const count: number[] = [];
-  const ofLink = source.map((u, l) => {
-    const key = keyOf(u, target[l], rank[l]);
+  const ofLink = linkSource.map((u, l) => {
+    const key = keyOf(u, linkTarget[l], rank[l]);
     const known = index.get(key);
     if (known !== undefined) {
       count[known]++;
@@ -347,24 +347,24 @@ function arcsOf({ nodeCount, source, target, bandwidth }: AllReduceNetwork): Arc
     return known;
   });
   return {
-    source: Int32Array.from(first, (l) => source[l]),
-    target: Int32Array.from(first, (l) => target[l]),
+    source: Int32Array.from(first, (l) => linkSource[l]),
+    target: Int32Array.from(first, (l) => linkTarget[l]),
     count: Int32Array.from(count),
     kind,
     ofLink,
     imageOf: (arc, map) => {
       const l = first[arc];
-      return index.get(keyOf(map[source[l]], map[target[l]], rank[l])) ?? -1;
+      return index.get(keyOf(map[linkSource[l]], map[linkTarget[l]], rank[l])) ?? -1;
     },
   };
 }
 
 /** Returns whether a map permutes the nodes and takes members to members and arcs to arcs of their kind. O(arcs). */
-function keeps(map: Int32Array, { nodeCount, memberCount }: AllReduceNetwork, arcs: Arcs): boolean {
+function keeps(map: Int32Array, { nodeCount, npuCount }: AllReduceNetwork, arcs: Arcs): boolean {
   const taken = new Uint8Array(nodeCount);
   for (let v = 0; v < nodeCount; v++) {
     const image = map[v];
-    if (image === undefined || image < 0 || taken[image] !== 0 || v < memberCount !== image < memberCount) return false;
+    if (image === undefined || image < 0 || taken[image] !== 0 || v < npuCount !== image < npuCount) return false;
     taken[image] = 1;
   }
   return arcs.source.every((_, a) => {
@@ -373,23 +373,9 @@ function keeps(map: Int32Array, { nodeCount, memberCount }: AllReduceNetwork, ar
   });
 }
 
-/**
- * A network as the linear program of all-reduce sees it: members of the group are nodes 0 .. memberCount - 1, in the order
- * of their ranks; the others (switches, outsiders) only forward. Links without usable bandwidth are left out.
- */
-export interface AllReduceNetwork {
-  readonly nodeCount: number;
-  readonly memberCount: number;
-  /** [nodes] node of the topology. */
-  readonly node: Int32Array;
-  /** [links] link of the topology, ascending. */
-  readonly link: Int32Array;
-  /** [links] */
-  readonly source: Int32Array;
-  readonly target: Int32Array;
-  /** [links] in units: exact integers >= 1 without a common divisor. */
-  readonly bandwidth: Float64Array;
-  /** Bytes per second in one unit. */
+/** A packing network in units, as the linear program of all-reduce sees it. */
+export interface AllReduceNetwork extends PackingNetwork {
+  /** Bytes per second in one unit; bandwidths are exact integers >= 1 of them, without a common divisor. */
   readonly unit: number;
   /** [links] a link of equal bandwidth the other way, each of another; null where some link has none. */
   readonly opposite: Int32Array | null;
@@ -401,27 +387,15 @@ export interface AllReduceNetwork {
  */
 export function allReduceNetwork(topology: Topology, members: Int32Array, usable: Float64Array): AllReduceNetwork {
   const network = packingNetwork(topology, members, usable, "out");
-  const { nodeCount, npuCount: memberCount, linkSource: source, linkTarget: target, node, link } = network;
   const unit = commonDivisor(network.bandwidth) || 1;
   const bandwidth = network.bandwidth.map((b) => b / unit);
-  const opposite = oppositeLinks(source, target, [bandwidth]);
-  return { nodeCount, memberCount, node, link, source, target, bandwidth, unit, opposite };
+  const opposite = oppositeLinks(network.linkSource, network.linkTarget, [bandwidth]);
+  return { ...network, bandwidth, unit, opposite };
 }
 
 /** Returns the network with every link turned around; links keep their numbers. */
 export const reversedNetwork = (network: AllReduceNetwork): AllReduceNetwork => ({
   ...network,
-  source: network.target,
-  target: network.source,
+  linkSource: network.linkTarget,
+  linkTarget: network.linkSource,
 });
-
-/** Returns the first node that only forwards and has more capacity in than out or the reverse; null: none. O(links). */
-export function unbalancedNode(network: AllReduceNetwork, capacity: Float64Array): number | null {
-  const surplus = new Float64Array(network.nodeCount);
-  for (let l = 0; l < capacity.length; l++) {
-    surplus[network.source[l]] -= capacity[l];
-    surplus[network.target[l]] += capacity[l];
-  }
-  for (let v = network.memberCount; v < network.nodeCount; v++) if (surplus[v] !== 0) return v;
-  return null;
-}

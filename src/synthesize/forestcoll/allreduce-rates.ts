@@ -1,8 +1,6 @@
 import { InfeasibleError, InternalError } from "../../base/errors.ts";
 import type { Rate } from "../../engine/contract/kernels.ts";
 import type { LpSolver } from "../../engine/contract/programs.ts";
-import { flowSolver } from "../../model/graph/flow.ts";
-import { groupedBy } from "../../model/graph/graph.ts";
 import { bigGcd, bigLcm, bigSum, commonDivisor } from "../../model/numbers/integers.ts";
 import {
   add,
@@ -28,8 +26,8 @@ import {
   type Direction,
   type OrbitCut,
   reversedNetwork,
-  unbalancedNode,
 } from "./allreduce-program.ts";
+import { balancedCapacity, cutSearch, unbalancedNode } from "./cuts.ts";
 import type { RateKernel } from "./optimum.ts";
 
 export interface AllReduceSolvers {
@@ -192,11 +190,11 @@ function cuttingPlanes(
   mostRounds: number,
   mostCuts: number,
 ): Planes {
-  const { nodeCount, memberCount, opposite } = network;
-  const sinks = firstOf(orbits.nodeOrbit.subarray(0, memberCount));
+  const { nodeCount, npuCount, opposite } = network;
+  const sinks = firstOf(orbits.nodeOrbit.subarray(0, npuCount));
   const program = allReduceProgram(network, orbits, lp);
-  const findOut = separation(network, sinks);
-  const findIn = opposite === null ? separation(reversedNetwork(network), sinks) : () => [];
+  const findOut = cutSearch(network, sinks);
+  const findIn = opposite === null ? cutSearch(reversedNetwork(network), sinks) : () => [];
   const cut = (direction: Direction) => (inside: Uint8Array) => ({ direction, inside });
   const ways = opposite === null ? (["out", "in"] as const) : (["out"] as const);
   const single = sinks.map((v) => new Uint8Array(nodeCount).fill(1, v, v + 1));
@@ -235,77 +233,6 @@ function cuttingPlanes(
 function firstOf(values: Int32Array): number[] {
   const seen = new Set<number>();
   return [...values.keys()].filter((i) => !seen.has(values[i]) && seen.add(values[i]));
-}
-
-/** Flow values are rounded to this many parts of the total. */
-const PARTS = 2 ** 44;
-/** Cuts that lack less than this part of the total are left: it is below what the solver tolerates. */
-const SLACK = 1e-10;
-
-/** Returns node sets [nodes] that lack a member and from which less leaves than their roots broadcast. */
-type Separation = (shares: Float64Array, capacity: Float64Array) => Uint8Array[];
-
-/**
- * Returns a search for violated cuts: `shares` [members] and `capacity` [links] are doubles >= 0 in any one unit. One maximum
- * flow from all roots into each sink; where it is too small, both the smallest and the largest minimum cut are returned.
- *
- * Sinks that are cut off already are tried all the same: without them, a 16 x 16 mesh of unequal links takes 53 rounds and
- * 52 s instead of 18 and 13 s.
- */
-function separation(network: AllReduceNetwork, sinks: Iterable<number>): Separation {
-  const { nodeCount, memberCount, source, target } = network;
-  const links = source.length;
-  const tail = new Int32Array(memberCount + links).fill(nodeCount);
-  const head = Int32Array.from({ length: memberCount + links }, (_, v) => v);
-  tail.set(source, memberCount);
-  head.set(target, memberCount);
-  const solve = flowSolver({ nodes: nodeCount + 1, tail, head });
-  const leaving = groupedBy(tail, nodeCount + 1);
-  const entering = groupedBy(head, nodeCount + 1);
-  const integer = new Float64Array(tail.length);
-
-  /** Returns the nodes that the roots still reach in the residual network. */
-  const sourceSide = (flow: Float64Array): Uint8Array => {
-    const inside = new Uint8Array(nodeCount + 1);
-    const queue = [nodeCount];
-    inside[nodeCount] = 1;
-    for (const v of queue) {
-      const visit = (node: number): void => {
-        if (inside[node] === 1) return;
-        inside[node] = 1;
-        queue.push(node);
-      };
-      for (let i = leaving.offset[v]; i < leaving.offset[v + 1]; i++) {
-        const arc = leaving.items[i];
-        if (flow[arc] < integer[arc]) visit(head[arc]);
-      }
-      for (let i = entering.offset[v]; i < entering.offset[v + 1]; i++) {
-        const arc = entering.items[i];
-        if (flow[arc] > 0) visit(tail[arc]);
-      }
-    }
-    return inside.subarray(0, nodeCount);
-  };
-
-  return (shares, capacity) => {
-    const scale = PARTS / shares.reduce((sum, share) => sum + share, 0);
-    if (!Number.isFinite(scale)) return [];
-    for (let v = 0; v < memberCount; v++) integer[v] = Math.round(shares[v] * scale);
-    // beyond all shares together, capacity is of no use
-    for (let l = 0; l < links; l++) integer[memberCount + l] = Math.min(2 * PARTS, Math.round(capacity[l] * scale));
-    let total = 0;
-    for (let v = 0; v < memberCount; v++) total += integer[v];
-    const cuts: Uint8Array[] = [];
-    for (const sink of sinks) {
-      const { value, sinkSide, flow } = solve(integer, nodeCount, sink);
-      if (value >= total * (1 - SLACK)) continue;
-      const largest = sinkSide.subarray(0, nodeCount).map((bit) => 1 - bit);
-      const smallest = sourceSide(flow);
-      cuts.push(largest);
-      if (smallest.some((bit, v) => bit !== largest[v])) cuts.push(smallest);
-    }
-    return cuts;
-  };
 }
 
 /** Values of the linear program are right to this many parts of the greatest. */
@@ -356,7 +283,7 @@ function rounded(
 ): Promise<AllReduceCopies | null> {
   const whole = (values: Float64Array): Float64Array => values.map((value) => Math.round(value * parts));
   const limited = (values: Float64Array, limit: (l: number) => number): Float64Array =>
-    balanced(
+    balancedCapacity(
       network,
       whole(values).map((value, l) => Math.min(value, limit(l))),
     );
@@ -397,7 +324,7 @@ async function widened(
   rate: RateKernel,
 ): Promise<AllReduceCopies | null> {
   const narrowed = (capacity: Float64Array): Float64Array =>
-    balanced(
+    balancedCapacity(
       network,
       capacity.map((c) => Math.floor(c / width)),
     );
@@ -430,12 +357,12 @@ async function coarser(
   most: number,
   rate: RateKernel,
 ): Promise<AllReduceCopies> {
-  const { memberCount } = network;
+  const { npuCount } = network;
   const total = solution.copies.reduce((sum, x) => sum + x, 0);
-  if (total <= most * memberCount) return solution;
+  if (total <= most * npuCount) return solution;
   let best: AllReduceCopies | null = null;
   for (let perMember = 1; perMember <= most; perMember *= 2) {
-    const widest = total / (perMember * memberCount);
+    const widest = total / (perMember * npuCount);
     const copies = solution.copies.map((x) => Math.round(x / widest));
     let [steps, none] = [WIDTHS / 2, WIDTHS + 1];
     let found: AllReduceCopies | null = null;
@@ -451,29 +378,6 @@ async function coarser(
     if (best !== null && toNumber(best.rate) >= COARSE * toNumber(solution.rate)) break;
   }
   return best ?? solution;
-}
-
-/** Returns capacities, none greater than before, that are balanced at forwarding nodes: a maximum flow through those. */
-function balanced(network: AllReduceNetwork, capacity: Float64Array): Float64Array {
-  if (unbalancedNode(network, capacity) === null) return capacity;
-  const { nodeCount, memberCount, source, target } = network;
-  const through = Int32Array.from(source.keys()).filter((l) => source[l] >= memberCount || target[l] >= memberCount);
-  const [from, to] = [nodeCount, nodeCount + 1];
-  const solve = flowSolver({
-    nodes: nodeCount + 2,
-    tail: through.map((l) => (source[l] < memberCount ? from : source[l])),
-    head: through.map((l) => (target[l] < memberCount ? to : target[l])),
-  });
-  const { flow } = solve(
-    Float64Array.from(through, (l) => capacity[l]),
-    from,
-    to,
-  );
-  const result = capacity.slice();
-  through.forEach((l, i) => {
-    result[l] = flow[i];
-  });
-  return result;
 }
 
 /**
@@ -548,16 +452,16 @@ function exactProof({ opposite }: AllReduceNetwork, prices: AllReducePrices, err
 
 /** Returns a proof whose sets have weight 1 around the members that have least; null where some have none. */
 function normalized(
-  { memberCount }: AllReduceNetwork,
+  { npuCount }: AllReduceNetwork,
   { nodeOrbit, nodes }: AllReduceOrbits,
   proof: OrbitProof,
 ): OrbitProof | null {
   const scale = commonScale(proof);
   const around = new Map<number, bigint>();
-  for (let v = 0; v < memberCount; v++) around.set(nodeOrbit[v], 0n);
+  for (let v = 0; v < npuCount; v++) around.set(nodeOrbit[v], 0n);
   for (const { inside, weight } of proof.cuts) {
     const scaled = scale(weight);
-    for (let v = 0; v < memberCount; v++) {
+    for (let v = 0; v < npuCount; v++) {
       if (inside[v] === 1) around.set(nodeOrbit[v], (around.get(nodeOrbit[v]) as bigint) + scaled);
     }
   }
@@ -582,24 +486,24 @@ function commonScale({ cuts, out, in: into }: OrbitProof): (value: Rational) => 
 
 /** Returns what a normalized proof proves: the last sum above, over orbits of links. O(cuts * links). */
 function provedRate(network: AllReduceNetwork, { linkOrbit, links }: AllReduceOrbits, proof: OrbitProof): Rational {
-  const { source, target, bandwidth } = network;
+  const { linkSource, linkTarget, bandwidth } = network;
   const scale = commonScale(proof);
   const out = new Array<bigint>(links.length).fill(0n);
   const into = new Array<bigint>(links.length).fill(0n);
   for (const { inside, direction, weight } of proof.cuts) {
     const scaled = scale(weight);
     const sums = direction === "out" ? out : into;
-    const [near, far] = direction === "out" ? [source, target] : [target, source];
-    for (let l = 0; l < source.length; l++) {
+    const [near, far] = direction === "out" ? [linkSource, linkTarget] : [linkTarget, linkSource];
+    for (let l = 0; l < linkSource.length; l++) {
       if (inside[near[l]] === 1 && inside[far[l]] === 0) sums[linkOrbit[l]] += scaled;
     }
   }
   const gains = [proof.out, proof.in].map((potential) => potential.map(scale)) as [bigint[], bigint[]];
   const bandwidths = new Float64Array(links.length);
-  for (let l = 0; l < source.length; l++) {
+  for (let l = 0; l < linkSource.length; l++) {
     bandwidths[linkOrbit[l]] = bandwidth[l];
-    out[linkOrbit[l]] += (gains[0][target[l]] as bigint) - (gains[0][source[l]] as bigint);
-    into[linkOrbit[l]] += (gains[1][target[l]] as bigint) - (gains[1][source[l]] as bigint);
+    out[linkOrbit[l]] += (gains[0][linkTarget[l]] as bigint) - (gains[0][linkSource[l]] as bigint);
+    into[linkOrbit[l]] += (gains[1][linkTarget[l]] as bigint) - (gains[1][linkSource[l]] as bigint);
   }
   let sum = 0n;
   for (let o = 0; o < links.length; o++) {
@@ -692,9 +596,9 @@ async function bottleneckOf(
   const used = Int32Array.from(capacity.keys()).filter((l) => capacity[l] > 0);
   return rate({
     nodeCount: network.nodeCount,
-    npuCount: network.memberCount,
-    linkSource: used.map((l) => network.source[l]),
-    linkTarget: used.map((l) => network.target[l]),
+    npuCount: network.npuCount,
+    linkSource: used.map((l) => network.linkSource[l]),
+    linkTarget: used.map((l) => network.linkTarget[l]),
     capacity: Float64Array.from(used, (l) => capacity[l]),
     weight,
   });
@@ -754,7 +658,7 @@ async function settled(
  * both take equally long; null as above. Throws InfeasibleError where members cannot reach each other.
  */
 async function uniformCopies(network: AllReduceNetwork, rate: RateKernel): Promise<AllReduceCopies | null> {
-  const ones = new Float64Array(network.memberCount).fill(1);
+  const ones = new Float64Array(network.npuCount).fill(1);
   const gather = await bottleneckOf(network, ones, network.bandwidth, rate);
   const scatter = await bottleneckOf(reversedNetwork(network), ones, network.bandwidth, rate);
   for (const { capacity, cut } of [gather, scatter]) {

@@ -34,8 +34,12 @@ export const blink: TreeMaker = {
       return { ...found, policy: `root ${topology.nodeNames[groupMembers[root]]}, ${found.policy}` };
     }
     const direction = kind === "reduce" ? "in" : "out";
-    const { forest, cut, policy, trials, repaired, notes } = await growForest(request, context, direction, weight);
-    const certificate = { kind: "cut", nodes: cut, direction } as const;
+    const { forest, certificate, policy, trials, repaired, notes } = await growForest(
+      request,
+      context,
+      direction,
+      weight,
+    );
     const frame = { kind: "trees", topology, collective, symmetry: null, certificate } as const;
     return { flow: { ...frame, forests: [forest], concurrent: false }, policy, trials, repaired, notes };
   },

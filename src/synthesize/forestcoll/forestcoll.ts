@@ -1,12 +1,12 @@
 import type { Collective } from "../../model/collective/collective.ts";
-import { compare, divide, multiply, rational, toNumber } from "../../model/numbers/rational.ts";
-import type { CutCertificate, DualCertificate, TreeFlow } from "../../model/trees/tree-flow.ts";
+import { compare, divide, multiply, type Rational, rational, toNumber } from "../../model/numbers/rational.ts";
+import type { DualCertificate, TreeFlow } from "../../model/trees/tree-flow.ts";
 import { TREE_OPTIONS, type TreeContext, type TreeMaker, type TreeRequest, type TreeSynthesis } from "../tree-maker.ts";
 import { type AllReduceRates, allReduceRates } from "./allreduce-rates.ts";
 import { makeGroups } from "./groups.ts";
-import { type Grown, growBack, growForest } from "./grow.ts";
+import { type Grown, growBack, growForest, optimalRate } from "./grow.ts";
 import { FEW_PEERS, forestFrom, PACK_POLICIES, packingNetwork, packTrees, QUICK } from "./packing.ts";
-import { contributions, mirroredForest, refuseSeveralGroups } from "./requests.ts";
+import { contributions, inSequence, mirroredForest, refuseSeveralGroups } from "./requests.ts";
 
 /**
  * ForestColl (dissertation of Zhao, 2026, chapter 4): trees that reach the exact optimum of throughput on any balanced network.
@@ -32,7 +32,7 @@ export const forestcoll: TreeMaker = {
       ...flowFrame(request),
       forests: [grown.forest],
       symmetry: grown.symmetry,
-      certificate: cutOf(grown, direction),
+      certificate: grown.certificate,
     });
   },
   makeGroups: (request, context) => makeGroups(forestcoll, request, context),
@@ -44,8 +44,6 @@ const flowFrame = ({ topology, collective }: { topology: TreeFlow["topology"]; c
   collective,
   concurrent: false,
 });
-
-const cutOf = ({ cut }: Grown, direction: "out" | "in"): CutCertificate => ({ kind: "cut", nodes: cut, direction });
 
 const synthesisOf = (grown: Grown, flow: TreeFlow): TreeSynthesis => ({
   flow,
@@ -59,7 +57,10 @@ const synthesisOf = (grown: Grown, flow: TreeFlow): TreeSynthesis => ({
 /** The better of reduce-scatter followed by all-gather and what the linear program of B.7 gives. */
 async function allReduce(request: TreeRequest, context: TreeContext, weight: Float64Array): Promise<TreeSynthesis> {
   const grown = await growForest(request, context, "out", weight);
-  const together = await allReduceTogether(request, context, grown);
+  const isMirrored = mirroredForest(request.topology, request.usable, grown.forest) !== null;
+  const { optimalBytesPerSecond: out } = grown;
+  const into = isMirrored ? out : await optimalRate(request, context, "in", weight);
+  const together = await allReduceTogether(request, context, grown, inSequence(into, out));
   if ("synthesis" in together) return together.synthesis;
   const back = await growBack(request, context, weight, grown);
   const notes = [...grown.notes, ...back.notes, ...together.notes];
@@ -72,7 +73,7 @@ async function allReduce(request: TreeRequest, context: TreeContext, weight: Flo
       ...flowFrame(request),
       forests: [back.forest, grown.forest],
       symmetry: grown.symmetry,
-      certificate: together.certificate ?? cutOf(grown, "out"),
+      certificate: together.certificate ?? { kind: "cut", nodes: grown.cut, direction: "out" },
     },
   );
 }
@@ -100,14 +101,19 @@ type Together =
 
 /**
  * Returns trees with unequal roots that reduce and broadcast side by side, where the linear program of B.7 (Zhao 2026) says
- * that this is faster than reduce-scatter followed by all-gather, which takes twice as long as the forest given; otherwise what
- * proves that nothing is faster, or that nobody knows.
+ * that this is faster than reduce-scatter followed by all-gather, whose rate is `phases`; otherwise what proves that nothing is
+ * faster, or that nobody knows.
  */
-async function allReduceTogether(request: TreeRequest, { kernels, lp }: TreeContext, grown: Grown): Promise<Together> {
+async function allReduceTogether(
+  request: TreeRequest,
+  { kernels, lp }: TreeContext,
+  grown: Grown,
+  phases: Rational,
+): Promise<Together> {
   const { topology, collective, usable, copiesPerRoot } = request;
   const members = collective.groupMembers;
   const without = (reason: string): Together => ({ certificate: null, notes: [reason] });
-  if (copiesPerRoot !== null) return { certificate: null, notes: [] };
+  if (typeof copiesPerRoot === "number") return { certificate: null, notes: [] };
   const unproved =
     "reduce-scatter and then all-gather, each optimal; whether side by side would be faster is not known";
   if (members.length > MOST_MEMBERS) return without(`${unproved} above ${MOST_MEMBERS} NPUs`);
@@ -123,7 +129,6 @@ async function allReduceTogether(request: TreeRequest, { kernels, lp }: TreeCont
     },
   );
   if (rates === null) return without(`${unproved} above ${FEW_MEMBERS} NPUs without symmetry`);
-  const phases = divide(grown.optimum.bytesPerSecond, rational(2));
   // trees that were repaired are kept unless others are clearly faster
   const enough = grown.repaired === null ? phases : multiply(phases, CLEARLY_FASTER);
   if (compare(rates.rate, enough) <= 0)

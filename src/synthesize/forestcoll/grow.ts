@@ -1,12 +1,13 @@
 import { InternalError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { PackedTrees } from "../../engine/contract/kernels.ts";
-import { compare, type Rational, toNumber } from "../../model/numbers/rational.ts";
+import { compare, multiply, type Rational, rational, toNumber } from "../../model/numbers/rational.ts";
 import { linkOrbits } from "../../model/symmetry/network-maps.ts";
 import { networkSymmetry } from "../../model/symmetry/network-symmetry.ts";
 import { outLinks, reversed, type Topology } from "../../model/topology/topology.ts";
-import type { Forest, NetworkSymmetry } from "../../model/trees/tree-flow.ts";
+import type { Certificate, Forest, NetworkSymmetry } from "../../model/trees/tree-flow.ts";
 import type { TreeContext, TreeRequest } from "../tree-maker.ts";
+import { forwardingOf, forwardsTooLittle } from "./forwarding.ts";
 import {
   type FixedPacking,
   fixedCopies,
@@ -39,9 +40,12 @@ import { type ForestNetwork, type LogicalArc, type Strand, spanningTrees, splitS
 export interface Grown {
   readonly forest: Forest;
   readonly symmetry: NetworkSymmetry | null;
-  readonly optimum: Optimum;
-  /** Ascending nodes of the bottleneck cut. */
+  /** Data of the whole collective per second at the optimum. */
+  readonly optimalBytesPerSecond: Rational;
+  /** Ascending nodes of the bottleneck cut of the whole network. */
   readonly cut: Int32Array;
+  /** What proves the optimum: that cut, or weighted sets where nodes that only forward keep trees below it. */
+  readonly certificate: Certificate;
   readonly policy: string;
   readonly trials: number;
   /** Its highest trees were not repacked, as the policy `quick` asks. */
@@ -72,14 +76,21 @@ export async function growForest(
   direction: "out" | "in",
   weight: Float64Array,
 ): Promise<Grown> {
-  const { topology, collective, usable, copiesPerRoot } = request;
+  const { collective, copiesPerRoot } = request;
   const { kernels } = context;
-  const network = packingNetwork(topology, collective.groupMembers, usable, direction);
-  const optimum = await optimumOf(network, weight, kernels.rate);
-  const { packing, notes } =
-    copiesPerRoot === null
-      ? await fewestCopies(network, weight, optimum, kernels.rate)
-      : { packing: await fixedCopies(network, weight, BigInt(copiesPerRoot), optimum, kernels.rate), notes: [] };
+  const {
+    network,
+    unit,
+    optimum,
+    cut,
+    certificate,
+    notes: forwarded,
+  } = await rated(request, context, direction, weight);
+  const packing =
+    typeof copiesPerRoot === "number"
+      ? await fixedCopies(network, weight, BigInt(copiesPerRoot), optimum, kernels.rate)
+      : await fewestCopies(network, weight, optimum, copiesPerRoot === "exact", kernels.rate);
+  const isChosen = copiesPerRoot === null && compare(packing.bytesPerSecond, optimum.bytesPerSecond) < 0;
   const old = await repaired(request, context, direction, weight, network, optimum);
   const part =
     old.part ??
@@ -87,7 +98,7 @@ export async function growForest(
     (await packedOrPublished(request, context, network, weight, packing));
   const unrepaired =
     old.reason === undefined ? [] : [`made from scratch, for the old trees could not be repaired: ${old.reason}`];
-  const { copyBytesPerSecond } = part.packing;
+  const copyBytesPerSecond = multiply(part.packing.copyBytesPerSecond, unit);
   const forest =
     part.symmetry === undefined
       ? forestFrom(network, part.trees, direction, copyBytesPerSecond, collective.groupMembers)
@@ -95,20 +106,74 @@ export async function growForest(
   return {
     forest,
     symmetry: part.symmetry ?? null,
-    optimum,
-    cut: Int32Array.from(network.node.filter((_, i) => optimum.cut[i] === 1)).sort(),
+    optimalBytesPerSecond: multiply(optimum.bytesPerSecond, unit),
+    cut,
+    certificate,
     policy: part.policy,
     trials: part.trials,
     couldBeLower: part.couldBeLower ?? false,
     repaired: part.repaired ?? null,
     notes: [
-      ...(copiesPerRoot === null ? [] : [shareNote(part.packing, optimum, collective.kind)]),
-      ...(part.repaired === undefined ? notes : []),
+      ...forwarded,
+      ...(typeof copiesPerRoot === "number" ? [shareNote(part.packing, optimum, collective.kind)] : []),
+      ...(isChosen && part.repaired === undefined ? [chosenNote(part.packing, optimum, collective.kind)] : []),
       ...(part.notes ?? []),
       ...unrepaired,
     ],
     unrepaired,
   };
+}
+
+/** A network as trees of a request may use it, with its optimum in its units. */
+interface Rated extends Pick<Grown, "cut" | "certificate" | "notes"> {
+  readonly network: PackingNetwork;
+  /** Bytes per second in one unit of its bandwidths. */
+  readonly unit: Rational;
+  readonly optimum: Optimum;
+}
+
+async function rated(
+  { topology, collective, usable }: TreeRequest,
+  { kernels, lp }: TreeContext,
+  direction: "out" | "in",
+  weight: Float64Array,
+): Promise<Rated> {
+  const whole = packingNetwork(topology, collective.groupMembers, usable, direction);
+  const optimum = await optimumOf(whole, weight, kernels.rate);
+  const cut = Int32Array.from(whole.node.filter((_, i) => optimum.cut[i] === 1)).sort();
+  if (!forwardsTooLittle(whole))
+    return {
+      network: whole,
+      unit: rational(1),
+      optimum,
+      cut,
+      certificate: { kind: "cut", nodes: cut, direction },
+      notes: [],
+    };
+  const { network, unit, certificate, rate, bound } = await forwardingOf(
+    whole,
+    weight,
+    direction,
+    kernels.rate,
+    await lp(),
+  );
+  const share = Math.floor((10_000 * toNumber(rate)) / toNumber(bound)) / 100;
+  return {
+    ...{ network, unit, cut, certificate },
+    optimum: await optimumOf(network, weight, kernels.rate),
+    notes: compare(rate, bound) === 0 ? [] : [`not proved optimal: ${share} % of the bound of the linear program`],
+  };
+}
+
+/** Returns the optimum that growForest would reach, in bytes of the whole collective per second. */
+export async function optimalRate(
+  request: TreeRequest,
+  context: TreeContext,
+  direction: "out" | "in",
+  weight: Float64Array,
+): Promise<Rational> {
+  const { optimum, unit } = await rated(request, context, direction, weight);
+  return multiply(optimum.bytesPerSecond, unit);
 }
 
 /** Returns the in-forest to go with an out-forest: its mirror image, or where some link has no opposite one its own trees. */
@@ -124,35 +189,36 @@ export async function growBack(
 }
 
 /** Numbers of copies per root that are tried below the one for which all links hold whole copies. */
-const FEW_COPIES = 16n;
-
-/** Above this many copies per root users are offered fewer. */
+const FEW_COPIES = Array.from({ length: 16 }, (_, i) => i + 1);
+/** Above so many copies per root, fewer are made unless the optimum is asked for; these numbers are tried, too. */
 const MANY_COPIES = 1000n;
+const MORE_COPIES = [20, 24, 30, 36, 48, 60, 72, 96, 120, 180, 240, 360, 480, 720, 1000];
+/** Fewer copies than the optimum needs are taken at once where they reach this share of it. */
+const NEARLY = rational(999, 1000);
 
 /**
- * Returns the packing at the optimal rate with the fewest copies: k of the dissertation, or fewer that do as well; and where
- * these are many, in words what a few reach.
+ * Returns the packing at the optimal rate with the fewest copies: k of the dissertation, or fewer that do as well. Where these are
+ * many and `exact` does not ask for them: the fewest copies that come within 0.1 % of the optimum, or of those tried the best.
  */
 async function fewestCopies(
   network: PackingNetwork,
   weight: Float64Array,
   optimum: Optimum,
+  exact: boolean,
   rate: TreeContext["kernels"]["rate"],
-): Promise<{ readonly packing: Packing; readonly notes: readonly string[] }> {
+): Promise<Packing> {
+  const many = !exact && optimum.k > MANY_COPIES;
+  const asked = many ? NEARLY : rational(1);
+  const enough = multiply(optimum.bytesPerSecond, asked);
   let best: FixedPacking | null = null;
-  for (let k = 1n; k < optimum.k && k <= FEW_COPIES; k++) {
-    const found = await fixedCopies(network, weight, k, optimum, rate);
+  for (const k of many ? [...FEW_COPIES, ...MORE_COPIES] : FEW_COPIES) {
+    if (k >= optimum.k) break;
+    const found = await fixedCopies(network, weight, BigInt(k), optimum, rate);
     if (found.wider !== null) continue;
-    if (compare(found.bytesPerSecond, optimum.bytesPerSecond) === 0) return { packing: found, notes: [] };
+    if (compare(found.bytesPerSecond, enough) >= 0) return found;
     if (best === null || compare(found.bytesPerSecond, best.bytesPerSecond) > 0) best = found;
   }
-  const hint =
-    best === null || optimum.k <= MANY_COPIES
-      ? []
-      : [
-          `that many copies are exact, but hard to run: ${optionName("k")} ${best.k} reaches ${percentOf(best, optimum)} of the optimum`,
-        ];
-  return { packing: optimum, notes: hint };
+  return many && best !== null ? best : optimum;
 }
 
 const inPercent = (part: number): string => `${Math.floor(10_000 * part + 1e-6) / 100} %`;
@@ -174,6 +240,10 @@ function shareNote(packing: Packing | FixedPacking, optimum: Optimum, kind: stri
       : "";
   return `${trees} ${k === 1n ? "reaches" : "reach"} ${percentOf(packing, optimum)} of ${of}${granted}`;
 }
+
+/** What copies per root reach that were chosen because the optimum takes too many. */
+const chosenNote = (packing: Packing, optimum: Optimum, kind: string): string =>
+  `${shareNote(packing, optimum, kind)}, which takes ${optimum.k} (${optionName("k")} exact)`;
 
 /** Whether every NPU takes part alike and may use all of the network. */
 const isWhole = ({ topology, collective, usable }: TreeRequest, weight: Float64Array): boolean =>

@@ -63,7 +63,7 @@ function refuse({ collective, copiesPerRoot, policy, repair }: TreeRequest): voi
       groupSize,
     ).as("out-of-range");
   }
-  if (copiesPerRoot !== null && copiesPerRoot !== 1) {
+  if (typeof copiesPerRoot === "number" && copiesPerRoot !== 1) {
     throw new InputError(optionName("k"), "1 (multitree grows one tree from every NPU)", copiesPerRoot);
   }
   if (policy !== null) throw new InputError(optionName("policy"), "none (multitree has no policies)", policy);

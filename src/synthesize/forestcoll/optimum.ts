@@ -3,6 +3,7 @@ import { optionName } from "../../base/option-names.ts";
 import type { Rate, RateProblem } from "../../engine/contract/kernels.ts";
 import { bigGcd, bigSum, commonDivisor } from "../../model/numbers/integers.ts";
 import { add, compare, multiply, type Rational, rational } from "../../model/numbers/rational.ts";
+import { balancedCapacity } from "./cuts.ts";
 import type { PackingNetwork } from "./packing.ts";
 
 /** What the optimum depends on. */
@@ -132,8 +133,27 @@ export async function fixedCopies(
       continue;
     }
     const mostCopiesPerBandwidth = add(least, rational(1, BigInt(bandwidth.reduce((a, b) => Math.min(a, b)))));
-    return { ...found, mostCopiesPerBandwidth, wider: widerNode(network, found.capacity) };
+    return { ...(await rebalanced(network, found, rate)), mostCopiesPerBandwidth };
   }
+}
+
+/**
+ * Returns the packing with less on links, so that nothing which only forwards has more room for copies out than in, where all cuts
+ * stay wide enough then; else as it is. One maximum flow and one call of the kernel.
+ */
+async function rebalanced(
+  network: RatedNetwork,
+  found: Packing,
+  rate: RateKernel,
+): Promise<Packing & Pick<FixedPacking, "wider">> {
+  const wider = widerNode(network, found.capacity);
+  if (wider === null) return { ...found, wider };
+  const all = bigSum(found.copies);
+  const room = found.capacity.map((copies) => (copies < all ? copies : all));
+  if (bigSum(room) > BigInt(Number.MAX_SAFE_INTEGER)) return { ...found, wider };
+  const capacity = Array.from(balancedCapacity(network, Float64Array.from(room, Number)), BigInt);
+  const fewer = { ...found, capacity };
+  return (await narrowCut(network, fewer, rate)) === null ? { ...fewer, wider: null } : { ...found, wider };
 }
 
 /**

@@ -96,7 +96,7 @@ export interface InAndOut {
  */
 export function reduceAndBroadcast(into: Forest, out: Forest, members: number, usable: Float64Array): InAndOut {
   const forests = withEqualCopies(into, out);
-  const inPhases = harmonic(rateOfForest(forests[0]), rateOfForest(forests[1]));
+  const inPhases = inSequence(rateOfForest(forests[0]), rateOfForest(forests[1]));
   const [a, b] = forests.map((forest) => copiesOnLinks(forest, members - 1, usable.length));
   const y = fittingBandwidth(
     a.map((load, link) => load + b[link]),
@@ -109,7 +109,7 @@ export function reduceAndBroadcast(into: Forest, out: Forest, members: number, u
 }
 
 /** Returns the rate of two phases, one after the other. */
-const harmonic = (a: Rational, b: Rational): Rational =>
+export const inSequence = (a: Rational, b: Rational): Rational =>
   divide(rational(1), add(divide(rational(1), a), divide(rational(1), b)));
 
 /** Returns the forests with copies cut up until both have as many: c copies of bandwidth y are c f of bandwidth y / f. */

@@ -67,7 +67,7 @@ export const cCube: TreeMaker = {
 
 function refuse({ collective, copiesPerRoot, repair }: TreeRequest): void {
   refuseSeveralGroups(collective, "c-cube lays its trees over one box");
-  if (copiesPerRoot !== null)
+  if (typeof copiesPerRoot === "number")
     throw new InputError(optionName("k"), "nothing (c-cube has two trees, each of one copy)", copiesPerRoot);
   if (repair !== null)
     throw new InputError(optionName("repair"), "none (c-cube cannot repair trees)", inWords("a schedule"));

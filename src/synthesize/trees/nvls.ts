@@ -101,7 +101,7 @@ function neededBy(topology: Topology, collective: Collective, usable: Float64Arr
 
 function refuse({ collective, copiesPerRoot, repair }: TreeRequest): void {
   refuseSeveralGroups(collective, "nvls joins the boxes of one");
-  if (copiesPerRoot !== null && copiesPerRoot !== 1)
+  if (typeof copiesPerRoot === "number" && copiesPerRoot !== 1)
     throw new InputError(optionName("k"), "1 (nvls has one tree from every root)", copiesPerRoot);
   if (repair !== null)
     throw new InputError(optionName("repair"), "none (nvls cannot repair trees)", inWords("a schedule"));

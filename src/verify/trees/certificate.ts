@@ -9,7 +9,7 @@ import {
   rational,
   subtract,
 } from "../../model/numbers/rational.ts";
-import { nodeCount, type Topology } from "../../model/topology/topology.ts";
+import { isActive, nodeCount, type Topology } from "../../model/topology/topology.ts";
 import { type CutCertificate, copiesOf, type DualCertificate, type TreeFlow } from "../../model/trees/tree-flow.ts";
 import type { Violation } from "../violation.ts";
 import { type TreeDemand, type TreeWords, treeDemand, treeWords } from "./demand.ts";
@@ -24,6 +24,7 @@ export interface Proof {
    */
   readonly holdsFor:
     | "every schedule"
+    | "every schedule over switches that only forward"
     | "every schedule that sums each byte at one NPU"
     | "every schedule that sums each byte at one NPU, over switches that only forward";
   /** The flow reaches the bound. */
@@ -72,7 +73,7 @@ function inSequence(rates: readonly Rational[]): Rational {
  * the links that leave S (Zhao 2026, 4.4). With "in", of sums that end in S (reduce-scatter, reduce) the share w(S) must come
  * in, for m's contributions: B-(S) / w(S). An all-reduce needs every byte to cross each way, where S has a member too: w = 1.
  *
- * A dual proves the rate of an all-reduce: see DualCertificate (model/trees/tree-flow.ts). O((nodes + links) * sets).
+ * A dual proves the rate of an all-reduce, or of a gather over nodes that only forward: see DualCertificate (model/trees/tree-flow.ts). O((nodes + links) * sets).
  */
 export function judgeCertificate(flow: TreeFlow): CertificateVerdict {
   const { certificate, collective, topology } = flow;
@@ -127,16 +128,21 @@ function cutProof(flow: TreeFlow, cut: CutCertificate, demand: TreeDemand): Foun
 }
 
 function dualProof(flow: TreeFlow, certificate: DualCertificate, demand: TreeDemand): Found | string {
-  if (demand.share !== null) return `weighted sets are for all-reduce, not for this ${flow.collective.kind}`;
-  const bound = dualBound(flow, certificate, treeWords(flow));
+  const bound = dualBound(flow, certificate, demand, treeWords(flow));
   if (typeof bound === "string") return bound;
   if (flow.inNetwork === true && (certificate.potentials ?? []).length > 0) {
     return "potentials count on switches that only forward, but those of this flow duplicate and sum";
   }
+  const forwards = (certificate.potentials ?? []).length > 0;
+  const one = "every schedule that sums each byte at one NPU";
   const holdsFor =
-    (certificate.potentials ?? []).length === 0
-      ? "every schedule that sums each byte at one NPU"
-      : "every schedule that sums each byte at one NPU, over switches that only forward";
+    demand.share === null
+      ? forwards
+        ? (`${one}, over switches that only forward` as const)
+        : one
+      : forwards && flow.topology.nodeTraits.some(isActive)
+        ? "every schedule over switches that only forward"
+        : "every schedule";
   return { bound, holdsFor, phaseBound: null };
 }
 
@@ -212,13 +218,20 @@ function potentialFault(
  * Returns the bound that weighted sets prove (DualCertificate, model/trees/tree-flow.ts, has the condition and the proof), or why
  * they prove none. O((nodes + links) * sets), in integers over a common denominator.
  */
-function dualBound(flow: TreeFlow, { cuts, potentials = [] }: DualCertificate, words: TreeWords): Rational | string {
+function dualBound(
+  flow: TreeFlow,
+  { cuts, potentials = [] }: DualCertificate,
+  { share, directions }: TreeDemand,
+  words: TreeWords,
+): Rational | string {
   const { topology, collective } = flow;
   const { linkSource, linkTarget, linkBytesPerSecond } = topology;
   let whole = 1n;
   for (const [i, cut] of cuts.entries()) {
     const fault = cutFault(flow, cut, words);
     if (fault !== null) return `set ${i}: ${fault}`;
+    if (!directions.includes(cut.direction))
+      return `set ${i}: this ${collective.kind} is bounded by what goes ${ACROSS[directions[0]]} a set, not ${ACROSS[cut.direction]} it`;
     if (cut.weight.num < 0n || cut.weight.den <= 0n) return `set ${i} has weight ${format(cut.weight)}, below 0`;
     whole = bigLcm(whole, cut.weight.den);
   }
@@ -240,12 +253,15 @@ function dualBound(flow: TreeFlow, { cuts, potentials = [] }: DualCertificate, w
   }
   const potential = { out: none(nodeCount(topology)), in: none(nodeCount(topology)) };
   for (const { node, ...values } of potentials) {
-    for (const way of ["out", "in"] as const) potential[way][node] = values[way].num * (whole / values[way].den);
+    for (const way of directions) potential[way][node] = values[way].num * (whole / values[way].den);
   }
+  let shares = 0n;
   for (const member of collective.groupMembers) {
-    if (covered[member] >= whole) continue;
+    shares += covered[member] * BigInt(share?.[member] ?? 0);
+    if (share !== null || covered[member] >= whole) continue;
     return `the sets around ${words.node(member)} weigh ${format(rational(covered[member], whole))} together, less than 1`;
   }
+  if (share !== null && shares === 0n) return `no chunk ${directions[0] === "out" ? "starts" : "ends"} inside its sets`;
   let bound = 0n;
   for (let link = 0; link < linkBytesPerSecond.length; link++) {
     const [from, to] = [linkSource[link], linkTarget[link]];
@@ -254,5 +270,5 @@ function dualBound(flow: TreeFlow, { cuts, potentials = [] }: DualCertificate, w
     const more = out > into ? out : into;
     if (more > 0n) bound += more * BigInt(linkBytesPerSecond[link]);
   }
-  return rational(bound, whole);
+  return share === null ? rational(bound, whole) : rational(bound * BigInt(collective.chunkCount), shares);
 }

@@ -27,7 +27,10 @@ const told = ({ construction, steps, bandwidth }: Candidate): string =>
 const TABULATED = ["Diamond", "DBJMod"];
 
 describe("known base graphs", () => {
-  const sizes = [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 18, 20, 21, 26, 27, 32, 35, 36, 45, 64, 70, 80, 81];
+  const sizes = [
+    2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 18, 20, 21, 26, 27, 30, 32, 35, 36, 42, 45, 50, 62, 64, 70, 80, 81, 114,
+    126,
+  ];
 
   it("have the size, times and traits that they are listed with", async () => {
     for (const nodes of sizes) {

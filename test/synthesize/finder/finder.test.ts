@@ -23,6 +23,32 @@ const directed = finderOf();
 const paired = finderOf(true);
 
 describe("the finder's networks", () => {
+  it.each([
+    [10, 3, 2],
+    [14, 3, 3],
+    [30, 3, 4],
+    [126, 3, 6],
+    [42, 5, 3],
+    [170, 5, 4],
+    [62, 6, 3],
+    [312, 6, 4],
+    [114, 8, 3],
+    [800, 8, 4],
+  ])(
+    "are the distance-regular graph of %i nodes and degree %i, whose all-gather takes %i steps at full bandwidth",
+    async (nodes, degree, steps) => {
+      for (const finder of [directed, paired]) {
+        const [first] = await finder.frontier(nodes, degree);
+        expect(first?.steps).toBeLessThanOrEqual(steps);
+        expect(
+          (await finder.frontier(nodes, degree)).some(
+            (one) => one.steps <= steps && compare(one.bandwidth, leastBandwidthTime(nodes)) === 0,
+          ),
+        ).toBe(true);
+      }
+    },
+  );
+
   it("are no worse than all rows of table A.1", async () => {
     // T_B as fractions whose digits are the table's
     const rows: readonly (readonly [number, number, string])[] = [

@@ -14,8 +14,8 @@ const networkOf = (topology: Topology, members = Array.from({ length: topology.n
 function linksUnder(network: ReturnType<typeof networkOf>, map: Int32Array | null): string[] {
   const at = (v: number): number => (map === null ? v : (map[v] as number));
   return Array.from(
-    network.source,
-    (u, l) => `${at(u)}>${at(network.target[l] as number)} ${network.bandwidth[l]}`,
+    network.linkSource,
+    (u, l) => `${at(u)}>${at(network.linkTarget[l] as number)} ${network.bandwidth[l]}`,
   ).sort();
 }
 
@@ -26,7 +26,7 @@ function check(network: ReturnType<typeof networkOf>, orbits: ReturnType<typeof 
     expect([...map].sort((a, b) => a - b)).toEqual([...map.keys()]);
     expect(linksUnder(network, map)).toEqual(links);
     map.forEach((image, v) => {
-      expect(image < network.memberCount).toBe(v < network.memberCount);
+      expect(image < network.npuCount).toBe(v < network.npuCount);
       expect(orbits.nodeOrbit[image]).toBe(orbits.nodeOrbit[v]);
     });
   }

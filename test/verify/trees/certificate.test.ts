@@ -266,12 +266,7 @@ describe("judgeCertificate", () => {
       { kind: "cut", nodes: Int32Array.of(0), direction: "up" as "out" },
       "its direction is up, neither out nor in",
     ],
-    [
-      "weights for an all-gather",
-      ringTrees(3),
-      { kind: "dual", cuts: [] },
-      "weighted sets are for all-reduce, not for this allgather",
-    ],
+    ["no sets for an all-gather", ringTrees(3), { kind: "dual", cuts: [] }, "no chunk starts inside its sets"],
     [
       "no sets",
       ringAllReduceTrees(3),

@@ -123,7 +123,6 @@ describe("addresses", () => {
       degrade: "a=1",
       timeLimit: "1s",
       outsiders: "none",
-      eulerian: "trim",
       switching: "cut-through",
       offload: true,
       nvls: false,

@@ -180,15 +180,23 @@ const SINGLES: readonly Family[] = [
   ),
 ];
 
-/** Returns the incidence graphs of a geometry for each field of `least` to `most` elements. */
+/** Geometries that are built, by the elements of their fields: at least and at most. */
+const ORDERS: Readonly<Record<string, readonly [least: number, most: number]>> = {
+  PG: [2, 64],
+  AG: [2, 64],
+  GQ: [2, 9],
+  GH: [2, 4],
+};
+
+/** Returns the incidence graphs of a geometry for each field of `ORDERS`. */
 function incidence(
   name: string,
   form: string,
   description: string,
-  [least, most]: readonly [number, number],
   geometry: (q: number) => Geometry,
   size: (q: number) => GraphSize,
 ): Family {
+  const [least, most] = ORDERS[name];
   const first = form.startsWith(`${name}(2,`) ? 2 : null;
   return {
     ...UNDIRECTED,
@@ -209,7 +217,7 @@ function incidence(
 }
 
 const INCIDENCE: readonly Family[] = [
-  incidence("PG", "PG(2,q)", "incidence graph of the projective plane over GF(q)", [2, 64], projectivePlane, (q) => ({
+  incidence("PG", "PG(2,q)", "incidence graph of the projective plane over GF(q)", projectivePlane, (q) => ({
     nodes: 2 * (q * q + q + 1),
     degree: q + 1,
   })),
@@ -217,19 +225,14 @@ const INCIDENCE: readonly Family[] = [
     "AG",
     "AG(2,q)",
     "incidence graph of the affine plane over GF(q) minus a parallel class",
-    [2, 64],
     affinePlaneLessClass,
     (q) => ({ nodes: 2 * q * q, degree: q }),
   ),
-  incidence(
-    "GQ",
-    "GQ(q,q)",
-    "incidence graph of the generalized quadrangle W(q)",
-    [2, 9],
-    generalizedQuadrangle,
-    (q) => ({ nodes: 2 * (q + 1) * (q * q + 1), degree: q + 1 }),
-  ),
-  incidence("GH", "GH(q,q)", "incidence graph of the split Cayley hexagon H(q)", [2, 4], generalizedHexagon, (q) => ({
+  incidence("GQ", "GQ(q,q)", "incidence graph of the generalized quadrangle W(q)", generalizedQuadrangle, (q) => ({
+    nodes: 2 * (q + 1) * (q * q + 1),
+    degree: q + 1,
+  })),
+  incidence("GH", "GH(q,q)", "incidence graph of the split Cayley hexagon H(q)", generalizedHexagon, (q) => ({
     nodes: 2 * (q + 1) * (q ** 4 + q * q + 1),
     degree: q + 1,
   })),
@@ -356,6 +359,43 @@ export const DISTANCE_REGULAR: readonly Family[] = [
   ...INCIDENCE,
   ...SINGLES,
 ];
+
+/** A distance-regular graph by its family. */
+export interface DistanceRegular {
+  readonly family: string;
+  readonly parameters: readonly number[];
+  readonly diameter: number;
+}
+
+/**
+ * Returns the distance-regular graphs of a size and degree that families have, but for complete graphs, their powers and products,
+ * which are found otherwise; nothing is built. O(sqrt(nodes) + degree).
+ */
+export function distanceRegularOf(nodes: number, degree: number): DistanceRegular[] {
+  const found: DistanceRegular[] = [];
+  const put = (own: number, family: string, parameters: readonly number[], diameter: number): void => {
+    if (own === nodes) found.push({ family, parameters, diameter });
+  };
+  const plane = (name: string, own: number, q: number, parameters: readonly number[], diameter: number): void => {
+    const [least, most] = ORDERS[name];
+    if (own === nodes && q >= least && q <= most && primePower(q) !== null) put(own, name, parameters, diameter);
+  };
+  const q = degree - 1;
+  plane("PG", 2 * (q * q + q + 1), q, [2, q], 3);
+  plane("AG", 2 * degree * degree, degree, [2, degree], 4);
+  plane("GQ", 2 * (q + 1) * (q * q + 1), q, [q, q], 4);
+  plane("GH", 2 * (q + 1) * (q ** 4 + q * q + 1), q, [q, q], 6);
+  if (degree > 1) {
+    put(binomial(2 * degree - 1, degree - 1), "Odd", [degree], degree - 1);
+    put(2 * binomial(2 * degree - 1, degree - 1), "DoubledOdd", [degree], 2 * degree - 1);
+    put(2 * (degree + 1), "Crown", [degree + 1], 3);
+  }
+  const isPaley = nodes >= 5 && nodes <= MOST_PALEY && nodes % 4 === 1 && 2 * degree + 1 === nodes;
+  if (isPaley && primePower(nodes) !== null) put(nodes, "Paley", [nodes], 2);
+  for (let k = 2; k * k <= degree; k++)
+    if (degree % k === 0) put(binomial(degree / k + k, k), "J", [degree / k + k, k], k);
+  return found;
+}
 
 /** Graphs on the subsets of a small set. A subset a < b < c ... has number C(a, 1) + C(b, 2) + C(c, 3) ... among those of its size. */
 
