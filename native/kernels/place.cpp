@@ -8,10 +8,17 @@
 namespace banyan {
 namespace {
 
-// A transfer or a route with the key by which it is served.
+// A transfer with the key by which it is served.
 struct Entry {
   Time key;
   std::int32_t index;
+};
+
+// A route that could start, and the freed resource that looks for its next one after it; kNone: none does.
+struct Offer {
+  Time key;
+  std::int32_t route;
+  std::int32_t resource;
 };
 
 // What is read of a transfer when it becomes ready and when it ends: together, as most accesses miss the caches.
@@ -26,6 +33,7 @@ constexpr std::int32_t kBatch = 32;  // arrivals taken at a time
 
 bool Before(const Entry& a, const Entry& b) { return a.key != b.key ? a.key < b.key : a.index < b.index; }
 bool After(const Entry& a, const Entry& b) { return Before(b, a); }
+bool IsLater(const Offer& a, const Offer& b) { return a.key != b.key ? a.key > b.key : a.route > b.route; }
 
 class Placer {
  public:
@@ -62,8 +70,11 @@ class Placer {
     if (!ranks_.Build(network_) || !resources_.Allocate(network_) || !queue_.Allocate(ranks_.count)) return false;
     if (!transfers_.Allocate(transfers) || !waits_.Allocate(transfers) || !heap_.Allocate(transfers)) return false;
     if (!heap_begin_.Allocate(routes + 1) || !heap_size_.Allocate(routes) || !carried_.Allocate(routes)) return false;
-    if (!marked_.Allocate(routes) || !open_.Allocate(routes) || !rivals_.Allocate(routes)) return false;
+    const auto shared = At(network_.resource_count);
+    if (!marked_.Allocate(routes) || !open_.Allocate(routes) || !head_.Allocate(routes)) return false;
+    if (!is_freed_.Allocate(shared) || !freed_.Allocate(shared) || !offers_.Allocate(routes + shared)) return false;
     carried_.Fill(kNone);
+    head_.Fill(kNever);
     for (std::size_t i = 0; i < transfers; i++) {
       const std::int32_t* successors = problem_.successor_offset + i;
       transfers_[i] = Transfer{static_cast<Time>(problem_.key[i]), problem_.route[i], successors[0], successors[1]};
@@ -75,23 +86,22 @@ class Placer {
     return BuildUsers();
   }
 
-  // The routes that use each resource: they are tried again when it frees.
+  // The routes that use each resource, and the only other one that a route takes beside it: both whole. Else kNone.
   [[nodiscard]] bool BuildUsers() {
-    const std::int32_t uses = network_.use_count;
-    Buffer<std::int32_t> route_of_use;
-    if (!route_of_use.Allocate(At(uses))) return false;
-    for (std::int32_t r = 0; r < network_.route_count; r++) {
-      for (std::int32_t i = network_.use_offset[r]; i < network_.use_offset[r + 1]; i++) route_of_use[At(i)] = r;
+    if (!GroupUsers(network_, users_) || !beside_.Allocate(users_.items.size())) return false;
+    for (std::int32_t resource = 0; resource < network_.resource_count; resource++) {
+      for (std::int32_t j = users_.Begin(resource); j < users_.End(resource); j++) {
+        const std::int32_t first = network_.use_offset[users_.items[At(j)]];
+        const bool is_pair = network_.use_offset[users_.items[At(j)] + 1] == first + 2 && IsWhole(first) && IsWhole(first + 1);
+        const std::int32_t other = network_.use_resource[first] == resource ? first + 1 : first;
+        beside_[At(j)] = is_pair ? network_.use_resource[other] : kNone;
+      }
     }
-    if (!users_.Group(network_.use_resource, uses, network_.resource_count)) return false;
-    for (std::size_t i = 0; i < users_.items.size(); i++) users_.items[i] = route_of_use[At(users_.items[i])];
     return true;
   }
 
-  void Mark(std::int32_t route) {
-    if (marked_[At(route)] != 0 || carried_[At(route)] != kNone || heap_size_[At(route)] == 0) return;
-    marked_[At(route)] = 1;
-    open_[At(open_count_++)] = route;
+  [[nodiscard]] bool IsWhole(std::int32_t use) const {
+    return network_.use_units[use] == network_.capacity[network_.use_resource[use]];
   }
 
   void MakeReady(std::int32_t transfer) {
@@ -100,7 +110,15 @@ class Placer {
     const std::int32_t size = ++heap_size_[At(route)];
     heap[size - 1] = Entry{transfers_[At(transfer)].key, transfer};
     std::push_heap(heap, heap + size, After);
-    Mark(route);
+    if (carried_[At(route)] != kNone) return;
+    head_[At(route)] = heap[0].key;
+    Open(route);
+  }
+
+  void Open(std::int32_t route) {
+    if (marked_[At(route)] != 0) return;
+    marked_[At(route)] = 1;
+    open_[At(open_count_++)] = route;
   }
 
   void Launch(std::int32_t route, Time now) {
@@ -108,6 +126,7 @@ class Placer {
     const std::int32_t transfer = heap[0].index;
     std::pop_heap(heap, heap + heap_size_[At(route)], After);
     heap_size_[At(route)]--;
+    head_[At(route)] = kNever;
     start_ps_[transfer] = static_cast<double>(now);
     carried_[At(route)] = transfer;
     placed_++;
@@ -115,25 +134,58 @@ class Placer {
     if (!queue_.Push(rank, Arrival{now + ranks_.slot[At(rank)], route, 0})) failed_ = true;
   }
 
+  // Routes that became ready, then those that wait for what was freed. A route that can start now has one of both: each freed
+  // resource offers the least of its routes that fit, so the least offer is the least of all.
   void LaunchOpen(Time now) {
-    std::int32_t rivals = 0;
     for (std::int32_t i = 0; i < open_count_; i++) {
       const std::int32_t route = open_[At(i)];
       marked_[At(route)] = 0;
       if (!Shared(network_, route)) {
         Launch(route, now);
       } else if (resources_.Free(route)) {
-        rivals_[At(rivals++)] = Entry{heap_[At(heap_begin_[At(route)])].key, route};
+        Give(Offer{head_[At(route)], route, kNone});
       }
     }
     open_count_ = 0;
-    std::sort(rivals_.data(), rivals_.data() + rivals, Before);
-    for (std::int32_t i = 0; i < rivals; i++) {
-      const std::int32_t route = rivals_[At(i)].index;
-      if (!resources_.Free(route)) continue;
-      resources_.Take(route);
-      Launch(route, now);
+    for (std::int32_t i = 0; i < freed_count_; i++) OfferNext(freed_[At(i)]);
+    while (offer_count_ > 0) {
+      std::pop_heap(offers_.data(), offers_.data() + offer_count_, IsLater);
+      const Offer offer = offers_[At(--offer_count_)];
+      if (head_[At(offer.route)] != kNever && resources_.Free(offer.route)) {
+        resources_.Take(offer.route);
+        Launch(offer.route, now);
+      }
+      if (offer.resource != kNone) OfferNext(offer.resource);
     }
+    for (std::int32_t i = 0; i < freed_count_; i++) is_freed_[At(freed_[At(i)])] = 0;
+    freed_count_ = 0;
+  }
+
+  void Give(const Offer& offer) {
+    offers_[At(offer_count_++)] = offer;
+    std::push_heap(offers_.data(), offers_.data() + offer_count_, IsLater);
+  }
+
+  // Offers the least of the routes that use a resource, wait and fit; those whose other resource is freed as well and has a
+  // lower number are left to that one.
+  void OfferNext(std::int32_t resource) {
+    if (resources_.Left(resource) == 0) return;
+    const bool is_whole = resources_.Left(resource) == network_.capacity[resource];
+    Offer least{kNever, kNone, resource};
+    for (std::int32_t j = users_.Begin(resource); j < users_.End(resource); j++) {
+      const std::int32_t route = users_.items[At(j)];
+      const Time key = head_[At(route)];
+      if (key >= least.key) continue;  // of equal keys the lowest route, which is met first
+      const std::int32_t other = beside_[At(j)];
+      if (other == kNone) {
+        if (!resources_.Free(route)) continue;
+      } else if (!is_whole || resources_.Left(other) != network_.capacity[other] || (is_freed_[At(other)] != 0 && other < resource)) {
+        continue;
+      }
+      least.key = key;
+      least.route = route;
+    }
+    if (least.route != kNone) Give(least);
   }
 
   // Most accesses miss the caches: asks early for what Complete will read. No twin.
@@ -152,13 +204,18 @@ class Placer {
   void Complete(std::int32_t route) {
     const Transfer& done = transfers_[At(carried_[At(route)])];
     carried_[At(route)] = kNone;
-    Mark(route);
+    const bool is_ready = heap_size_[At(route)] > 0;
+    if (is_ready) head_[At(route)] = heap_[At(heap_begin_[At(route)])].key;
     if (Shared(network_, route)) {
       resources_.Release(route);
       for (std::int32_t i = network_.use_offset[route]; i < network_.use_offset[route + 1]; i++) {
         const std::int32_t resource = network_.use_resource[i];
-        for (std::int32_t j = users_.Begin(resource); j < users_.End(resource); j++) Mark(users_.items[At(j)]);
+        if (is_freed_[At(resource)] != 0) continue;
+        is_freed_[At(resource)] = 1;
+        freed_[At(freed_count_++)] = resource;
       }
+    } else if (is_ready) {
+      Open(route);
     }
     for (std::int32_t k = done.successors_begin; k < done.successors_end; k++) {
       const std::int32_t next = problem_.successor[k];
@@ -173,7 +230,8 @@ class Placer {
   SlotRanks ranks_;
   Resources resources_;
   ArrivalQueue queue_;
-  Lists users_;  // routes that use each resource
+  Lists users_;                  // routes that use each resource
+  Buffer<std::int32_t> beside_;  // [users]
 
   Buffer<Transfer> transfers_;       // [transfers]
   Buffer<std::int32_t> waits_;       // [transfers] arrivals that it still waits for
@@ -181,10 +239,15 @@ class Placer {
   Buffer<std::int32_t> heap_begin_;  // [routes + 1]
   Buffer<std::int32_t> heap_size_;   // [routes]
   Buffer<std::int32_t> carried_;     // [routes] transfer under way, or kNone
+  Buffer<Time> head_;                // [routes] key of what it would start next; kNever: nothing, or something is under way
   Buffer<std::uint8_t> marked_;      // [routes] it stands in open_
-  Buffer<std::int32_t> open_;        // [routes] routes to try at this instant
-  Buffer<Entry> rivals_;             // [routes] scratch: of these, those that share resources and fit
+  Buffer<std::int32_t> open_;        // [routes] routes that became ready at this instant
+  Buffer<std::uint8_t> is_freed_;    // [resources] it stands in freed_
+  Buffer<std::int32_t> freed_;       // [resources] what was freed at this instant
+  Buffer<Offer> offers_;             // [routes + resources] a heap, least first
   std::int32_t open_count_ = 0;
+  std::int32_t freed_count_ = 0;
+  std::int32_t offer_count_ = 0;
   std::int32_t placed_ = 0;
   bool failed_ = false;
 };

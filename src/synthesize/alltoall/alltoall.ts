@@ -170,6 +170,8 @@ export const mcf: Synthesizer = {
  */
 const LONG = 0.02;
 const SHORTENINGS = 4;
+/** Of more hops there are many on each link, and waiting is not what makes a schedule long. */
+const MOST_SHORTENED = 1e6;
 
 /** A schedule of messages on one path each, and what held it up. */
 interface Unicast {
@@ -211,7 +213,8 @@ export async function unicastSchedule(
   const leastPs = Math.max(fractionPs, leastWayPs);
   const firstPs = best.found.endPs;
   const isLong = (): boolean => best.found.endPs > Math.max(best.busiestPs, leastWayPs) * (1 + LONG);
-  for (let k = 1; k <= SHORTENINGS && !suffices && isLong(); k++) {
+  const mayShorten = !suffices && best.hops.route.length <= MOST_SHORTENED;
+  for (let k = 1; k <= SHORTENINGS && mayShorten && isLong(); k++) {
     const other = await planned(shortest.slice(), leastPs + ((firstPs - leastPs) * k) / SHORTENINGS);
     tries += other.found.tries;
     if (other.found.endPs < best.found.endPs) best = other;

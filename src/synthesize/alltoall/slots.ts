@@ -14,7 +14,8 @@ import type { Hops } from "./paths.ts";
  *
  * List scheduling: of the hops that are ready, an idle route starts the one with the least key, here the farthest to go; in
  * further tries what lies ahead counts by how busy its links are, and equal ones go in a drawn order. Where there are switches
- * the first try takes them in rounds. A try is a list schedule,
+ * the first try takes them in rounds, which suit switches best (links between NPUs alone are always free for somebody), or in
+ * drawn waves where only one try is affordable: rounds of a million messages take longer than the schedule. A try is a list schedule,
  * one backwards in time from its ends and one forwards from the starts of that (attempt, ../tacos/overlap.ts). The best two
  * then walk: their starts, shaken by a slot or two, are the keys of the next try.
  */
@@ -25,6 +26,8 @@ const USUAL_TRIALS = 64;
 /** Hops placed by all tries: one or two seconds of native kernels. */
 const MOST_STEPS = 1.2e7;
 const PLACEMENTS = 3;
+/** Where one try is affordable, it need not be nearer than this to the least. */
+const NEAR = 0.001;
 /** How much the busiest link ahead counts beside the way ahead. */
 const WEIGHTS = [0, 1, 0.25, 4];
 const WALKERS = 2;
@@ -37,8 +40,6 @@ export interface Timed {
   /** [transfers] */
   readonly startPs: Float64Array;
   readonly endPs: number;
-  /** The least that any schedule of these hops takes: the busiest link with the least way to and from it, or a whole path. */
-  readonly leastPs: number;
   readonly tries: number;
 }
 
@@ -64,19 +65,19 @@ export async function timed(
   const backward: Omit<PlaceProblem, "key"> = { network, route, ...chain(message, -1) };
   const work = workOf(topology, routes, hops);
   const aheadPs = busiestAhead(routes, hops, work.busyPs);
-  const leastPs = leastEnd(work, tailPs);
   const precedence = { forward, backward, slotPs };
   const wanted = TRIES_PER_TRIAL * (trials ?? USUAL_TRIALS);
   const affordable = Math.floor(
     (MOST_STEPS * Math.max(1, (trials ?? USUAL_TRIALS) / USUAL_TRIALS)) / (PLACEMENTS * route.length),
   );
   const total = Math.max(1, Math.min(wanted, affordable));
+  const leastPs = leastEnd(work, tailPs) * (total > 1 ? 1 : 1 + NEAR);
   const slot = slotPs.reduce((sum, ps) => sum + ps, 0) / slotPs.length;
 
-  /** Rounds first, which suit switches best: links between NPUs alone are always free for somebody. */
-  const crossings = switchCount(topology) === 0 ? null : byRounds(topology, routes, hops, work.busyPs);
   const first = (k: number): Float64Array => {
-    if (k === 0 && crossings !== null) return crossings;
+    if (k === 0 && switchCount(topology) > 0) {
+      return (total > 1 ? byRounds(topology, routes, hops, work.busyPs) : null) ?? inWaves(hops, seed);
+    }
     const weight = WEIGHTS[k % WEIGHTS.length] as number;
     return farthestFirst(hops, aheadPs, weight, { seed, k, slotPs: slot });
   };
@@ -110,7 +111,7 @@ export async function timed(
       if (next.endPs <= (walkers[w] as Found).endPs) walkers[w] = next;
     }
   }
-  return { startPs: best.startPs, endPs: best.endPs, leastPs, tries };
+  return { startPs: best.startPs, endPs: best.endPs, tries };
 }
 
 /** Returns what waits for each hop: the next of its message, or, for direction -1, the one before. */
@@ -144,6 +145,9 @@ function farthestFirst(
   }
   return key;
 }
+
+/** Returns a drawn key for each message, the same at all its hops: messages go through the network in waves, few behind others. */
+const inWaves = ({ message }: HopTimes, seed: number): Float64Array => Float64Array.from(message, (m) => draw(seed, 0, m));
 
 /**
  * Returns the keys for rounds in which each port of a switch sends and receives one message (roundsOf): every message crosses

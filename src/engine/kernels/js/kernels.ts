@@ -263,10 +263,19 @@ function siftDown(heap: Int32Array, begin: number, size: number, key: Float64Arr
   heap[begin + i] = moved;
 }
 
+/** A route that could start, and the freed resource that looks for its next one after it; NONE: none does. */
+interface Offer {
+  readonly key: number;
+  readonly route: number;
+  readonly resource: number;
+}
+
+const isLater = (a: Offer, b: Offer): boolean => (a.key !== b.key ? a.key > b.key : a.route > b.route);
+
 /** The JavaScript twin of native/kernels/place.h: the same starts. */
 export function placeJs(problem: PlaceProblem, cancel?: CancelFlag): Float64Array {
   const { network, route, successorOffset, successor, key } = problem;
-  const { useOffset, useResource } = network;
+  const { useOffset, useResource, capacity } = network;
   const transfers = route.length;
   const routes = network.slotPs.length;
   const { rank, slot } = slotRanks(network);
@@ -278,13 +287,12 @@ export function placeJs(problem: PlaceProblem, cancel?: CancelFlag): Float64Arra
   const heapBegin = group(route, routes).offset;
   const heapSize = new Int32Array(routes);
   const carried = new Int32Array(routes).fill(NONE);
+  const head = new Float64Array(routes).fill(Number.POSITIVE_INFINITY);
   const open = touched(routes);
+  const freed = touched(capacity.length);
+  const offers: Offer[] = [];
   const startPs = new Float64Array(transfers);
   let placed = 0;
-
-  const mark = (r: number): void => {
-    if (carried[r] === NONE && heapSize[r] > 0) touch(open, r);
-  };
 
   const makeReady = (transfer: number): void => {
     const r = route[transfer];
@@ -292,7 +300,9 @@ export function placeJs(problem: PlaceProblem, cancel?: CancelFlag): Float64Arra
     const size = heapSize[r]++;
     heap[begin + size] = transfer;
     siftUp(heap, begin, size, key);
-    mark(r);
+    if (carried[r] !== NONE) return;
+    head[r] = key[heap[begin]];
+    touch(open, r);
   };
 
   const launch = (r: number, now: number): void => {
@@ -301,42 +311,75 @@ export function placeJs(problem: PlaceProblem, cancel?: CancelFlag): Float64Arra
     const size = --heapSize[r];
     heap[begin] = heap[begin + size];
     if (size > 1) siftDown(heap, begin, size, key);
+    head[r] = Number.POSITIVE_INFINITY;
     startPs[transfer] = now;
     carried[r] = transfer;
     placed++;
     queue.push(rank[r], now + slot[rank[r]], r, 0);
   };
 
-  const headKey = (r: number): number => key[heap[heapBegin[r]]];
-
   const launchOpen = (now: number): void => {
-    const rivals: number[] = [];
     for (let i = 0; i < open.count; i++) {
       const r = open.list[i];
       open.marks[r] = 0;
       if (!shared(network, r)) launch(r, now);
-      else if (resources.free(r)) rivals.push(r);
+      else if (resources.free(r)) give({ key: head[r], route: r, resource: NONE });
     }
     open.count = 0;
-    rivals.sort((a, b) => headKey(a) - headKey(b) || a - b);
-    for (const r of rivals) {
-      if (!resources.free(r)) continue;
-      resources.take(r);
-      launch(r, now);
+    for (let i = 0; i < freed.count; i++) offerNext(freed.list[i]);
+    for (let offer = takeLeast(); offer !== null; offer = takeLeast()) {
+      if (head[offer.route] !== Number.POSITIVE_INFINITY && resources.free(offer.route)) {
+        resources.take(offer.route);
+        launch(offer.route, now);
+      }
+      if (offer.resource !== NONE) offerNext(offer.resource);
     }
+    for (let i = 0; i < freed.count; i++) freed.marks[freed.list[i]] = 0;
+    freed.count = 0;
+  };
+
+  const give = (offer: Offer): void => {
+    let i = offers.push(offer) - 1;
+    for (let up = (i - 1) >> 1; i > 0 && isLater(offers[up], offer); up = (i - 1) >> 1) {
+      offers[i] = offers[up];
+      i = up;
+    }
+    offers[i] = offer;
+  };
+
+  const takeLeast = (): Offer | null => {
+    const least = offers[0] ?? null;
+    const moved = offers.pop();
+    if (moved === undefined || offers.length === 0) return least;
+    let i = 0;
+    for (let child = 1; child < offers.length; child = 2 * i + 1) {
+      if (child + 1 < offers.length && isLater(offers[child], offers[child + 1])) child++;
+      if (!isLater(moved, offers[child])) break;
+      offers[i] = offers[child];
+      i = child;
+    }
+    offers[i] = moved;
+    return least;
+  };
+
+  const offerNext = (resource: number): void => {
+    if (resources.left(resource) === 0) return;
+    let least = NONE;
+    for (let j = users.offset[resource]; j < users.offset[resource + 1]; j++) {
+      const r = users.items[j];
+      if (head[r] < (least === NONE ? Number.POSITIVE_INFINITY : head[least]) && resources.free(r)) least = r;
+    }
+    if (least !== NONE) give({ key: head[least], route: least, resource });
   };
 
   const complete = (r: number): void => {
     const transfer = carried[r];
     carried[r] = NONE;
-    mark(r);
+    if (heapSize[r] > 0) head[r] = key[heap[heapBegin[r]]];
     if (shared(network, r)) {
       resources.release(r);
-      for (let i = useOffset[r]; i < useOffset[r + 1]; i++) {
-        const resource = useResource[i];
-        for (let j = users.offset[resource]; j < users.offset[resource + 1]; j++) mark(users.items[j]);
-      }
-    }
+      for (let i = useOffset[r]; i < useOffset[r + 1]; i++) touch(freed, useResource[i]);
+    } else if (heapSize[r] > 0) touch(open, r);
     for (let k = successorOffset[transfer]; k < successorOffset[transfer + 1]; k++) {
       const next = successor[k];
       if (--waits[next] === 0) makeReady(next);
