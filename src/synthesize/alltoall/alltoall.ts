@@ -3,12 +3,11 @@ import { optionName } from "../../base/option-names.ts";
 import { type Bound, lengthsBound } from "../../model/bounds/witness.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { type Traffic, trafficOf } from "../../model/collective/traffic.ts";
-import { groupedBy } from "../../model/graph/graph.ts";
 import { commonDivisor } from "../../model/numbers/integers.ts";
-import { orderByTime } from "../../model/numbers/ordering.ts";
+import { orderByColumns, orderByTime } from "../../model/numbers/ordering.ts";
 import { ceil, rational, toNumber } from "../../model/numbers/rational.ts";
 import { PS_PER_SECOND } from "../../model/numbers/units.ts";
-import { routeCount, routeTimes, serializationPs } from "../../model/routes/routes.ts";
+import { routeTimes, serializationPs } from "../../model/routes/routes.ts";
 import { emptyRows, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import { linkCount, nodeCount, outLinks, type Topology } from "../../model/topology/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
@@ -263,22 +262,18 @@ function scheduleOf(
   messages: Messages,
   { hops: { routes, message, route }, slotPs, found: { startPs } }: Plan,
 ): StepSchedule {
-  const byChunk = groupedBy(
-    message.map((m) => messages.chunk[m]),
-    collective.chunkCount,
-  ).items;
-  const byRoute = groupedBy(
-    byChunk.map((i) => route[i]),
-    routeCount(routes),
-  ).items.map((k) => byChunk[k]);
-  const order = orderByTime(Float64Array.from(byRoute, (i) => startPs[i]));
+  const chunk = message.map((m) => messages.chunk[m]);
+  const byRoute = orderByColumns([chunk, route]);
+  const startBy = new Float64Array(byRoute.length);
+  for (let k = 0; k < byRoute.length; k++) startBy[k] = startPs[byRoute[k]];
+  const order = orderByTime(startBy);
   const schedule = emptyRows(topology, collective, routes, order.length);
   for (let row = 0; row < order.length; row++) {
     const i = byRoute[order[row]];
-    schedule.chunk[row] = messages.chunk[message[i]];
+    schedule.chunk[row] = chunk[i];
     schedule.route[row] = route[i];
-    schedule.startPs[row] = startPs[i];
-    schedule.endPs[row] = startPs[i] + slotPs[route[i]];
+    schedule.startPs[row] = startBy[order[row]];
+    schedule.endPs[row] = schedule.startPs[row] + slotPs[route[i]];
   }
   return schedule;
 }

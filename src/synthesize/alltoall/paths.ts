@@ -49,8 +49,9 @@ export function pathsAlong(
   const into = inLinks(topology);
   const total = new Float64Array(linkCount(topology));
   const debt = new Float64Array(linkCount(topology));
-  const paths: Paths = Array.from(target, () => NO_PATH);
-  const tail: number[][] = Array.from(target, () => []);
+  const paths: Paths = new Array<Int32Array>(target.length).fill(NO_PATH);
+  const trail = trails();
+  const last = new Int32Array(target.length);
   const waiting: number[][] = Array.from({ length: nodeCount(topology) }, () => []);
   const drawn = Uint32Array.from({ length: bySource.length - 1 }, (_, v) => draw(seed, 0, v));
   const sources = [...drawn.keys()].sort((a, b) => drawn[a] - drawn[b] || a - b);
@@ -63,7 +64,11 @@ export function pathsAlong(
       debt[link] += flow[link];
       total[link] += flow[link];
     }
-    for (let m = bySource[source]; m < bySource[source + 1]; m++) waiting[target[m]].push(m);
+    trail.clear();
+    for (let m = bySource[source]; m < bySource[source + 1]; m++) {
+      waiting[target[m]].push(m);
+      last[m] = TRAIL_END;
+    }
     for (const node of order) {
       if (node === source) continue;
       for (const m of waiting[node]) {
@@ -73,12 +78,13 @@ export function pathsAlong(
           if (mark[link] === 1 && (best < 0 || debt[link] > debt[best])) best = link;
         }
         debt[best]--;
-        (tail[m] as number[]).push(best);
+        last[m] = trail.before(best, last[m]);
         waiting[linkSource[best]].push(m);
       }
       waiting[node].length = 0;
     }
-    for (const m of waiting[source]) paths[m] = Int32Array.from(tail[m] as number[]).reverse();
+    for (const [i, path] of trail.paths(waiting[source].map((m) => last[m])).entries())
+      paths[waiting[source][i]] = path;
     for (let m = bySource[source]; m < bySource[source + 1]; m++) waiting[target[m]].length = 0;
     waiting[source].length = 0;
   }
@@ -94,18 +100,64 @@ export function shortestPaths(topology: Topology, messages: Messages, costPs: Fl
   const { bySource, target } = messages;
   const network = graph(nodeCount(topology), linkSource, linkTarget, costPs);
   const via = new Int32Array(network.nodes);
-  const paths: Paths = Array.from(target, () => NO_PATH);
+  const paths: Paths = new Array<Int32Array>(target.length).fill(NO_PATH);
+  const trail = trails();
   for (let source = 0; source + 1 < bySource.length; source++) {
     if (bySource[source] === bySource[source + 1]) continue;
     const distance = distancesFrom(network, [source], via);
+    trail.clear();
+    const firsts: number[] = [];
     for (let m = bySource[source]; m < bySource[source + 1]; m++) {
-      if (distance[target[m]] === Number.POSITIVE_INFINITY) continue;
-      const path: number[] = [];
-      for (let node = target[m]; node !== source; node = linkSource[via[node]]) path.push(via[node]);
-      paths[m] = Int32Array.from(path.reverse());
+      let first = TRAIL_END;
+      if (distance[target[m]] < Number.POSITIVE_INFINITY) {
+        for (let node = target[m]; node !== source; node = linkSource[via[node]])
+          first = trail.before(via[node], first);
+      }
+      firsts.push(first);
     }
+    for (const [i, path] of trail.paths(firsts).entries()) paths[bySource[source] + i] = path;
   }
   return paths;
+}
+
+const TRAIL_END = -1;
+
+/** Paths that grow from their ends, as lists in two columns: a million small arrays keep the collector of garbage busy. */
+function trails() {
+  let link = new Int32Array(1024);
+  let next = new Int32Array(1024);
+  let count = 0;
+  return {
+    clear(): void {
+      count = 0;
+    },
+    /** Returns the place of a link that goes before the one at place `after`. */
+    before(one: number, after: number): number {
+      if (count === link.length) {
+        link = grown(link);
+        next = grown(next);
+      }
+      link[count] = one;
+      next[count] = after;
+      return count++;
+    },
+    /** Returns the paths that begin at these places, as views of one array. O(links). */
+    paths(firsts: readonly number[]): Int32Array[] {
+      const all = new Int32Array(count);
+      let end = 0;
+      return firsts.map((first) => {
+        const begin = end;
+        for (let place = first; place !== TRAIL_END; place = next[place]) all[end++] = link[place];
+        return begin === end ? NO_PATH : all.subarray(begin, end);
+      });
+    },
+  };
+}
+
+function grown(column: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(2 * column.length);
+  larger.set(column);
+  return larger;
 }
 
 /**
@@ -204,43 +256,56 @@ export function hopsOf(topology: Topology, paths: Paths): Hops {
   const { linkTarget } = topology;
   const direct = switchCount(topology) === 0;
   const known = direct || portRouteCount(topology) <= MOST_PORT_ROUTES ? routesOf(topology, "ports") : null;
-  const numberOf = new Map<string, number>();
-  const added: number[][] = [];
-  for (let r = 0; !direct && known !== null && r < routeCount(known); r++) {
-    numberOf.set(known.links.subarray(known.linkOffset[r], known.linkOffset[r + 1]).join(), r);
-  }
-  const first = known === null ? 0 : routeCount(known);
-  const routeOf = (links: number[]): number => {
-    if (direct) return links[0] as number;
-    const name = links.join();
-    let route = numberOf.get(name);
-    if (route === undefined) {
-      route = first + added.length;
-      numberOf.set(name, route);
-      added.push(links);
+  // A tree of hops: [place * links + link] the place of a hop with one more link, from which its route is known.
+  const links = linkCount(topology);
+  const longer = new Map<number, number>();
+  const placeOf = (place: number, link: number): number => {
+    const key = place * links + link;
+    let found = longer.get(key);
+    if (found === undefined) {
+      found = longer.size + 1;
+      longer.set(key, found);
     }
-    return route;
+    return found;
   };
-  const message: number[] = [];
-  const route: number[] = [];
-  for (const [m, path] of paths.entries()) {
-    let hop: number[] = [];
-    for (const link of path) {
-      hop.push(link);
+  const routeAt: number[] = [];
+  for (let r = 0; !direct && known !== null && r < routeCount(known); r++) {
+    routeAt[known.links.subarray(known.linkOffset[r], known.linkOffset[r + 1]).reduce(placeOf, 0)] = r;
+  }
+  const added: Int32Array[] = [];
+  const first = known === null ? 0 : routeCount(known);
+  let hops = 0;
+  for (const path of paths) for (const link of path) if (isNpu(topology, linkTarget[link])) hops++;
+  const message = new Int32Array(hops);
+  const route = new Int32Array(hops);
+  let hop = 0;
+  for (let m = 0; m < paths.length; m++) {
+    const path = paths[m] as Int32Array;
+    for (let i = 0, begin = 0, place = 0; i < path.length; i++) {
+      const link = path[i];
+      if (!direct) place = placeOf(place, link);
       if (!isNpu(topology, linkTarget[link])) continue;
-      message.push(m);
-      route.push(routeOf(hop));
-      hop = [];
+      message[hop] = m;
+      if (!direct && routeAt[place] === undefined) {
+        routeAt[place] = first + added.length;
+        added.push(path.subarray(begin, i + 1));
+      }
+      route[hop++] = direct ? link : (routeAt[place] as number);
+      begin = i + 1;
+      place = 0;
     }
   }
   const more = withFullRates(topology, added);
   const routes = known === null ? more : added.length === 0 ? known : joined(known, more);
-  return { routes, message: Int32Array.from(message), route: Int32Array.from(route) };
+  return { routes, message, route };
 }
 
 /** Returns ways as routes that may each take all that their narrowest link carries. */
-function withFullRates({ linkSource, linkTarget, linkBytesPerSecond }: Topology, ways: readonly number[][]): RouteSet {
-  const links = Int32Array.from(ways.flat());
+function withFullRates(
+  { linkSource, linkTarget, linkBytesPerSecond }: Topology,
+  ways: readonly Int32Array[],
+): RouteSet {
+  const links = Int32Array.from(ways.flatMap((way) => [...way]));
   const shareNum = new Float64Array(links.length);
   const shareDen = new Float64Array(links.length);
   const linkOffset = new Int32Array(ways.length + 1);

@@ -147,7 +147,12 @@ function farthestFirst(
 }
 
 /** Returns a drawn key for each message, the same at all its hops: messages go through the network in waves, few behind others. */
-const inWaves = ({ message }: HopTimes, seed: number): Float64Array => Float64Array.from(message, (m) => draw(seed, 0, m));
+function inWaves({ message }: HopTimes, seed: number): Float64Array {
+  const key = new Float64Array(message.length);
+  for (let i = 0; i < key.length; i++)
+    key[i] = i > 0 && message[i] === message[i - 1] ? key[i - 1] : draw(seed, 0, message[i]);
+  return key;
+}
 
 /**
  * Returns the keys for rounds in which each port of a switch sends and receives one message (roundsOf): every message crosses
@@ -263,7 +268,8 @@ interface HopTimes {
 
 /** Returns how long the hops of messages take on free links, `slotOfRoute` [routes] each. O(transfers). */
 function hopTimes({ message, route }: Hops, slotOfRoute: Float64Array): HopTimes {
-  const slotPs = Float64Array.from(route, (r) => slotOfRoute[r]);
+  const slotPs = new Float64Array(route.length);
+  for (let i = 0; i < route.length; i++) slotPs[i] = slotOfRoute[route[i]];
   return { message, route, slotPs, headPs: waysTo(message, slotPs), tailPs: waysFrom(message, slotPs) };
 }
 
