@@ -1,20 +1,22 @@
 import { InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { type Bound, lengthsBound } from "../../model/bounds/witness.ts";
-import type { Collective } from "../../model/collective/collective.ts";
+import { type Collective, withChunks } from "../../model/collective/collective.ts";
 import { type Traffic, trafficOf } from "../../model/collective/traffic.ts";
 import { commonDivisor } from "../../model/numbers/integers.ts";
 import { orderByColumns, orderByTime } from "../../model/numbers/ordering.ts";
 import { ceil, rational, toNumber } from "../../model/numbers/rational.ts";
 import { PS_PER_SECOND } from "../../model/numbers/units.ts";
 import { routeTimes, serializationPs } from "../../model/routes/routes.ts";
-import { emptyRows, type StepSchedule } from "../../model/steps/step-schedule.ts";
-import { linkCount, nodeCount, outLinks, type Topology } from "../../model/topology/topology.ts";
+import { stepsOf } from "../../model/steps/schedule.ts";
+import { emptyRows, makespanPs, type StepSchedule } from "../../model/steps/step-schedule.ts";
+import { linkCount, nodeCount, outLinks, switchCount, type Topology } from "../../model/topology/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { type AllToAllFlow, allToAllFlow, type FlowOptions, MOST_LP_COLUMNS } from "./flow.ts";
 import {
   type Hops,
   hopsOf,
+  inStreams,
   type Messages,
   messagesOf,
   type Paths,
@@ -31,6 +33,8 @@ const WORTH_MORE = 0.99;
 /** Most chunks per NPU, and messages in all, where the number is not asked for. */
 const MOST_OWN_CHUNKS = 16;
 const MOST_OWN_MESSAGES = 150_000;
+/** Schedules of more messages are not made to see how many chunks are best. */
+const MOST_TRIED_MESSAGES = 4096;
 
 /** What is to be sent in units of chunks, as flows know it. */
 interface Demand {
@@ -124,7 +128,8 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
 
 /**
  * Returns the number of chunks per NPU for which the time is least as far as the busiest link tells: so many whole chunks as
- * the flow has for it and one more, each with its latency.
+ * the flow has for it and one more, each with its latency. Of few messages through switches schedules tell, for half and twice
+ * as many chunks as well: 7 NPUs on 3 uneven switches 0.936 of the limit with 8, 0.994 with 16.
  */
 async function ownChunks(request: SynthesisRequest, context: SynthesisContext): Promise<number> {
   const { topology, collective } = request;
@@ -146,6 +151,14 @@ async function ownChunks(request: SynthesisRequest, context: SynthesisContext): 
   let best = 1;
   for (let chunks = 2; chunks <= MOST_OWN_CHUNKS && messages.chunk.length * chunks <= MOST_OWN_MESSAGES; chunks *= 2) {
     if (timeOf(chunks) < WORTH_MORE * timeOf(best)) best = chunks;
+  }
+  if (switchCount(topology) === 0 || messages.chunk.length * best > MOST_TRIED_MESSAGES) return best;
+  let leastPs = Number.POSITIVE_INFINITY;
+  const tried = [best / 2, best, best * 2].filter((chunks) => chunks >= 1 && chunks <= MOST_OWN_CHUNKS);
+  for (const chunks of tried) {
+    const { schedule } = await synthesize({ ...request, collective: withChunks(collective, chunks) }, context);
+    const endPs = makespanPs(stepsOf(schedule));
+    if (endPs < leastPs) [leastPs, best] = [endPs, chunks];
   }
   return best;
 }
@@ -197,11 +210,19 @@ export async function unicastSchedule(
   const { paths: along, total } = pathsAlong(topology, messages, flowOf, options.seed);
   let fractionPs = 0;
   for (let link = 0; link < total.length; link++) fractionPs = Math.max(fractionPs, total[link] * costPs[link]);
+  const inTime = async (busiestPs: number, hops: Hops): Promise<Plan> => {
+    const times = routeTimes(topology, hops.routes, collective.chunkBytes);
+    return { busiestPs, hops, slotPs: times.slotPs, found: await timed(topology, hops, times, options) };
+  };
   const planned = async (paths: Paths, targetPs: number): Promise<Plan> => {
     const busiestPs = balanced(topology, messages, paths, costPs, targetPs);
     const hops = hopsOf(topology, paths);
-    const times = routeTimes(topology, hops.routes, collective.chunkBytes);
-    return { busiestPs, hops, slotPs: times.slotPs, found: await timed(topology, hops, times, options) };
+    const whole = await inTime(busiestPs, hops);
+    const mayGain = switchCount(topology) > 0 && whole.found.endPs > whole.found.leastPs * (1 + LONG);
+    const streams = mayGain ? inStreams(topology, hops) : null;
+    if (streams === null) return whole;
+    const shared = await inTime(busiestPs, streams);
+    return shared.found.endPs < whole.found.endPs ? shared : whole;
   };
   const shortest = shortestPaths(topology, messages, costPs);
   const leastWayPs = longestOf(shortest, costPs);

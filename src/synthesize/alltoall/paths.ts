@@ -4,6 +4,7 @@ import { draw } from "../../base/random.ts";
 import { type Collective, membersOf } from "../../model/collective/collective.ts";
 import { distancesFrom, graph } from "../../model/graph/graph.ts";
 import { divide, rational } from "../../model/numbers/rational.ts";
+import { indicesBelow } from "../../model/numbers/ordering.ts";
 import { type RouteSet, routeCount } from "../../model/routes/routes.ts";
 import { portRouteCount, routesOf } from "../../model/routes/routing.ts";
 import {
@@ -298,6 +299,52 @@ export function hopsOf(topology: Topology, paths: Paths): Hops {
   const more = withFullRates(topology, added);
   const routes = known === null ? more : added.length === 0 ? known : joined(known, more);
   return { routes, message, route };
+}
+
+/** Shares of streams are whole parts of a link: so many, which kernels count exactly. */
+const PARTS = 2 ** 30;
+
+/**
+ * Returns the same hops over routes that never wait for each other, or null where one had less than a part of a link: of every
+ * link each route has at most its part of the messages that take it, so that all routes end together on the busiest link, with
+ * their bandwidth in the same ratio on the others. A route that is narrower elsewhere leaves links idle. O(route links).
+ */
+export function inStreams(topology: Topology, { routes, message, route }: Hops): Hops | null {
+  const { linkBytesPerSecond } = topology;
+  const count = new Int32Array(routeCount(routes));
+  for (const r of route) count[r]++;
+  const used = indicesBelow(count.length).filter((r) => count[r] > 0);
+  const linksOf = (r: number): Int32Array => routes.links.subarray(routes.linkOffset[r], routes.linkOffset[r + 1]);
+  const load = new Float64Array(linkCount(topology));
+  for (const r of used) for (const link of linksOf(r)) load[link] += count[r];
+  const perMessage = (link: number): number => linkBytesPerSecond[link] / load[link];
+  const linkOffset = new Int32Array(used.length + 1);
+  const links: number[] = [];
+  const shareNum: number[] = [];
+  for (const [i, r] of used.entries()) {
+    const narrowest = linksOf(r).reduce((least, link) => (perMessage(link) < perMessage(least) ? link : least));
+    const rate = BigInt(count[r]) * BigInt(linkBytesPerSecond[narrowest]) * BigInt(PARTS);
+    for (const link of linksOf(r)) {
+      links.push(link);
+      shareNum.push(Number(rate / (BigInt(load[narrowest]) * BigInt(linkBytesPerSecond[link]))));
+    }
+    linkOffset[i + 1] = links.length;
+  }
+  if (shareNum.includes(0)) return null;
+  const place = new Int32Array(count.length);
+  for (const [i, r] of used.entries()) place[r] = i;
+  return {
+    routes: {
+      source: used.map((r) => routes.source[r]),
+      target: used.map((r) => routes.target[r]),
+      linkOffset,
+      links: Int32Array.from(links),
+      shareNum: Float64Array.from(shareNum),
+      shareDen: new Float64Array(links.length).fill(PARTS),
+    },
+    message,
+    route: route.map((r) => place[r]),
+  };
 }
 
 /** Returns ways as routes that may each take all that their narrowest link carries. */

@@ -40,6 +40,8 @@ export interface Timed {
   /** [transfers] */
   readonly startPs: Float64Array;
   readonly endPs: number;
+  /** About the least that any schedule of these hops takes: the busiest link with the least way to and from it, or a whole path. */
+  readonly leastPs: number;
   readonly tries: number;
 }
 
@@ -111,7 +113,7 @@ export async function timed(
       if (next.endPs <= (walkers[w] as Found).endPs) walkers[w] = next;
     }
   }
-  return { startPs: best.startPs, endPs: best.endPs, tries };
+  return { startPs: best.startPs, endPs: best.endPs, leastPs, tries };
 }
 
 /** Returns what waits for each hop: the next of its message, or, for direction -1, the one before. */
