@@ -1,7 +1,7 @@
 import { InfeasibleError } from "../../base/errors.ts";
 import type { Messages } from "../messages/messages.ts";
 import { addTo } from "../numbers/ordering.ts";
-import { inLinks, nodeCount, type Topology } from "../topology/topology.ts";
+import { inLinks, nodeCount, outLinks, type Topology } from "../topology/topology.ts";
 import { type RouteSet, wholeRoutes } from "./routes.ts";
 
 /** The routes of messages: `routeOf[i]` is that of message i. */
@@ -33,12 +33,7 @@ export function shortestRoutes(topology: Topology, list: Messages): MessageRoute
       next = linksTowards(topology, to);
       ways.set(to, next);
     }
-    if (next[from] < 0) {
-      throw new InfeasibleError(`NPU ${topology.nodeNames[from]} cannot reach NPU ${topology.nodeNames[to]}`, {
-        from,
-        to,
-      });
-    }
+    if (next[from] < 0) throw unreached(topology, from, to);
     for (let node = from; node !== to; node = topology.linkTarget[next[node]]) links.push(next[node]);
     const route = source.length;
     const equal = topology.linkTarget[next[from]] === to ? (twins.get(next[from]) ?? []) : [];
@@ -67,6 +62,74 @@ export function shortestRoutes(topology: Topology, list: Messages): MessageRoute
 }
 
 /**
+ * Returns routes of the messages of fewest hops, one per pair of NPUs, that load links evenly: pair by pair the way on which
+ * links pay least, a link that is busy so long paying the cube of that. Throws as shortestRoutes does. O(messages + targets x
+ * links), and for each pair the links of its shortest ways.
+ */
+export function evenRoutes(topology: Topology, list: Messages): MessageRoutes {
+  const { linkSource, linkTarget, linkBytesPerSecond, npuCount } = topology;
+  const routeOf = new Int32Array(list.count);
+  const messagesOf = new Map<number, number>();
+  const pairOf = (i: number): number => list.target[i] * npuCount + list.source[i];
+  for (let i = 0; i < list.count; i++) messagesOf.set(pairOf(i), (messagesOf.get(pairOf(i)) ?? 0) + 1);
+  const slowest = linkBytesPerSecond.reduce((least, rate) => Math.min(least, rate), Number.POSITIVE_INFINITY);
+  const busy = new Float64Array(linkSource.length);
+  const [source, target, linkOffset, links]: number[][] = [[], [], [0], []];
+  const routeOfPair = new Map<number, number>();
+  const out = outLinks(topology);
+  let hops = new Int32Array(0);
+  for (const pair of [...messagesOf.keys()].sort((a, b) => a - b)) {
+    const [from, to] = [pair % npuCount, Math.floor(pair / npuCount)];
+    if (target.at(-1) !== to) hops = hopsTo(topology, to);
+    if (hops[from] < 0) throw unreached(topology, from, to);
+    const added = (messagesOf.get(pair) as number) * slowest;
+    const via = cheapestWay(from, hops, out, linkTarget, (link) => {
+      const after = busy[link] + added / linkBytesPerSecond[link];
+      return after * after * after;
+    });
+    const way: number[] = [];
+    for (let node = to; node !== from; node = linkSource[via.get(node) as number]) way.push(via.get(node) as number);
+    for (const link of way.reverse()) busy[link] += added / linkBytesPerSecond[link];
+    routeOfPair.set(pair, source.length);
+    source.push(from);
+    target.push(to);
+    links.push(...way);
+    linkOffset.push(links.length);
+  }
+  for (let i = 0; i < list.count; i++) routeOf[i] = routeOfPair.get(pairOf(i)) as number;
+  return { routes: wholeRoutes(source, target, linkOffset, links), routeOf, alternatives: source.map(() => 1) };
+}
+
+/** Returns, for the nodes on shortest ways from a node, the link by which the cheapest way comes, the first of equal ones. */
+function cheapestWay(
+  from: number,
+  hops: Int32Array,
+  { offset, links }: ReturnType<typeof outLinks>,
+  linkTarget: Int32Array,
+  priceOf: (link: number) => number,
+): Map<number, number> {
+  const via = new Map<number, number>();
+  const price = new Map<number, number>([[from, 0]]);
+  for (let layer = [from]; layer.length > 0; ) {
+    const next: number[] = [];
+    for (const node of layer) {
+      for (let k = offset[node]; k < offset[node + 1]; k++) {
+        const to = linkTarget[links[k]];
+        if (hops[to] !== hops[node] - 1) continue;
+        const reach = (price.get(node) as number) + priceOf(links[k]);
+        const known = price.get(to);
+        if (known === undefined) next.push(to);
+        if (known !== undefined && known <= reach) continue;
+        price.set(to, reach);
+        via.set(to, links[k]);
+      }
+    }
+    layer = next;
+  }
+  return via;
+}
+
+/**
  * Returns the route of several (`alternatives`) whose first link is free first, of those that are free at once the first.
  * `linkFree`: [links].
  */
@@ -79,28 +142,37 @@ export function firstFreeRoute({ routes, alternatives }: MessageRoutes, first: n
   return best;
 }
 
-/** Returns for each node the link to take towards `target`; -1 where there is no way, and at the target. O(nodes + links). */
-function linksTowards(topology: Topology, target: number): Int32Array {
-  const { linkSource, linkTarget } = topology;
+const unreached = ({ nodeNames }: Topology, from: number, to: number): InfeasibleError =>
+  new InfeasibleError(`NPU ${nodeNames[from]} cannot reach NPU ${nodeNames[to]}`, { from, to });
+
+/** Returns [nodes] how many links are to be taken to `target`; -1 where there is no way. O(nodes + links). */
+function hopsTo(topology: Topology, target: number): Int32Array<ArrayBuffer> {
   const into = inLinks(topology);
   const hops = new Int32Array(nodeCount(topology)).fill(-1);
-  const next = new Int32Array(nodeCount(topology)).fill(-1);
   hops[target] = 0;
   const queue = [target];
   for (let i = 0; i < queue.length; i++) {
     const node = queue[i] as number;
     for (let k = into.offset[node]; k < into.offset[node + 1]; k++) {
-      const link = into.links[k];
-      const previous = linkSource[link];
-      if (hops[previous] < 0) {
-        hops[previous] = hops[node] + 1;
-        queue.push(previous);
-      }
-      if (hops[previous] !== hops[node] + 1) continue;
-      const known = next[previous];
-      const better = known < 0 || node < linkTarget[known] || (node === linkTarget[known] && link < known);
-      if (better) next[previous] = link;
+      const previous = topology.linkSource[into.links[k]];
+      if (hops[previous] >= 0) continue;
+      hops[previous] = hops[node] + 1;
+      queue.push(previous);
     }
+  }
+  return hops;
+}
+
+/** Returns for each node the link to take towards `target`; -1 where there is no way, and at the target. O(nodes + links). */
+function linksTowards(topology: Topology, target: number): Int32Array {
+  const { linkSource, linkTarget } = topology;
+  const hops = hopsTo(topology, target);
+  const next = new Int32Array(hops.length).fill(-1);
+  for (let link = 0; link < linkSource.length; link++) {
+    const [from, to] = [linkSource[link], linkTarget[link]];
+    if (hops[to] < 0 || hops[from] !== hops[to] + 1) continue;
+    const known = next[from];
+    if (known < 0 || to < linkTarget[known]) next[from] = link;
   }
   return next;
 }

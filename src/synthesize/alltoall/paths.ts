@@ -3,8 +3,8 @@ import { optionName } from "../../base/option-names.ts";
 import { draw } from "../../base/random.ts";
 import { type Collective, membersOf } from "../../model/collective/collective.ts";
 import { distancesFrom, graph } from "../../model/graph/graph.ts";
-import { divide, rational } from "../../model/numbers/rational.ts";
 import { indicesBelow } from "../../model/numbers/ordering.ts";
+import { divide, rational } from "../../model/numbers/rational.ts";
 import { type RouteSet, routeCount } from "../../model/routes/routes.ts";
 import { portRouteCount, routesOf } from "../../model/routes/routing.ts";
 import {

@@ -12,6 +12,7 @@ import { type Messages, MOST_ISSUED } from "../../model/messages/messages.ts";
 import { replayedPs } from "../../model/replay/columns.ts";
 import { REPLAY_MODE } from "../../model/replay/problem.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
+import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Traits } from "../maker.ts";
 import type { SynthesisRequest, Synthesizer } from "../synthesizer.ts";
@@ -68,7 +69,7 @@ export function fromBaseline(baseline: Baseline): Synthesizer {
     const issued = issue(one);
     return cuts ? quickerOrder(one.topology, one.collective, issued) : issued;
   };
-  const psOf = (one: BaselineRequest): number => simulatedPs(one.topology, one.collective, ordered(one));
+  const psOf = (one: BaselineRequest): number => simulatedPs(listSchedule(one.topology, one.collective, ordered(one)));
   return {
     name,
     makes: "steps",
@@ -126,11 +127,9 @@ function leastOf<Item>(items: readonly Item[], numberOf: (item: Item) => number)
   return best;
 }
 
-/** Returns how long messages take as they are simulated where nobody says how. */
-function simulatedPs(topology: Topology, collective: Collective, list: Messages): number {
-  const schedule = listSchedule(topology, collective, list);
-  return replayedPs(schedule, passesNpus(topology, schedule) ? REPLAY_MODE.storeAndForward : REPLAY_MODE.cutThrough);
-}
+/** Returns how long a schedule takes as it is simulated where nobody says how. */
+export const simulatedPs = (schedule: StepSchedule): number =>
+  replayedPs(schedule, passesNpus(schedule.topology, schedule) ? REPLAY_MODE.storeAndForward : REPLAY_MODE.cutThrough);
 
 /** Returns "one group ..." where the collective is not among all NPUs; null where it is. */
 export const refuseGroups = (

@@ -1,10 +1,14 @@
 import { COLLECTIVE_KINDS, type Collective, membersOf } from "../../model/collective/collective.ts";
 import { listSchedule } from "../../model/messages/list-schedule.ts";
 import { type Messages, messages } from "../../model/messages/messages.ts";
-import { orderByTime } from "../../model/numbers/ordering.ts";
+import { portRounds } from "../../model/messages/port-rounds.ts";
+import { composed, orderByColumns, orderByTime } from "../../model/numbers/ordering.ts";
+import { evenRoutes, type MessageRoutes, shortestRoutes } from "../../model/routes/list-routes.ts";
 import { boxesOf } from "../../model/routes/rings.ts";
-import type { Topology } from "../../model/topology/topology.ts";
+import type { StepSchedule } from "../../model/steps/step-schedule.ts";
+import { linkCount, switchCount, type Topology } from "../../model/topology/topology.ts";
 import type { Synthesizer } from "../synthesizer.ts";
+import { simulatedPs } from "./baseline.ts";
 
 /** Rounds in each of which an NPU has one target, another than any other NPU. */
 interface Rounds {
@@ -89,13 +93,75 @@ export const direct: Synthesizer = {
   name: "direct",
   makes: "steps",
   traits: { goesAllTheWay: true, library: "within a box", librariesOf: "NCCL, RCCL and MPI" },
-  description: "every chunk straight to each of its targets, on shortest paths (baseline)",
+  description: "every chunk straight to each of its targets, on shortest paths that load links evenly (baseline)",
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: [],
   async synthesize({ topology, collective }) {
     const list = messages();
     const rounds = roundsOf(topology);
     issue(list, collective, rounds);
-    return { schedule: listSchedule(topology, collective, list), policy: rounds.policy, trials: 1 };
+    const shortest = shortestRoutes(topology, list);
+    const made = (order: Messages, ways: MessageRoutes, policy: string): Made => {
+      const schedule = listSchedule(topology, collective, order, ways);
+      return { schedule, policy, ps: simulatedPs(schedule) };
+    };
+    const tried: Made[] = [];
+    if (switchCount(topology) > 0 && list.count <= MOST_COMPARED) {
+      const even = evenRoutes(topology, list);
+      tried.push(made(list, even, `${rounds.policy}, links loaded evenly`));
+      const isOnePhase = collective.kind !== "allreduce" && collective.kind !== "custom";
+      const order = isOnePhase ? inPortRounds(topology, list, even) : null;
+      if (order !== null) {
+        tried.push(made(reordered(list, order), { ...even, routeOf: composed(even.routeOf, order) }, PORT_ROUNDS));
+      }
+    }
+    const best = tried.reduce(
+      (least, next) => (next.ps < least.ps ? next : least),
+      made(list, shortest, rounds.policy),
+    );
+    return { schedule: best.schedule, policy: best.policy, trials: tried.length + 1 };
   },
 };
+
+/** Messages in one of the orders that are tried, over some ways. */
+interface Made {
+  readonly schedule: StepSchedule;
+  readonly policy: string;
+  readonly ps: number;
+}
+
+const PORT_ROUNDS = "a message in and out of every port at a time, links loaded evenly";
+/** Of more messages only the usual order on the usual ways is made. */
+const MOST_COMPARED = 2e5;
+/** Links that are so nearly as busy as the busiest of a way are its ports. */
+const NEARLY = 0.9;
+
+/**
+ * Returns the order of messages by rounds in each of which a busy link takes one message (portRounds): the first and the last of
+ * the busy links of a way count. Null where rounds would take too much memory.
+ */
+function inPortRounds(topology: Topology, list: Messages, { routes, routeOf }: MessageRoutes): Int32Array | null {
+  const links = linkCount(topology);
+  const busy = new Float64Array(links);
+  const wayOf = (route: number): Int32Array =>
+    routes.links.subarray(routes.linkOffset[route], routes.linkOffset[route + 1]);
+  for (let i = 0; i < list.count; i++) {
+    for (const link of wayOf(routeOf[i])) busy[link] += 1 / topology.linkBytesPerSecond[link];
+  }
+  const [from, to] = [new Int32Array(list.count), new Int32Array(list.count)];
+  for (let i = 0; i < list.count; i++) {
+    const way = wayOf(routeOf[i]);
+    const most = way.reduce((greatest, link) => Math.max(greatest, busy[link]), 0);
+    const ports = way.filter((link) => busy[link] >= NEARLY * most);
+    from[i] = ports[0];
+    to[i] = links + ports[ports.length - 1];
+  }
+  const rounds = portRounds(from, to, 2 * links);
+  return rounds === null ? null : orderByColumns([rounds]);
+}
+
+function reordered(list: Messages, order: Int32Array): Messages {
+  const next = messages();
+  for (const i of order) next.add(list.chunk[i], list.source[i], list.target[i], list.reduce[i] === 1);
+  return next;
+}
