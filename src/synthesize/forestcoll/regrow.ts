@@ -48,14 +48,25 @@ export async function regrown(
       reason: `${copies} only ${Math.floor(100 * share) / 100} % of the new optimum, less than ${Number((100 * least).toPrecision(6))} % (${optionName("keepShare")} ${Math.floor(share)}% keeps them)`,
     };
   }
-  const found = await repairForest({ forest: damaged, network, capacity: columns.capacity }, (capacity, copies) =>
-    copies.every((count) => count === 0)
-      ? Promise.resolve({ trees: NO_TREES })
-      : packTrees(network, capacity, copies, kernels, { seed, policy, hasty: true }),
-  );
+  const found = await mendedForest({ forest: damaged, network, capacity: columns.capacity }, kernels, { seed, policy });
   if (found === null) return { reason: "too many trees would have to change" };
   return found.kept === 0 ? { reason: "none of them could be kept" } : { repair: found, packing };
 }
+
+/**
+ * Returns the forest with the trees that used what has failed packed again, with others where they have to make room; null when that
+ * does not succeed.
+ */
+export const mendedForest = (
+  damaged: Damaged,
+  kernels: TreeContext["kernels"],
+  { seed, policy }: Pick<TreeRequest, "seed" | "policy">,
+): Promise<Repair | null> =>
+  repairForest(damaged, (capacity, copies) =>
+    copies.every((count) => count === 0)
+      ? Promise.resolve({ trees: NO_TREES })
+      : packTrees(damaged.network, capacity, copies, kernels, { seed, policy, hasty: true }),
+  );
 
 const NO_TREES: PackedTrees = {
   root: new Int32Array(0),
@@ -127,7 +138,7 @@ function copiesPerWeight({ root, copies }: Damaged["forest"], weight: Float64Arr
 const MOST_ROUNDS = 24;
 
 /** A forest for the network before something failed, in the numbers of the network as it is now. */
-interface Damaged {
+export interface Damaged {
   /** Links are numbered as in `network`, -1 where a link is gone; roots are ranks. */
   readonly forest: Omit<Forest, "direction" | "copyBytesPerSecond">;
   readonly network: PackingNetwork;
@@ -135,7 +146,7 @@ interface Damaged {
   readonly capacity: Float64Array;
 }
 
-interface Repair {
+export interface Repair {
   readonly trees: PackedTrees;
   readonly kept: number;
   readonly changed: number;
