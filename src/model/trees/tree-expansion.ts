@@ -54,14 +54,16 @@ function roomFor(forest: Forest, order: number, edges: number): Forest {
 /** Writes image g of each tree, behind the images 0 .. g - 1 of it. */
 function writeImage(forest: Forest, map: NetworkMap, whole: Forest, g: number, order: number, edges: number): void {
   const { root, linkOffset, links } = forest;
+  const { links: written, linkOffset: offsets } = whole;
+  const imageOf = map.link;
   for (let tree = 0; tree < root.length; tree++) {
     whole.root[tree * order + g] = map.node[root[tree]];
     const first = tree * edges;
     const from = linkOffset[first];
     const to = linkOffset[first + edges];
     const at = from * order + g * (to - from);
-    for (let i = from; i < to; i++) whole.links[at + i - from] = map.link[links[i]];
+    for (let i = from; i < to; i++) written[at + i - from] = imageOf[links[i]];
     const image = (tree * order + g) * edges;
-    for (let e = 0; e < edges; e++) whole.linkOffset[image + e] = at + linkOffset[first + e] - from;
+    for (let e = 0; e < edges; e++) offsets[image + e] = at + linkOffset[first + e] - from;
   }
 }

@@ -56,63 +56,63 @@ export function trafficOf(flow: TreeFlow, multicast: boolean): Traffic {
  * through a switch feeds it. So a feeder never starts below the edges that it serves, no data waits for itself, and every switch
  * that can duplicate gets a tree's data at most once. O(links of all edges).
  */
-export const multicastSkips = (flow: TreeFlow, forest: Forest): Uint8Array => multicastWalk(flow, forest).skips;
-
-/** Returns those skips with the order in which edges were taken, [edges] each: who feeds a switch comes before who is served. */
-export function multicastWalk(
-  { topology, collective, symmetry }: TreeFlow,
-  forest: Forest,
-): { readonly skips: Uint8Array; readonly order: Float64Array } {
+export function multicastSkips({ topology, collective, symmetry }: TreeFlow, forest: Forest): Uint8Array {
   const { direction, root, linkOffset, links } = forest;
-  const { linkSource, linkTarget } = topology;
   const edges = collective.groupSize - 1;
   const skips = new Uint8Array(root.length * edges);
   const able = ableNodes(topology, symmetry, direction);
-  const [near, far] = direction === "out" ? [linkSource, linkTarget] : [linkTarget, linkSource];
-  const order = outwards(forest, edges, able.length, near, far);
-  if (!able.includes(1)) return { skips, order };
-  const fed = new Int32Array(able.length); // 1 + the last tree whose data the node has
-  for (let i = 0; i < order.length; i++) {
-    const edge = order[i];
-    const tree = Math.floor(edge / edges) + 1;
-    const begin = linkOffset[edge];
-    const inner = linkOffset[edge + 1] - begin - 1; // nodes between the ends
-    for (let k = 0; k < inner && k < 255; k++) {
-      if (fed[far[links[begin + k]]] === tree) skips[edge] = k + 1;
-    }
-    for (let k = skips[edge]; k < inner; k++) {
-      const node = far[links[begin + k]];
-      if (able[node] === 1) fed[node] = tree;
+  if (!able.includes(1)) return skips;
+  const far = direction === "out" ? topology.linkTarget : topology.linkSource;
+  const orderOf = outwards(topology, forest, edges);
+  const fed = new Int32Array(able.length).fill(-1); // the last tree whose data the node has
+  for (let tree = 0; tree < root.length; tree++) {
+    const order = orderOf(tree);
+    for (let i = 0; i < edges; i++) {
+      const edge = order[i];
+      const begin = linkOffset[edge];
+      const inner = linkOffset[edge + 1] - begin - 1; // nodes between the ends
+      for (let k = 0; k < inner && k < 255; k++) {
+        if (fed[far[links[begin + k]]] === tree) skips[edge] = k + 1;
+      }
+      for (let k = skips[edge]; k < inner; k++) {
+        const node = far[links[begin + k]];
+        if (able[node] === 1) fed[node] = tree;
+      }
     }
   }
-  return { skips, order };
+  return skips;
 }
 
-/** Returns the edges tree by tree, those of a tree by the edges between their start and the root, then as listed. O(edges). */
-function outwards(
-  { root, linkOffset, links }: Forest,
+/**
+ * Returns what tells the edges of a tree, [edges], by the edges between their start and the root, then as listed: so who feeds a
+ * switch comes before who is served. The next call writes over them. O(edges) a call.
+ */
+export function outwards(
+  { linkSource, linkTarget, nodeNames }: Topology,
+  { direction, root, linkOffset, links }: Forest,
   edges: number,
-  nodes: number,
-  near: Int32Array,
-  far: Int32Array,
-): Float64Array {
-  const order = new Float64Array(root.length * edges);
-  const depth = new Int32Array(nodes);
+): (tree: number) => Float64Array {
+  const [near, far] = direction === "out" ? [linkSource, linkTarget] : [linkTarget, linkSource];
+  const order = new Float64Array(edges);
+  const depth = new Int32Array(nodeNames.length);
   const own = new Int32Array(edges);
-  const next = new Int32Array(edges + 1);
-  for (let tree = 0; tree < root.length; tree++) {
+  const next = new Int32Array(edges + 2);
+  return (tree) => {
     const first = tree * edges;
+    let height = 0;
     depth[root[tree]] = 0;
-    next.fill(0);
     for (let i = 0; i < edges; i++) {
-      own[i] = depth[near[links[linkOffset[first + i]]]];
-      depth[far[links[linkOffset[first + i + 1] - 1]]] = own[i] + 1;
-      next[own[i] + 1]++;
+      const level = depth[near[links[linkOffset[first + i]]]];
+      own[i] = level;
+      depth[far[links[linkOffset[first + i + 1] - 1]]] = level + 1;
+      next[level + 1]++;
+      if (level > height) height = level;
     }
-    for (let d = 0; d < edges; d++) next[d + 1] += next[d];
-    for (let i = 0; i < edges; i++) order[first + next[own[i]]++] = first + i;
-  }
-  return order;
+    for (let level = 0; level <= height; level++) next[level + 1] += next[level];
+    for (let i = 0; i < edges; i++) order[next[own[i]]++] = first + i;
+    next.fill(0, 0, height + 2);
+    return order;
+  };
 }
 
 /** Marks the nodes that duplicate (or sum); of a symmetric flow those whose images all do, for trees stand for their images. */

@@ -3,7 +3,7 @@ import { divide, multiply, type Rational, rational } from "../numbers/rational.t
 import { PS_PER_SECOND } from "../numbers/units.ts";
 import type { Topology } from "../topology/topology.ts";
 import { copiesOf, type Forest, type TreeFlow, treeCount } from "./tree-flow.ts";
-import { multicastWalk } from "./tree-multicast.ts";
+import { multicastSkips, outwards } from "./tree-multicast.ts";
 
 /**
  * Trees in time. A forest of K copies cuts the data into K equal parts, one a copy, and each part into C pieces, the chunks
@@ -97,18 +97,35 @@ export interface Reach {
   readonly edgePs: number;
 }
 
+/** The reach of each forest that was looked at, on the network and with the switches that it then had. */
+const reaches = new WeakMap<
+  Forest,
+  { readonly topology: Topology; readonly inNetwork: boolean; readonly reach: Reach }
+>();
+
+/** Returns the reach of a forest, worked out once. O(links of all edges). */
+export function reachOf(flow: TreeFlow, forest: Forest): Reach {
+  const { topology, inNetwork = false } = flow;
+  const known = reaches.get(forest);
+  if (known?.topology === topology && known.inNetwork === inNetwork) return known.reach;
+  const reach = reachFrom(flow, forest);
+  reaches.set(forest, { topology, inNetwork, reach });
+  return reach;
+}
+
 /**
  * Returns the reach of a forest. Where switches duplicate, an edge begins at the last one on its path that has the data from
  * another edge, which passes it on as it comes: a chunk is serialised once on the way from one member to the next. Sums are the
- * mirror image in time: what a switch adds up leaves it as it comes in from the last contributor. O(links of all edges).
+ * mirror image in time: what a switch adds up leaves it as it comes in from the last contributor.
  */
-export function reachOf(flow: TreeFlow, forest: Forest): Reach {
+function reachFrom(flow: TreeFlow, forest: Forest): Reach {
   const { topology, collective } = flow;
   const { linkSource, linkTarget, linkLatencyPs, nodeNames } = topology;
   const { linkOffset, links, root } = forest;
   const [near, far] = forest.direction === "out" ? [linkSource, linkTarget] : [linkTarget, linkSource];
   const edges = collective.groupSize - 1;
-  const walk = flow.inNetwork === true ? multicastWalk(flow, forest) : null;
+  const skips = flow.inNetwork === true ? multicastSkips(flow, forest) : null;
+  const orderOf = skips === null ? null : outwards(topology, forest, edges);
   /** [nodes] how far the tree's data has come: members, and nodes between them. */
   const depth = new Int32Array(nodeNames.length);
   const latency = new Float64Array(nodeNames.length);
@@ -121,19 +138,20 @@ export function reachOf(flow: TreeFlow, forest: Forest): Reach {
   for (let tree = 0; tree < treeCount(forest); tree++) {
     depth[root[tree]] = 0;
     latency[root[tree]] = 0;
+    const order = orderOf === null ? null : orderOf(tree);
     let height = 0;
-    for (let e = tree * edges; e < (tree + 1) * edges; e++) {
-      const edge = walk === null ? e : walk.order[e];
-      const skip = walk === null ? 0 : walk.skips[edge];
+    for (let i = 0; i < edges; i++) {
+      const edge = order === null ? tree * edges + i : order[i];
+      const skip = skips === null ? 0 : skips[edge];
       const from = linkOffset[edge] + skip;
       const tail = near[links[from]];
       // what begins at a switch goes on with what another edge has under way
       const level = skip === 0 ? depth[tail] + 1 : depth[tail];
       let sum = latency[tail];
-      for (let i = from; i < linkOffset[edge + 1]; i++) {
-        sum += linkLatencyPs[links[i]];
-        depth[far[links[i]]] = level;
-        latency[far[links[i]]] = sum;
+      for (let k = from; k < linkOffset[edge + 1]; k++) {
+        sum += linkLatencyPs[links[k]];
+        depth[far[links[k]]] = level;
+        latency[far[links[k]]] = sum;
       }
       if (sum - latency[tail] > edgePs) edgePs = sum - latency[tail];
       if (level > height) {

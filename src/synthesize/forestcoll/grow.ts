@@ -307,8 +307,9 @@ async function ofDesign(
     numberOf[link] = i;
   });
   const [forest] = whole.forests;
-  const damaged = { forest: { ...forest, links: forest.links.map((link) => numberOf[link]) }, network };
-  const mended = await mendedForest({ ...damaged, capacity: columns.capacity }, kernels, request);
+  // written out for this alone
+  for (let i = 0; i < forest.links.length; i++) forest.links[i] = numberOf[forest.links[i]];
+  const mended = await mendedForest({ forest, network, capacity: columns.capacity }, kernels, request);
   if (mended === null) return null;
   const { trees, kept, changed } = mended;
   const grownAgain = `one root for all before something failed, ${changed} of ${kept + changed} trees grown again`;

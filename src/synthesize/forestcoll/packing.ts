@@ -296,6 +296,14 @@ export function packingNetwork(
   };
 }
 
+/** Returns what links are called by their numbers: themselves where all keep theirs. O(links). */
+export function renumbered(links: Int32Array, numberOf: Int32Array): Int32Array {
+  if (numberOf.every((to, from) => to === from)) return links;
+  const found = new Int32Array(links.length);
+  for (let i = 0; i < links.length; i++) found[i] = numberOf[links[i]];
+  return found;
+}
+
 /** Returns packed trees in the numbers of the topology. */
 export function forestFrom(
   { link }: PackingNetwork,
@@ -309,7 +317,7 @@ export function forestFrom(
     root: root.map((rank) => members[rank]),
     copies,
     linkOffset,
-    links: links.map((i) => link[i]),
+    links: renumbered(links, link),
     copyBytesPerSecond,
   };
 }

@@ -7,7 +7,7 @@ import { expandTrees } from "../../model/trees/tree-expansion.ts";
 import type { Forest, TreeFlow } from "../../model/trees/tree-flow.ts";
 import type { TreeContext, TreeRequest } from "../tree-maker.ts";
 import { fixedCopies, type Optimum, type Packing, packable } from "./optimum.ts";
-import { type PackingNetwork, packTrees } from "./packing.ts";
+import { type PackingNetwork, packTrees, renumbered } from "./packing.ts";
 
 /** A repaired forest reaches this share of the new optimum, where nothing else is asked for. */
 const LEAST_SHARE = 0.99;
@@ -91,7 +91,7 @@ function damagedForest(
   return {
     ...forest,
     root: forest.root.map((npu) => rankOf[npu]),
-    links: forest.links.map((link) => linkOf[link]),
+    links: renumbered(forest.links, linkOf),
   };
 }
 
@@ -239,8 +239,10 @@ function joined(
   parts.forEach(({ from, tree, links: own }, i) => {
     const start = linkOffset[i * edges];
     links.set(own, start);
-    const shift = start - from.linkOffset[tree * edges];
-    for (let e = 1; e <= edges; e++) linkOffset[i * edges + e] = from.linkOffset[tree * edges + e] + shift;
+    const old = from.linkOffset;
+    const first = tree * edges;
+    const shift = start - old[first];
+    for (let e = 1; e <= edges; e++) linkOffset[i * edges + e] = old[first + e] + shift;
   });
   return {
     trees: {
