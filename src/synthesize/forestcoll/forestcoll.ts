@@ -2,10 +2,11 @@ import type { Collective } from "../../model/collective/collective.ts";
 import { compare, divide, multiply, type Rational, rational, toNumber } from "../../model/numbers/rational.ts";
 import type { DualCertificate, TreeFlow } from "../../model/trees/tree-flow.ts";
 import { TREE_OPTIONS, type TreeContext, type TreeMaker, type TreeRequest, type TreeSynthesis } from "../tree-maker.ts";
+import { type Around, aroundFailure } from "./allreduce-around.ts";
 import { type AllReduceRates, allReduceRates } from "./allreduce-rates.ts";
 import { makeGroups } from "./groups.ts";
 import { type Grown, growBack, growForest, optimalRate } from "./grow.ts";
-import { FEW_PEERS, forestFrom, PACK_POLICIES, packingNetwork, packTrees, QUICK } from "./packing.ts";
+import { FEW_PEERS, forestFrom, PACK_POLICIES, packingNetwork, packTrees, QUICK, triesAll } from "./packing.ts";
 import { contributions, inSequence, mirroredForest, refuseSeveralGroups } from "./requests.ts";
 
 /**
@@ -106,18 +107,25 @@ type Together =
  */
 async function allReduceTogether(
   request: TreeRequest,
-  { kernels, lp }: TreeContext,
+  context: TreeContext,
   grown: Grown,
   phases: Rational,
 ): Promise<Together> {
   const { topology, collective, usable, copiesPerRoot } = request;
+  const { kernels, lp } = context;
   const members = collective.groupMembers;
   const without = (reason: string): Together => ({ certificate: null, notes: [reason] });
   if (typeof copiesPerRoot === "number") return { certificate: null, notes: [] };
   const unproved =
     "reduce-scatter and then all-gather, each optimal; whether side by side would be faster is not known";
-  if (members.length > MOST_MEMBERS) return without(`${unproved} above ${MOST_MEMBERS} NPUs`);
   const isSmall = members.length <= FEW_MEMBERS;
+  // trees that were repaired are kept unless others are clearly faster
+  const enough = grown.repaired === null ? phases : multiply(phases, CLEARLY_FASTER);
+  const isHurt = !isSmall && grown.symmetry === null && triesAll(request.policy);
+  const around = isHurt ? await aroundFailure(request, context, grown) : null;
+  if (around !== null && compare(around.rate, enough) > 0)
+    return { synthesis: synthesisAround(request, grown, around, phases) };
+  if (members.length > MOST_MEMBERS) return without(`${unproved} above ${MOST_MEMBERS} NPUs`);
   const rates = await allReduceRates(
     topology,
     members,
@@ -129,8 +137,6 @@ async function allReduceTogether(
     },
   );
   if (rates === null) return without(`${unproved} above ${FEW_MEMBERS} NPUs without symmetry`);
-  // trees that were repaired are kept unless others are clearly faster
-  const enough = grown.repaired === null ? phases : multiply(phases, CLEARLY_FASTER);
   if (compare(rates.rate, enough) <= 0)
     return { certificate: rates.certificate, notes: gapNote({ ...rates, rate: phases }) };
   const copies = rates.copies.reduce((sum, count) => sum + count, 0);
@@ -150,7 +156,6 @@ async function allReduceTogether(
   const back = mirror ?? (await forestOf(request, kernels, "in", rates));
   if (out === null || back === null) return without("trees side by side could not be packed");
   const { policy, couldBeLower } = back.couldBeLower ? back : out;
-  const gain = toNumber(multiply(rates.rate, divide(rational(1), phases)));
   return {
     synthesis: {
       flow: {
@@ -167,7 +172,7 @@ async function allReduceTogether(
       couldBeBetter: couldBeLower,
       repaired: null,
       notes: [
-        `${Number(gain.toPrecision(4))} times as fast as reduce-scatter and then all-gather`,
+        gainNote(rates.rate, phases),
         ...gapNote(rates),
         ...(grown.repaired === null
           ? grown.unrepaired
@@ -176,6 +181,35 @@ async function allReduceTogether(
     },
   };
 }
+
+/** Trees side by side that go around what failed; its narrowest cut is all that is proved. */
+function synthesisAround(
+  request: TreeRequest,
+  grown: Grown,
+  { forests, rate, kept, changed }: Around,
+  phases: Rational,
+): TreeSynthesis {
+  const isRepair = request.repair !== null;
+  return {
+    flow: {
+      ...flowFrame(request),
+      forests,
+      concurrent: true,
+      symmetry: null,
+      certificate: { kind: "cut", nodes: grown.cut, direction: "out" },
+    },
+    policy: `reduction and broadcast side by side, no roots where it is narrowest, ${changed} of ${kept + changed} trees grown again`,
+    trials: grown.trials + 1,
+    couldBeBetter: false,
+    repaired: isRepair ? { kept, changed } : null,
+    notes: [gainNote(rate, phases)],
+  };
+}
+
+const gainNote = (rate: Rational, phases: Rational): string => {
+  const gain = toNumber(divide(rate, phases));
+  return `${Number(gain.toPrecision(4))} times as fast as reduce-scatter and then all-gather`;
+};
 
 const gapNote = ({ optimal, rate, bound }: Pick<AllReduceRates, "optimal" | "rate" | "bound">): string[] =>
   optimal

@@ -250,7 +250,7 @@ const chosenNote = (packing: Packing, optimum: Optimum, kind: string): string =>
   `${shareNote(packing, optimum, kind)}, which takes ${optimum.k} (${optionName("k")} exact)`;
 
 /** Whether every NPU takes part alike and may use all of the network. */
-const isWhole = ({ topology, collective, usable }: TreeRequest, weight: Float64Array): boolean =>
+export const isWhole = ({ topology, collective, usable }: TreeRequest, weight: Float64Array): boolean =>
   collective.groupSize === topology.npuCount &&
   collective.groupMembers.every((npu, rank) => npu === rank) &&
   weight.every((w) => w === weight[0]) &&
@@ -298,17 +298,8 @@ async function ofDesign(
   const found = oneForAll(design, direction, packing, policy);
   if (found === null) return null;
   const { copyBytesPerSecond } = packing;
-  const whole = expandTrees({
-    ...{ kind: "trees", topology: design, collective, concurrent: false, symmetry: found.symmetry, certificate: null },
-    forests: [{ direction, ...found.trees, copyBytesPerSecond }],
-  });
-  const numberOf = new Int32Array(linkCount(design)).fill(-1);
-  network.link.forEach((link, i) => {
-    numberOf[link] = i;
-  });
-  const [forest] = whole.forests;
-  // written out for this alone
-  for (let i = 0; i < forest.links.length; i++) forest.links[i] = numberOf[forest.links[i]];
+  const ofOne = { direction, ...found.trees, copyBytesPerSecond };
+  const forest = writtenOut(design, collective, ofOne, found.symmetry, network);
   const mended = await mendedForest({ forest, network, capacity: columns.capacity }, kernels, request);
   if (mended === null) return null;
   const { trees, kept, changed } = mended;
@@ -343,6 +334,28 @@ async function repaired(
         : [],
   };
   return { part };
+}
+
+/**
+ * Returns the trees of a symmetric forest and all their images in the numbers of the network that is left of a design's: -1 for
+ * links that failed. O(links of all edges).
+ */
+export function writtenOut(
+  design: Topology,
+  collective: TreeRequest["collective"],
+  ofOne: Forest,
+  symmetry: NetworkSymmetry,
+  network: PackingNetwork,
+): Forest {
+  const numberOf = new Int32Array(linkCount(design)).fill(-1);
+  network.link.forEach((link, i) => {
+    numberOf[link] = i;
+  });
+  const flow = { kind: "trees", topology: design, collective, forests: [ofOne], concurrent: false } as const;
+  const [forest] = expandTrees({ ...flow, symmetry, certificate: null }).forests;
+  const { links } = forest;
+  for (let i = 0; i < links.length; i++) links[i] = numberOf[links[i]];
+  return forest;
 }
 
 /** Numbers of copies on some link that are tried beyond the best for a given k, where a switch is out of balance. */

@@ -76,13 +76,13 @@ const NO_TREES: PackedTrees = {
 };
 
 /** Returns the old forest in the numbers of the packing network, by the names of NPUs and links; null for other members. */
-function damagedForest(
+export function damagedForest(
   repair: TreeFlow,
   topology: Topology,
   members: Int32Array,
   network: PackingNetwork,
   direction: "out" | "in",
-): Damaged["forest"] | null {
+): Forest | null {
   const old = expandTrees(repair);
   const forest = old.forests.find((candidate) => candidate.direction === direction);
   const rankOf = ranksByName(topology, members, old);
@@ -217,6 +217,14 @@ function mostEntering(
   const quota = Math.max(1, isKept.length >> 3);
   for (let t = isKept.length - 1; t >= 0 && out.length < quota; t--) if (crossings[t] === most) out.push(t);
   return out;
+}
+
+/** Returns a forest, links as in Damaged, without the trees of the marked roots. O(links of all edges). */
+export function withoutTrees(forest: Damaged["forest"], edges: number, isMarked: Uint8Array): Damaged["forest"] {
+  const { linkOffset, links } = forest;
+  const isKept = Uint8Array.from(forest.root, (rank) => 1 - isMarked[rank]);
+  const linksOf = (t: number): Int32Array => links.subarray(linkOffset[t * edges], linkOffset[(t + 1) * edges]);
+  return joined(forest, isKept, linksOf, edges, NO_TREES).trees;
 }
 
 /** Returns the kept trees, then the new ones. */

@@ -97,15 +97,25 @@ export interface InAndOut {
 export function reduceAndBroadcast(into: Forest, out: Forest, members: number, usable: Float64Array): InAndOut {
   const forests = withEqualCopies(into, out);
   const inPhases = inSequence(rateOfForest(forests[0]), rateOfForest(forests[1]));
-  const [a, b] = forests.map((forest) => copiesOnLinks(forest, members - 1, usable.length));
-  const y = fittingBandwidth(
-    a.map((load, link) => load + b[link]),
-    usable,
-  );
-  if (y === null) return { forests, concurrent: false };
-  const together = forests.map((forest) => ({ ...forest, copyBytesPerSecond: y })) as [Forest, Forest];
-  if (compare(rateOfForest(together[0]), inPhases) <= 0) return { forests, concurrent: false };
+  const together = sideBySide(forests, members, usable);
+  if (together === null || compare(rateOfForest(together[0]), inPhases) <= 0) return { forests, concurrent: false };
   return { forests: together, concurrent: true };
+}
+
+/** Returns two forests of as many copies, each as wide as links have room for beside the others; null where no link carries any. */
+export function sideBySide(
+  forests: readonly [Forest, Forest],
+  members: number,
+  usable: Float64Array,
+): readonly [Forest, Forest] | null {
+  const [a, b] = forests.map((forest) => copiesOnLinks(forest, members - 1, usable.length));
+  const both = a.map((load, link) => load + b[link]);
+  const copyBytesPerSecond = fittingBandwidth(both, usable);
+  if (copyBytesPerSecond === null) return null;
+  return [
+    { ...forests[0], copyBytesPerSecond },
+    { ...forests[1], copyBytesPerSecond },
+  ];
 }
 
 /** Returns the rate of two phases, one after the other. */
