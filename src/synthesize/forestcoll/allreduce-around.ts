@@ -10,7 +10,7 @@ import { type Damaged, damagedForest, mendedForest, withoutTrees } from "./regro
 import { contributions, mirroredForest, sideBySide } from "./requests.ts";
 
 /** Trees are of use that reach this share of what the network could before something failed. */
-const ENOUGH = rational(985, 1000);
+const ENOUGH = rational(97, 100);
 
 /** In-trees and out-trees of an all-reduce that run side by side. */
 export interface Around {
@@ -28,7 +28,7 @@ export interface Around {
  * `request.repair`, or of the design. The narrowest set of nodes roots none: then every byte has to enter and to leave it once,
  * not twice, and what its links have to spare makes up for those that failed. Trees that used these are packed again, and in-trees
  * are out-trees turned around. Null where there is no such set, nothing is known of the network before, or the trees reach less
- * than 98.5 % of what it could. O(links of all edges), and the packing of what is grown again.
+ * than 97 % of what it could. O(links of all edges), and the packing of what is grown again.
  */
 export async function aroundFailure(
   request: TreeRequest,
@@ -82,12 +82,13 @@ function isNarrow(cut: Int32Array, members: Int32Array): Uint8Array {
 }
 
 /**
- * Returns the copies of out-trees that each link has room for beside the in-trees, when copies are half as wide as `whole` and
- * in-trees are the sound out-trees turned around.
+ * Returns how many copies of out-trees, half as wide as now, each link has room for beside in-trees, which are the sound out-trees
+ * turned around. What both leave is offered both ways, for few trees are grown again; an odd copy only away from members, for one that
+ * both ways take makes all copies narrower.
  */
 function roomBeside(
   { copies, linkOffset, links }: Damaged["forest"],
-  { npuCount, bandwidth }: PackingNetwork,
+  { npuCount, bandwidth, linkSource }: PackingNetwork,
   opposite: Int32Array,
   { num, den }: Rational,
 ): Float64Array {
@@ -97,7 +98,10 @@ function roomBeside(
     if (own.includes(-1)) continue;
     for (const link of own) loads[link] += copies[tree];
   }
-  const room = new Map<number, number>();
-  for (const bytes of bandwidth) if (!room.has(bytes)) room.set(bytes, Number((2n * BigInt(bytes) * den) / num));
-  return bandwidth.map((bytes, link) => Math.max(0, (room.get(bytes) as number) - loads[opposite[link]]));
+  const widths = new Map([...new Set(bandwidth)].map((bytes) => [bytes, Number((2n * BigInt(bytes) * den) / num)]));
+  return bandwidth.map((bytes, link) => {
+    const room = (widths.get(bytes) as number) - loads[opposite[link]];
+    const odd = linkSource[link] < npuCount ? 0 : Math.abs(room - loads[link]) % 2;
+    return Math.max(0, room - odd);
+  });
 }
