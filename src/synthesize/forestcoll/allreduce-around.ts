@@ -4,7 +4,7 @@ import { oppositeLinks } from "../../model/topology/link-classes.ts";
 import type { Forest } from "../../model/trees/tree-flow.ts";
 import { rateOfForest } from "../../model/trees/tree-multicast.ts";
 import type { TreeContext, TreeRequest } from "../tree-maker.ts";
-import { type Grown, growForest, isWhole, writtenOut } from "./grow.ts";
+import { growForest, isWhole, writtenOut } from "./grow.ts";
 import { forestFrom, type PackingNetwork, packingNetwork } from "./packing.ts";
 import { type Damaged, damagedForest, mendedForest, withoutTrees } from "./regrow.ts";
 import { contributions, mirroredForest, sideBySide } from "./requests.ts";
@@ -25,7 +25,7 @@ export interface Around {
 
 /**
  * Returns trees for an all-reduce on a network in which something failed, out of those of an all-gather on the network before: of
- * `request.repair`, or of the design. The narrowest set of nodes roots none: then every byte has to enter and to leave it once,
+ * `request.repair`, or of the design. The narrower side of `cut`, the bottleneck of an all-gather, roots none: then every byte has to enter and to leave it once,
  * not twice, and what its links have to spare makes up for those that failed. Trees that used these are packed again, and in-trees
  * are out-trees turned around. Null where there is no such set, nothing is known of the network before, or the trees reach less
  * than 97 % of what it could. O(links of all edges), and the packing of what is grown again.
@@ -33,7 +33,7 @@ export interface Around {
 export async function aroundFailure(
   request: TreeRequest,
   context: TreeContext,
-  { cut }: Pick<Grown, "cut">,
+  cut: Int32Array,
 ): Promise<Around | null> {
   const { topology, collective, usable } = request;
   const members = collective.groupMembers;

@@ -1,8 +1,9 @@
 import type { Collective } from "../../model/collective/collective.ts";
+import { designOf } from "../../model/dimensions/design.ts";
 import { compare, divide, multiply, type Rational, rational, toNumber } from "../../model/numbers/rational.ts";
 import type { DualCertificate, TreeFlow } from "../../model/trees/tree-flow.ts";
 import { TREE_OPTIONS, type TreeContext, type TreeMaker, type TreeRequest, type TreeSynthesis } from "../tree-maker.ts";
-import { type Around, aroundFailure } from "./allreduce-around.ts";
+import { aroundFailure } from "./allreduce-around.ts";
 import { type AllReduceRates, allReduceRates } from "./allreduce-rates.ts";
 import { makeGroups } from "./groups.ts";
 import { type Grown, growBack, growForest, optimalRate } from "./grow.ts";
@@ -57,10 +58,12 @@ const synthesisOf = (grown: Grown, flow: TreeFlow): TreeSynthesis => ({
 
 /** The better of reduce-scatter followed by all-gather and what the linear program of B.7 gives. */
 async function allReduce(request: TreeRequest, context: TreeContext, weight: Float64Array): Promise<TreeSynthesis> {
+  const around = await allReduceAround(request, context, weight);
+  if (around !== null) return around;
   const grown = await growForest(request, context, "out", weight);
   const isMirrored = mirroredForest(request.topology, request.usable, grown.forest) !== null;
   const { optimalBytesPerSecond: out } = grown;
-  const into = isMirrored ? out : await optimalRate(request, context, "in", weight);
+  const into = isMirrored ? out : (await optimalRate(request, context, "in", weight)).optimalBytesPerSecond;
   const together = await allReduceTogether(request, context, grown, inSequence(into, out));
   if ("synthesis" in together) return together.synthesis;
   const back = await growBack(request, context, weight, grown);
@@ -107,25 +110,18 @@ type Together =
  */
 async function allReduceTogether(
   request: TreeRequest,
-  context: TreeContext,
+  { kernels, lp }: TreeContext,
   grown: Grown,
   phases: Rational,
 ): Promise<Together> {
   const { topology, collective, usable, copiesPerRoot } = request;
-  const { kernels, lp } = context;
   const members = collective.groupMembers;
   const without = (reason: string): Together => ({ certificate: null, notes: [reason] });
   if (typeof copiesPerRoot === "number") return { certificate: null, notes: [] };
   const unproved =
     "reduce-scatter and then all-gather, each optimal; whether side by side would be faster is not known";
-  const isSmall = members.length <= FEW_MEMBERS;
-  // trees that were repaired are kept unless others are clearly faster
-  const enough = grown.repaired === null ? phases : multiply(phases, CLEARLY_FASTER);
-  const isHurt = !isSmall && grown.symmetry === null && triesAll(request.policy);
-  const around = isHurt ? await aroundFailure(request, context, grown) : null;
-  if (around !== null && compare(around.rate, enough) > 0)
-    return { synthesis: synthesisAround(request, grown, around, phases) };
   if (members.length > MOST_MEMBERS) return without(`${unproved} above ${MOST_MEMBERS} NPUs`);
+  const isSmall = members.length <= FEW_MEMBERS;
   const rates = await allReduceRates(
     topology,
     members,
@@ -137,6 +133,8 @@ async function allReduceTogether(
     },
   );
   if (rates === null) return without(`${unproved} above ${FEW_MEMBERS} NPUs without symmetry`);
+  // trees that were repaired are kept unless others are clearly faster
+  const enough = grown.repaired === null ? phases : multiply(phases, CLEARLY_FASTER);
   if (compare(rates.rate, enough) <= 0)
     return { certificate: rates.certificate, notes: gapNote({ ...rates, rate: phases }) };
   const copies = rates.copies.reduce((sum, count) => sum + count, 0);
@@ -182,26 +180,31 @@ async function allReduceTogether(
   };
 }
 
-/** Trees side by side that go around what failed; its narrowest cut is all that is proved. */
-function synthesisAround(
+/**
+ * Returns trees side by side that go around what failed on a large network, of which the narrowest cut is all that is proved; null
+ * where there are none, or others are as fast.
+ */
+async function allReduceAround(
   request: TreeRequest,
-  grown: Grown,
-  { forests, rate, kept, changed }: Around,
-  phases: Rational,
-): TreeSynthesis {
-  const isRepair = request.repair !== null;
+  context: TreeContext,
+  weight: Float64Array,
+): Promise<TreeSynthesis | null> {
+  const { topology, collective, copiesPerRoot, policy, repair } = request;
+  const isLarge = collective.groupMembers.length > FEW_MEMBERS;
+  if (!isLarge || typeof copiesPerRoot === "number" || !triesAll(policy)) return null;
+  if (repair === null && [topology, null].includes(designOf(topology))) return null;
+  const { cut, optimalBytesPerSecond: out } = await optimalRate(request, context, "out", weight);
+  const around = await aroundFailure(request, context, cut);
+  const phases = inSequence(out, out);
+  if (around === null || compare(around.rate, phases) <= 0) return null;
+  const { forests, rate, kept, changed } = around;
+  const certificate = { kind: "cut", nodes: cut, direction: "out" } as const;
   return {
-    flow: {
-      ...flowFrame(request),
-      forests,
-      concurrent: true,
-      symmetry: null,
-      certificate: { kind: "cut", nodes: grown.cut, direction: "out" },
-    },
+    flow: { ...flowFrame(request), forests, concurrent: true, symmetry: null, certificate },
     policy: `reduction and broadcast side by side, no roots where it is narrowest, ${changed} of ${kept + changed} trees grown again`,
-    trials: grown.trials + 1,
+    trials: 1,
     couldBeBetter: false,
-    repaired: isRepair ? { kept, changed } : null,
+    repaired: repair === null ? null : { kept, changed },
     notes: [gainNote(rate, phases)],
   };
 }

@@ -169,15 +169,15 @@ async function rated(
   };
 }
 
-/** Returns the optimum that growForest would reach, in bytes of the whole collective per second. */
+/** Returns the optimum that growForest would reach, and the cut that keeps it from more. */
 export async function optimalRate(
   request: TreeRequest,
   context: TreeContext,
   direction: "out" | "in",
   weight: Float64Array,
-): Promise<Rational> {
-  const { optimum, unit } = await rated(request, context, direction, weight);
-  return multiply(optimum.bytesPerSecond, unit);
+): Promise<Pick<Grown, "optimalBytesPerSecond" | "cut">> {
+  const { optimum, unit, cut } = await rated(request, context, direction, weight);
+  return { optimalBytesPerSecond: multiply(optimum.bytesPerSecond, unit), cut };
 }
 
 /** Returns the in-forest to go with an out-forest: its mirror image, or where some link has no opposite one its own trees. */
