@@ -11,12 +11,13 @@ import {
   transpose,
 } from "../../../src/model/direct/digraph.ts";
 import { bidirectionalMooreSteps, mooreSteps } from "../../../src/model/direct/facts.ts";
-import { DISTANCE_REGULAR_SIZES } from "../../../src/model/direct/families/distance-regular.ts";
-import { FAMILIES, family, familyNamed } from "../../../src/model/direct/families.ts";
+import { DISTANCE_REGULAR_SIZES, distanceRegularOf } from "../../../src/model/direct/families/distance-regular.ts";
+import { FAMILIES, family, familyNamed, familyText } from "../../../src/model/direct/families.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
 import { translated } from "../../../src/model/symmetry/translation.ts";
 import { areIsomorphic } from "../../support/isomorphism.ts";
 import { outOfRange, unexpected } from "../../support/refusals.ts";
+import { triesAll } from "../../support/runs.ts";
 
 const graph = (text: string): Digraph => graphOf(parseConstruction(text));
 /** The diameter by all nodes, whatever is known of translations. */
@@ -64,6 +65,21 @@ const isUndirected = (g: Digraph): boolean => {
   return pairs(source, g.target) === pairs(g.target, source);
 };
 
+/** Whether neighbours nearer and farther than a node depend on the distance only, for these nodes and all others: definition 17 again. */
+function hasIntersectionArray(g: Digraph, from: readonly number[]): boolean {
+  const known = new Map<number, string>();
+  for (const x of from) {
+    const distance = distancesFrom(g, x);
+    for (let y = 0; y < g.nodes; y++) {
+      const near = g.target.subarray(g.offset[y], g.offset[y + 1]);
+      const text = [-1, 1].map((away) => near.filter((z) => distance[z] === distance[y] + away).length).join();
+      if ((known.get(distance[y]) ?? text) !== text) return false;
+      known.set(distance[y], text);
+    }
+  }
+  return true;
+}
+
 describe("table A.2", () => {
   const steps = [2, 2, 3, 3, 3, 4, 3, 3, 4, 3, 4, 7, 4, 6, 6];
   const moore = [2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 5, 6];
@@ -86,6 +102,39 @@ describe("table A.2", () => {
     const counts = [1, 4, 12, 36, 108, 324, 243];
     for (let v = 0; v < g.nodes; v++) expect([...distanceCounts(g, v)]).toEqual(counts);
   });
+});
+
+describe("distance-regular graphs of all degrees", () => {
+  const sizes = new Map<string, readonly [nodes: number, degree: number]>();
+  for (let nodes = 2; nodes <= 1500; nodes++)
+    for (let degree = 2; degree <= 32; degree++)
+      for (const { family: name, parameters } of distanceRegularOf(nodes, degree))
+        sizes.set(familyText(family(name), parameters), [nodes, degree]);
+
+  it("of up to 1,500 nodes are many, those that have no parameters among them", () => {
+    expect(sizes.size).toBeGreaterThan(140);
+    for (const name of ["Coxeter", "Dodecahedron", "Foster", "BiggsSmith", "HoffmanSingleton", "Perkel", "Gewirtz"])
+      expect([...sizes.keys()]).toContain(name);
+  });
+
+  it.each([...sizes].map(([text, [nodes, degree]]) => [text, nodes, degree] as const))(
+    "%s has %i nodes of degree %i, the diameter that is said, and is distance-regular",
+    (text, nodes, degree) => {
+      const g = graph(text);
+      const said = distanceRegularOf(nodes, degree).find(
+        (one) => familyText(family(one.family), one.parameters) === text,
+      );
+      expect([g.nodes, regularDegree(g), diameter(g)]).toEqual([nodes, degree, said?.diameter]);
+      expect(isUndirected(g) && !hasLoop(g) && !hasMultiEdge(g)).toBe(true);
+      const every = Math.ceil(nodes / (triesAll ? nodes : 20));
+      expect(
+        hasIntersectionArray(
+          g,
+          Array.from({ length: Math.ceil(nodes / every) }, (_, i) => i * every),
+        ),
+      ).toBe(true);
+    },
+  );
 });
 
 /** Text, nodes, degree, diameter. */
@@ -277,7 +326,7 @@ describe("parameters without a graph", () => {
     ["Paley", [7], unexpected("q of Paley(q)", 7, 5, 1000)],
     ["Paley", [21], unexpected("q of Paley(q)", 21, 5, 1000)],
     ["PG", [3, 2], unexpected("PG(2,q)", 3, 2)],
-    ["PG", [2, 6], unexpected("q of PG(2,q)", 6, 2, 64)],
+    ["PG", [2, 6], unexpected("q of PG(2,q)", 6, 2, 67)],
     ["GQ", [2, 3], unexpected("GQ(q,q)", 2)],
     ["J", [4, 4], unexpected("k of J(4,4)", 4, 4)],
     ["TwistedTorus", [4, 5], unexpected("TwistedTorus(4,5)", [4, 5])],

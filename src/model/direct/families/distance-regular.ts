@@ -21,6 +21,13 @@ function incidenceGraph({ points, lines }: Geometry): Digraph {
   return digraph(points + lines.length, (v) => (v < points ? through[v] : lines[v - points]));
 }
 
+/** Returns the graph of points that share a line; no two share two lines. O(lines * points of one^2). */
+function pointGraph({ points, lines }: Geometry): Digraph {
+  const others: number[][] = Array.from({ length: points }, () => []);
+  for (const line of lines) for (const a of line) others[a].push(...line.filter((b) => b !== a));
+  return digraph(points, (point) => others[point]);
+}
+
 /** Returns the geometry whose lines have the points that the lines of another lack. */
 const complementary = ({ points, lines }: Geometry): Geometry => ({
   points,
@@ -150,55 +157,158 @@ function undirectedLineGraph({ nodes, offset, target }: Digraph): Digraph {
   return digraph(ends.length, (edge) => ends[edge].flatMap((end) => edgesAt[end].filter((other) => other !== edge)));
 }
 
-/** A graph without parameters. */
-const single = (name: string, nodes: number, description: string, build: () => Digraph): Family => ({
-  ...UNDIRECTED,
-  name,
-  form: name,
-  description: `${description}, ${nodes} nodes of degree 4`,
-  size: (parameters) => {
-    checkParameters(name, parameters, []);
-    return { nodes, degree: 4 };
-  },
-  build,
-});
+/** Returns rings of m nodes joined like the vertices of a tree; a ring of step s links nodes s apart, one of step 0 none. */
+const joinedRings = (m: number, steps: readonly number[], tree: readonly (readonly [number, number])[]): Digraph =>
+  digraph(m * steps.length, (v) => {
+    const [ring, place] = [Math.floor(v / m), v % m];
+    const along = steps[ring] === 0 ? [] : [steps[ring], m - steps[ring]];
+    const across = tree.flatMap(([a, b]) => (a === ring ? [b] : b === ring ? [a] : []));
+    return [...along.map((step) => ring * m + ((place + step) % m)), ...across.map((other) => other * m + place)];
+  });
 
-const SINGLES: readonly Family[] = [
-  single("Octahedron", 6, "octahedron J(4,2)", () => CIRCULANT.build([6, 1, 2])),
-  single("HeawoodDistance3", 14, "distance-3 graph of the Heawood graph", () =>
+/** Returns a cycle with a chord at every node, their lengths repeated (Lederberg, Coxeter and Frucht's notation). */
+const cycleWithChords = (nodes: number, chords: readonly number[]): Digraph =>
+  digraph(nodes, (v) => [1, nodes - 1, nodes + chords[v % chords.length]].map((step) => (v + step) % nodes));
+
+/** Returns Robertson's pentagons and pentagrams: 5 h + j is j of pentagon h, 25 + 5 i + j that of pentagram i. */
+const hoffmanSingleton = (): Digraph =>
+  digraph(50, (v) => {
+    const [which, j] = [Math.floor(v / 5), v % 5];
+    const star = which >= 5;
+    const along = (star ? [2, 3] : [1, 4]).map((step) => 5 * which + ((j + step) % 5));
+    const across = range(0, 4).map((other) =>
+      star ? 5 * other + ((j + 5 * 5 - other * (which - 5)) % 5) : 25 + 5 * other + ((other * which + j) % 5),
+    );
+    return [...along, ...across];
+  });
+
+/** Returns Perkel's graph: j of three classes of 19, linked to those of the next class that are a cube root of 7^class away. */
+function perkel(): Digraph {
+  const away = [1, 7, 11].map((cube) => range(1, 18).filter((x) => x ** 3 % 19 === cube));
+  return digraph(57, (v) => {
+    const [part, j] = [Math.floor(v / 19), v % 19];
+    const [next, last] = [(part + 1) % 3, (part + 2) % 3];
+    const ahead = away[part].map((x) => next * 19 + ((j + x) % 19));
+    return [...ahead, ...away[last].map((x) => last * 19 + ((j + 19 - x) % 19))];
+  });
+}
+
+/** Returns Gewirtz's graph: hyperovals of PG(2, 4) that share an even number of points, linked where they share none. */
+function gewirtz(): Digraph {
+  const { points, lines } = projectivePlane(4);
+  const ovals: number[][] = [];
+  const extend = (oval: readonly number[]): void => {
+    if (oval.length === 6) ovals.push([...oval]);
+    else
+      for (let point = (oval.at(-1) ?? -1) + 1; point < points; point++) {
+        const longer = [...oval, point];
+        if (lines.every((line) => line.filter((x) => longer.includes(x)).length < 3)) extend(longer);
+      }
+  };
+  extend([]);
+  const shared = (a: readonly number[], b: readonly number[]): number => a.filter((x) => b.includes(x)).length;
+  const even = ovals.filter((oval) => shared(oval, ovals[0]) % 2 === 0);
+  return digraph(even.length, (v) => [...even.keys()].filter((w) => shared(even[v], even[w]) === 0));
+}
+
+/** A family of distance-regular graphs that have no or one parameter, and which of them are built. */
+interface Listed {
+  readonly family: Family;
+  readonly graphs: readonly { readonly parameters: readonly number[]; readonly diameter: number }[];
+}
+
+/** A graph without parameters. */
+function single(
+  name: string,
+  { nodes, degree, diameter }: GraphSize & { readonly diameter: number },
+  description: string,
+  build: () => Digraph,
+): Listed {
+  const family: Family = {
+    ...UNDIRECTED,
+    name,
+    form: name,
+    description: `${description}, ${nodes} nodes of degree ${degree}`,
+    size: (parameters) => {
+      checkParameters(name, parameters, []);
+      return { nodes, degree };
+    },
+    build,
+  };
+  return { family, graphs: [{ parameters: [], diameter }] };
+}
+
+/** Graphs of table A.2, and others that are no members of a family (Brouwer, Cohen and Neumaier 1989, chapters 11 to 13). */
+const SINGLES: readonly Listed[] = [
+  single("Octahedron", { nodes: 6, degree: 4, diameter: 2 }, "octahedron J(4,2)", () => CIRCULANT.build([6, 1, 2])),
+  single("HeawoodDistance3", { nodes: 14, degree: 4, diameter: 3 }, "distance-3 graph of the Heawood graph", () =>
     incidenceGraph(complementary(projectivePlane(2))),
   ),
-  single("LinePetersen", 15, "line graph of the Petersen graph", () => undirectedLineGraph(odd(3))),
-  single("LineHeawood", 21, "line graph of the Heawood graph", () =>
+  single("LinePetersen", { nodes: 15, degree: 4, diameter: 3 }, "line graph of the Petersen graph", () =>
+    undirectedLineGraph(odd(3)),
+  ),
+  single("LineHeawood", { nodes: 21, degree: 4, diameter: 3 }, "line graph of the Heawood graph", () =>
     undirectedLineGraph(incidenceGraph(projectivePlane(2))),
   ),
-  single("LineTutte8", 45, "line graph of Tutte's 8-cage", () =>
+  single("LineTutte8", { nodes: 45, degree: 4, diameter: 4 }, "line graph of Tutte's 8-cage", () =>
     undirectedLineGraph(incidenceGraph(generalizedQuadrangle(2))),
   ),
-  single("LineTutte12", 189, "line graph of Tutte's 12-cage", () =>
+  single("LineTutte12", { nodes: 189, degree: 4, diameter: 6 }, "line graph of Tutte's 12-cage", () =>
     undirectedLineGraph(incidenceGraph(generalizedHexagon(2))),
   ),
+  single("Dodecahedron", { nodes: 20, degree: 3, diameter: 5 }, "dodecahedron", () =>
+    joinedRings(10, [1, 2], [[0, 1]]),
+  ),
+  single("Coxeter", { nodes: 28, degree: 3, diameter: 4 }, "Coxeter graph", () =>
+    joinedRings(
+      7,
+      [0, 1, 2, 4],
+      [
+        [0, 1],
+        [0, 2],
+        [0, 3],
+      ],
+    ),
+  ),
+  single("Foster", { nodes: 90, degree: 3, diameter: 8 }, "Foster graph", () =>
+    cycleWithChords(90, [17, -9, 37, -37, 9, -17]),
+  ),
+  single("BiggsSmith", { nodes: 102, degree: 3, diameter: 7 }, "Biggs-Smith graph", () =>
+    joinedRings(
+      17,
+      [0, 0, 1, 4, 2, 8],
+      [
+        [0, 1],
+        [0, 2],
+        [0, 3],
+        [1, 4],
+        [1, 5],
+      ],
+    ),
+  ),
+  single("HoffmanSingleton", { nodes: 50, degree: 7, diameter: 2 }, "Hoffman-Singleton graph", hoffmanSingleton),
+  single(
+    "LineHoffmanSingleton",
+    { nodes: 175, degree: 12, diameter: 3 },
+    "line graph of the Hoffman-Singleton graph",
+    () => undirectedLineGraph(hoffmanSingleton()),
+  ),
+  single("Perkel", { nodes: 57, degree: 6, diameter: 3 }, "Perkel graph", perkel),
+  single("Gewirtz", { nodes: 56, degree: 10, diameter: 2 }, "Gewirtz graph", gewirtz),
 ];
 
-/** Geometries that are built, by the elements of their fields: at least and at most. */
-const ORDERS: Readonly<Record<string, readonly [least: number, most: number]>> = {
-  PG: [2, 64],
-  AG: [2, 64],
-  GQ: [2, 9],
-  GH: [2, 4],
-};
-
-/** Returns the incidence graphs of a geometry for each field of `ORDERS`. */
-function incidence(
-  name: string,
+/** Returns the graphs that are built over each field from the least order to the most. */
+function overFields(
   form: string,
   description: string,
-  geometry: (q: number) => Geometry,
+  [least, most]: readonly [number, number],
+  diameter: number,
   size: (q: number) => GraphSize,
-): Family {
-  const [least, most] = ORDERS[name];
-  const first = form.startsWith(`${name}(2,`) ? 2 : null;
-  return {
+  build: (q: number) => Digraph,
+): Listed {
+  const name = form.slice(0, form.indexOf("("));
+  const isPlane = form.includes("(2,");
+  const family: Family = {
     ...UNDIRECTED,
     name,
     form,
@@ -206,36 +316,83 @@ function incidence(
     size: (parameters) => {
       checkParameters(form, parameters, [2, 2]);
       const [a, q] = parameters;
-      if (a !== (first ?? q)) throw new InputError(form, first === null ? "two equal orders" : "a plane, 2", a);
+      if (a !== (isPlane ? 2 : q)) throw new InputError(form, isPlane ? "a plane, 2" : "two equal orders", a);
       if (q < least || q > most || primePower(q) === null) {
         throw new InputError(`q of ${form}`, `a prime power, ${least} to ${most}`, q);
       }
       return size(q);
     },
-    build: ([, q]) => incidenceGraph(geometry(q)),
+    build: ([, q]) => build(q),
   };
+  const orders = range(least, most).filter((q) => primePower(q) !== null);
+  return { family, graphs: orders.map((q) => ({ parameters: [isPlane ? 2 : q, q], diameter })) };
 }
 
-const INCIDENCE: readonly Family[] = [
-  incidence("PG", "PG(2,q)", "incidence graph of the projective plane over GF(q)", projectivePlane, (q) => ({
-    nodes: 2 * (q * q + q + 1),
-    degree: q + 1,
-  })),
-  incidence(
-    "AG",
+const GEOMETRIES: readonly Listed[] = [
+  overFields(
+    "PG(2,q)",
+    "incidence graph of the projective plane over GF(q)",
+    [2, 67],
+    3,
+    (q) => ({ nodes: 2 * (q * q + q + 1), degree: q + 1 }),
+    (q) => incidenceGraph(projectivePlane(q)),
+  ),
+  overFields(
     "AG(2,q)",
     "incidence graph of the affine plane over GF(q) minus a parallel class",
-    affinePlaneLessClass,
+    [2, 67],
+    4,
     (q) => ({ nodes: 2 * q * q, degree: q }),
+    (q) => incidenceGraph(affinePlaneLessClass(q)),
   ),
-  incidence("GQ", "GQ(q,q)", "incidence graph of the generalized quadrangle W(q)", generalizedQuadrangle, (q) => ({
-    nodes: 2 * (q + 1) * (q * q + 1),
-    degree: q + 1,
-  })),
-  incidence("GH", "GH(q,q)", "incidence graph of the split Cayley hexagon H(q)", generalizedHexagon, (q) => ({
-    nodes: 2 * (q + 1) * (q ** 4 + q * q + 1),
-    degree: q + 1,
-  })),
+  overFields(
+    "GQ(q,q)",
+    "incidence graph of the generalized quadrangle W(q)",
+    [2, 16],
+    4,
+    (q) => ({ nodes: 2 * (q + 1) * (q * q + 1), degree: q + 1 }),
+    (q) => incidenceGraph(generalizedQuadrangle(q)),
+  ),
+  overFields(
+    "GH(q,q)",
+    "incidence graph of the split Cayley hexagon H(q)",
+    [2, 5],
+    6,
+    (q) => ({ nodes: 2 * (q + 1) * (q ** 4 + q * q + 1), degree: q + 1 }),
+    (q) => incidenceGraph(generalizedHexagon(q)),
+  ),
+  overFields(
+    "LinePG(2,q)",
+    "line graph of PG(2,q): a point on a line, linked to those that share either",
+    [2, 19],
+    3,
+    (q) => ({ nodes: (q + 1) * (q * q + q + 1), degree: 2 * q }),
+    (q) => undirectedLineGraph(incidenceGraph(projectivePlane(q))),
+  ),
+  overFields(
+    "LineGQ(q,q)",
+    "line graph of GQ(q,q)",
+    [2, 9],
+    4,
+    (q) => ({ nodes: (q + 1) ** 2 * (q * q + 1), degree: 2 * q }),
+    (q) => undirectedLineGraph(incidenceGraph(generalizedQuadrangle(q))),
+  ),
+  overFields(
+    "LineGH(q,q)",
+    "line graph of GH(q,q)",
+    [2, 4],
+    6,
+    (q) => ({ nodes: (q + 1) ** 2 * (q ** 4 + q * q + 1), degree: 2 * q }),
+    (q) => undirectedLineGraph(incidenceGraph(generalizedHexagon(q))),
+  ),
+  overFields(
+    "PointGH(q,q)",
+    "points of the split Cayley hexagon H(q), linked where they share a line",
+    [2, 5],
+    3,
+    (q) => ({ nodes: (q + 1) * (q ** 4 + q * q + 1), degree: q * (q + 1) }),
+    (q) => pointGraph(generalizedHexagon(q)),
+  ),
 ];
 
 const JOHNSON: Family = {
@@ -306,7 +463,9 @@ const PALEY: Family = {
   },
 };
 
-const named = (name: string): Family => [...SINGLES, ...INCIDENCE].find((family) => family.name === name) as Family;
+const LISTED: readonly Listed[] = [...GEOMETRIES, ...SINGLES];
+
+const named = (name: string): Family => LISTED.map(({ family }) => family).find((one) => one.name === name) as Family;
 
 /** Table A.2: by nodes, at degree 4. */
 const TABLE_A2: ReadonlyMap<number, readonly [family: Family, parameters: readonly number[]]> = new Map([
@@ -356,8 +515,7 @@ export const DISTANCE_REGULAR: readonly Family[] = [
   JOHNSON,
   ODD,
   DOUBLED_ODD,
-  ...INCIDENCE,
-  ...SINGLES,
+  ...LISTED.map(({ family }) => family),
 ];
 
 /** A distance-regular graph by its family. */
@@ -367,24 +525,27 @@ export interface DistanceRegular {
   readonly diameter: number;
 }
 
+const sizeKey = (nodes: number, degree: number): number => nodes * 2 ** 20 + degree;
+
+/** By size. */
+const LISTED_OF: ReadonlyMap<number, DistanceRegular[]> = LISTED.reduce((all, { family, graphs }) => {
+  for (const { parameters, diameter } of graphs) {
+    const { nodes, degree } = family.size(parameters);
+    const alike = all.get(sizeKey(nodes, degree)) ?? [];
+    all.set(sizeKey(nodes, degree), [...alike, { family: family.name, parameters, diameter }]);
+  }
+  return all;
+}, new Map<number, DistanceRegular[]>());
+
 /**
  * Returns the distance-regular graphs of a size and degree that families have, but for complete graphs, their powers and products,
  * which are found otherwise; nothing is built. O(sqrt(nodes) + degree).
  */
 export function distanceRegularOf(nodes: number, degree: number): DistanceRegular[] {
-  const found: DistanceRegular[] = [];
+  const found = [...(LISTED_OF.get(sizeKey(nodes, degree)) ?? [])];
   const put = (own: number, family: string, parameters: readonly number[], diameter: number): void => {
     if (own === nodes) found.push({ family, parameters, diameter });
   };
-  const plane = (name: string, own: number, q: number, parameters: readonly number[], diameter: number): void => {
-    const [least, most] = ORDERS[name];
-    if (own === nodes && q >= least && q <= most && primePower(q) !== null) put(own, name, parameters, diameter);
-  };
-  const q = degree - 1;
-  plane("PG", 2 * (q * q + q + 1), q, [2, q], 3);
-  plane("AG", 2 * degree * degree, degree, [2, degree], 4);
-  plane("GQ", 2 * (q + 1) * (q * q + 1), q, [q, q], 4);
-  plane("GH", 2 * (q + 1) * (q ** 4 + q * q + 1), q, [q, q], 6);
   if (degree > 1) {
     put(binomial(2 * degree - 1, degree - 1), "Odd", [degree], degree - 1);
     put(2 * binomial(2 * degree - 1, degree - 1), "DoubledOdd", [degree], 2 * degree - 1);
