@@ -4,7 +4,7 @@ import { DISTANCE_REGULAR } from "./families/distance-regular.ts";
 import type { Family } from "./families/family.ts";
 import { DE_BRUIJN, DIAMOND, GENERALIZED_KAUTZ, KAUTZ, MODIFIED_DE_BRUIJN } from "./families/kautz.ts";
 import { METACYCLIC } from "./families/metacyclic.ts";
-import { COMPLETE, CROWN, CUBE, HAMMING, TWISTED_CUBE } from "./families/products.ts";
+import { COMPLETE, CROWN, CUBE, CUBE_CONNECTED_CYCLES, HAMMING, TWISTED_CUBE } from "./families/products.ts";
 import { BI_RING, CIRCULANT, DIRECTED_CIRCULANT, MULTI_CIRCULANT, UNI_RING } from "./families/rings.ts";
 import { SKEW_TORUS, TORUS, TWISTED_TORUS } from "./families/tori.ts";
 
@@ -29,6 +29,7 @@ export const FAMILIES: readonly Family[] = [
   CROWN,
   CUBE,
   TWISTED_CUBE,
+  CUBE_CONNECTED_CYCLES,
   TORUS,
   TWISTED_TORUS,
   SKEW_TORUS,

@@ -99,7 +99,7 @@ export function paretoOf(found: readonly Candidate[], traits = 0): Candidate[] {
 
 const { loopless, simple, balanced, bidirectional, reversible } = TRAITS;
 /** Undirected simple graphs with bandwidth-optimal BFB schedules. */
-const UNDIRECTED = FACTOR | bidirectional | reversible;
+export const UNDIRECTED = FACTOR | bidirectional | reversible;
 
 /** Returns a graph of a family as a candidate. */
 export function baseOf(
@@ -254,7 +254,7 @@ export function meanDistances({ construction }: Candidate): number | null {
 }
 
 const allAlike = (graph: Digraph, base: Construction): boolean =>
-  graph.translations !== null || (base.kind === "family" && base.family === "Cayley");
+  graph.translations !== null || (base.kind === "family" && ["Cayley", "CCC"].includes(base.family));
 
 /** Returns how many walks that are an arc longer lead from each node to where `walks` lead, [nodes]. O(arcs). */
 function oneLonger({ nodes, offset, target }: Digraph, walks: Float64Array): Float64Array {

@@ -4,15 +4,16 @@ import type { CommTimes } from "../../model/comm/schedule.ts";
 import { graphOf } from "../../model/direct/construction.ts";
 import type { Digraph } from "../../model/direct/digraph.ts";
 import { leastBandwidthTime } from "../../model/direct/facts.ts";
-import { metacyclicProduct } from "../../model/direct/families/metacyclic.ts";
+import { range } from "../../model/direct/families/family.ts";
+import { metacyclicInverse, metacyclicProduct } from "../../model/direct/families/metacyclic.ts";
 import { gcd } from "../../model/numbers/integers.ts";
 import { indicesBelow } from "../../model/numbers/ordering.ts";
 import { add, compare, format, parseRational, rational } from "../../model/numbers/rational.ts";
 import { type Balancer, bfbTimes } from "../bfb/broadcast.ts";
 import { baseOf, type Candidate, isSurpassed, TRAITS } from "./candidates.ts";
-import { distinct, offsetsOfSmallDiameter } from "./offsets.ts";
+import { distinct, offsetsOfSmallDiameter, pairsOfSmallDistance } from "./offsets.ts";
 
-/** Graphs whose T_B has to be computed: generalized Kautz graphs, circulants and Cayley digraphs, which are searched for too. */
+/** Graphs whose T_B has to be computed: generalized Kautz graphs, cube-connected cycles, and circulants and Cayley graphs, which are searched for too. */
 
 /** A graph of a family with its BFB times; plain data, so that results can be kept. */
 export interface Evaluated {
@@ -25,11 +26,11 @@ export interface Evaluated {
   readonly bandwidth: string;
 }
 
-/** What was computed, by kind, size and degree: "Pi 1024 4", "C 64 6", "DC 64 4", "Cayley 16 4". */
+/** What was computed, by kind, size and degree: "Pi 1024 4", "C 64 6", "DC 64 4", "Cayley 16 4", "Both 16 4", "Close 16 4", "CCC 24 3". */
 export type Evaluations = Map<string, readonly Evaluated[]>;
 
 /** Changes where other graphs are found, or more is kept: what was kept before is then not used. */
-export const EVALUATIONS_VERSION = 2;
+export const EVALUATIONS_VERSION = 3;
 
 const { loopless, simple, balanced, bidirectional, reversible } = TRAITS;
 
@@ -59,7 +60,7 @@ export async function circulants(
   return found;
 }
 
-async function circulantsOf(
+function circulantsOf(
   nodes: number,
   degree: number,
   undirected: boolean,
@@ -67,10 +68,7 @@ async function circulantsOf(
   balance: Balancer,
 ): Promise<readonly Evaluated[]> {
   const family = undirected ? "C" : "DC";
-  const key = `${family} ${nodes} ${degree}`;
-  const evaluated = known.get(key) ?? (await evaluateCirculants(family, nodes, degree, balance));
-  known.set(key, evaluated);
-  return evaluated;
+  return kept(known, `${family} ${nodes} ${degree}`, () => evaluateCirculants(family, nodes, degree, balance));
 }
 
 /**
@@ -111,25 +109,78 @@ function linedTimes(family: string, parameters: readonly number[], times: number
 
 /** Cayley digraphs are searched for up to this many nodes; larger ones are line graphs of them. */
 const MOST_ELEMENTS = 96;
+/** Those whose links come in pairs have no line graphs. */
+const MOST_PAIRED = 4096;
 
-/** Returns Cayley digraphs of groups that do not commute, of the least diameter that the search finds; kept in `known`. */
+/**
+ * Returns Cayley graphs of the least diameter that the search finds, kept in `known`: digraphs of groups that do not commute, or
+ * graphs whose links come in opposite pairs, of all groups of two cycles that are none of one.
+ */
 export async function cayleyGraphs(
+  nodes: number,
+  degree: number,
+  undirected: boolean,
+  known: Evaluations,
+  balance: Balancer,
+): Promise<Candidate[]> {
+  if (nodes > (undirected ? MOST_PAIRED : MOST_ELEMENTS)) return [];
+  const evaluated = await kept(known, `${undirected ? "Both" : "Cayley"} ${nodes} ${degree}`, async () => {
+    const found: Evaluated[] = [];
+    for (const { parameters } of elementsOfSmallDiameter(nodes, degree, undirected))
+      found.push(evaluatedOf("Cayley", parameters, await linedTimes("Cayley", parameters, 0, 1, balance)));
+    return found;
+  });
+  const traits = undirected ? loopless | simple | bidirectional | reversible : loopless | simple;
+  return evaluated.map((graph) => candidateOf(graph, nodes, degree, traits));
+}
+
+async function kept(
+  known: Evaluations,
+  key: string,
+  evaluate: () => Promise<readonly Evaluated[]>,
+): Promise<readonly Evaluated[]> {
+  const evaluated = known.get(key) ?? (await evaluate());
+  known.set(key, evaluated);
+  return evaluated;
+}
+
+/**
+ * Returns circulants of two offsets with the least distances, for all-to-alls: directed of degree 2, both ways of degree 4; kept in
+ * `known`. None of other degrees.
+ */
+export async function closeCirculants(
   nodes: number,
   degree: number,
   known: Evaluations,
   balance: Balancer,
 ): Promise<Candidate[]> {
-  if (nodes > MOST_ELEMENTS) return [];
-  const key = `Cayley ${nodes} ${degree}`;
-  let evaluated = known.get(key);
-  if (evaluated === undefined) {
+  const undirected = degree === 4;
+  if (!undirected && degree !== 2) return [];
+  const evaluated = await kept(known, `Close ${nodes} ${degree}`, async () => {
     const found: Evaluated[] = [];
-    for (const { parameters } of elementsOfSmallDiameter(nodes, degree))
-      found.push(evaluatedOf("Cayley", parameters, await linedTimes("Cayley", parameters, 0, 1, balance)));
-    evaluated = found;
-    known.set(key, evaluated);
-  }
-  return evaluated.map((graph) => candidateOf(graph, nodes, degree, loopless | simple));
+    for (const offsets of pairsOfSmallDistance(nodes, undirected)) {
+      const [family, parameters] = [undirected ? "C" : "DC", [nodes, ...offsets]];
+      found.push(evaluatedOf(family, parameters, await linedTimes(family, parameters, 0, 1, balance)));
+    }
+    return found;
+  });
+  const traits = loopless | simple | reversible | (undirected ? bidirectional : 0);
+  return evaluated.map((graph) => candidateOf(graph, nodes, degree, traits));
+}
+
+/** Returns the cube-connected cycles of a size, kept in `known`; none for other sizes and degrees. All its nodes are alike. */
+export async function cubeConnectedCycles(
+  nodes: number,
+  degree: number,
+  known: Evaluations,
+  balance: Balancer,
+): Promise<Candidate[]> {
+  const n = range(3, 30).find((dimensions) => dimensions * 2 ** dimensions === nodes);
+  if (degree !== 3 || n === undefined) return [];
+  const evaluated = await kept(known, `CCC ${nodes} ${degree}`, async () => [
+    evaluatedOf("CCC", [n], await linedTimes("CCC", [n], 0, 1, balance)),
+  ]);
+  return evaluated.map((graph) => candidateOf(graph, nodes, degree, loopless | simple | bidirectional | reversible));
 }
 
 /**
@@ -147,8 +198,8 @@ export async function generalizedKautz(
   if (degree < 2 || nodes <= degree) return null;
   const traits = nodes % (degree + 1) === 0 ? loopless | simple : 0;
   const key = `Pi ${nodes} ${degree}`;
-  const kept = known.get(key)?.[0];
-  if (kept !== undefined) return candidateOf(kept, nodes, degree, traits);
+  const before = known.get(key)?.[0];
+  if (before !== undefined) return candidateOf(before, nodes, degree, traits);
   const smaller = nodes / degree;
   if (Number.isInteger(smaller) && smaller > degree) {
     const base = (await generalizedKautz(smaller, degree, [], known, balance)) as Candidate;
@@ -206,17 +257,25 @@ interface Elements {
   readonly diameter: number;
 }
 
+/** Sets of elements closed under inverses: groups that are searched, sets of each that are at least tried, and evaluated of all. */
+const MOST_GROUPS = 24;
+const LEAST_TRIED = 40;
+const KEPT_PAIRED = 6;
+
 /**
- * Returns sets of elements of groups Z_m : Z_n that do not commute, whose Cayley digraphs of this many nodes have the least
- * diameter found, then the least mean distance, then the longest ways back. (Sums of offsets in any order are the same node, so
- * circulants of 16 nodes of degree 4 have diameter 3, but Cayley(8,2,7,{1,6,8,11}) has 2.) Hill climbing as in `offsets.ts`.
+ * Returns sets of elements of groups Z_m : Z_n whose Cayley graphs of this many nodes have the least diameter found, then the
+ * least mean distance, then the longest ways back; undirected: each with its inverse. (Sums of offsets in any order are the same
+ * node, so circulants of 16 nodes of degree 4 have diameter 3, but Cayley(8,2,7,{1,6,8,11}) has 2.) Hill climbing as in
+ * `offsets.ts`.
  */
-export function elementsOfSmallDiameter(nodes: number, degree: number): Elements[] {
-  if (degree < 2 || degree >= nodes - 1) return [];
-  const found = groupsOf(nodes).flatMap((group) => search(group, nodes, degree));
+export function elementsOfSmallDiameter(nodes: number, degree: number, undirected: boolean): Elements[] {
+  if (degree < 2 || degree >= nodes - 1 || (undirected && nodes % 2 === 1 && degree % 2 === 1)) return [];
+  const groups = undirected ? leastCommuting([...groupsOf(nodes), ...productsOfCycles(nodes)]) : groupsOf(nodes);
+  const found = groups.flatMap((group) => search(group, nodes, degree, undirected));
   found.sort((a, b) => byScore(a, b) || byNumbers(a.parameters, b.parameters));
   return found
     .filter(({ diameter }) => diameter === found[0].diameter)
+    .slice(0, undirected ? KEPT_PAIRED : found.length)
     .map(({ parameters, diameter }) => ({ parameters, diameter }));
 }
 
@@ -238,6 +297,29 @@ export function groupsOf(nodes: number): Group[] {
   return groups;
 }
 
+/** Returns the groups Z_m x Z_n of this many elements that are not cyclic. */
+function productsOfCycles(nodes: number): Group[] {
+  const groups: Group[] = [];
+  for (let n = 2; n * n <= nodes; n++) if (nodes % n === 0 && gcd(n, nodes / n) > 1) groups.push([nodes / n, n, 1]);
+  return groups;
+}
+
+/**
+ * Returns the dihedral group, then the others, those first in which most turns and most shifts differ; of many only so many. (Of
+ * 4,096 elements no other group that is looked at has three that make all, each with its inverse.)
+ */
+function leastCommuting(groups: readonly Group[]): readonly Group[] {
+  const ranked = groups.map((group) => {
+    const [m, n, r] = group;
+    let turns = 1;
+    for (let power = r; power !== 1; power = (power * r) % m) turns++;
+    const isDihedral = n === 2 && r === m - 1;
+    return { group, rank: isDihedral ? Number.POSITIVE_INFINITY : Math.min(turns, m / gcd(m, r - 1), n) };
+  });
+  ranked.sort((a, b) => b.rank - a.rank || byNumbers(a.group, b.group));
+  return ranked.slice(0, MOST_GROUPS).map(({ group }) => group);
+}
+
 interface Score {
   readonly diameter: number;
   readonly distances: number;
@@ -252,8 +334,51 @@ function byNumbers(a: readonly number[], b: readonly number[]): number {
   return at < 0 ? 0 : a[at] - b[at];
 }
 
+/** How sets of elements are drawn; null: the draw has not led to one. */
+interface Sampler {
+  readonly first: () => number[] | null;
+  /** Returns a set with another element, or pair of inverses, in the place of one. */
+  readonly exchanged: (elements: readonly number[]) => number[] | null;
+}
+
+type Next = (bound: number) => number;
+
+const anyElements = (nodes: number, degree: number, next: Next): Sampler => ({
+  first: () => distinct(degree, nodes - 1, next),
+  exchanged: (elements) => {
+    const exchanged = [...elements];
+    exchanged[next(degree)] = 1 + next(nodes - 1);
+    return new Set(exchanged).size < degree ? null : exchanged;
+  },
+});
+
+/** Sets with the inverses of all their elements. */
+function pairedElements([m, n, r]: Group, degree: number, next: Next): Sampler {
+  const nodes = m * n;
+  const inverse = metacyclicInverse(m, n, r);
+  const involutions = range(1, nodes - 1).filter((element) => inverse(element) === element);
+  const completed = (elements: readonly number[]): number[] | null => {
+    const chosen = new Set(elements);
+    for (let failed = 0; failed < PATIENCE && chosen.size < degree; ) {
+      const isLast = chosen.size === degree - 1;
+      if (isLast && involutions.length === 0) return null;
+      const element = isLast ? involutions[next(involutions.length)] : 1 + next(nodes - 1);
+      if (chosen.has(element)) failed++;
+      else chosen.add(element).add(inverse(element));
+    }
+    return chosen.size === degree ? [...chosen] : null;
+  };
+  return {
+    first: () => completed([]),
+    exchanged: (elements) => {
+      const gone = elements[next(elements.length)];
+      return completed(elements.filter((element) => element !== gone && element !== inverse(gone)));
+    },
+  };
+}
+
 /** Returns the best sets of a group, one of each score. */
-function search(group: Group, nodes: number, degree: number): (Elements & Score)[] {
+function search(group: Group, nodes: number, degree: number, undirected: boolean): (Elements & Score)[] {
   const [m, n, r] = group;
   const scoreOf = scorer(group, nodes, degree);
   const best: (Elements & Score)[] = [];
@@ -264,17 +389,19 @@ function search(group: Group, nodes: number, degree: number): (Elements & Score)
     if (best.length > KEPT) best.pop();
   };
   let counter = 0;
-  const next = (bound: number): number => below(draw(nodes * m + r, degree, counter++), bound);
-  for (let spent = 0; spent < BUDGET; ) {
-    let elements = distinct(degree, nodes - 1, next);
-    let score = scoreOf(elements);
+  const next: Next = (bound) => below(draw(nodes * m + r, degree, counter++), bound);
+  const sampler = undirected ? pairedElements(group, degree, next) : anyElements(nodes, degree, next);
+  const budget = undirected ? BUDGET + Math.min(LEAST_TRIED * nodes * degree, 10 * BUDGET) : BUDGET;
+  for (let spent = 0; spent < budget; ) {
     spent += nodes * degree;
+    let elements = sampler.first();
+    if (elements === null) continue;
+    let score = scoreOf(elements);
     remember(elements, score);
-    for (let failed = 0; failed < PATIENCE && spent < BUDGET; ) {
-      const exchanged = [...elements];
-      exchanged[next(degree)] = 1 + next(nodes - 1);
+    for (let failed = 0; failed < PATIENCE && spent < budget; ) {
+      const exchanged = sampler.exchanged(elements);
       spent += nodes * degree;
-      if (new Set(exchanged).size < degree) {
+      if (exchanged === null) {
         failed++;
         continue;
       }
@@ -289,28 +416,28 @@ function search(group: Group, nodes: number, degree: number): (Elements & Score)
   return best;
 }
 
-/** Returns a function that scores a set of elements by breadth-first search from 1. O(nodes^2) once, O(arcs) each. */
+/** Returns a function that scores a set of elements by breadth-first search from 1. O(arcs) each, O(nodes) once for an element. */
 function scorer([m, n, r]: Group, nodes: number, degree: number): (elements: readonly number[]) => Score {
   const product = metacyclicProduct(m, n, r);
-  const table = new Int32Array(nodes * nodes);
-  const inverse = new Int32Array(nodes);
-  for (let element = 0; element < nodes; element++) {
-    for (let v = 0; v < nodes; v++) {
-      const to = product(v, element);
-      table[element * nodes + v] = to;
-      if (to === 0) inverse[element] = v;
-    }
-  }
+  const inverse = metacyclicInverse(m, n, r);
+  /** [element][v] v times the element. */
+  const table = new Map<number, Int32Array>();
+  const columnOf = (element: number): Int32Array => {
+    const known = table.get(element) ?? Int32Array.from({ length: nodes }, (_, v) => product(v, element));
+    table.set(element, known);
+    return known;
+  };
   const distance = new Int32Array(nodes);
   const queue = new Int32Array(nodes);
   return (elements) => {
+    const columns = elements.map(columnOf);
     distance.fill(-1);
     distance[0] = 0;
     let [tail, distances] = [1, 0];
     for (let head = 0; head < tail; head++) {
       const level = distance[queue[head]] + 1;
       for (let k = 0; k < degree; k++) {
-        const to = table[elements[k] * nodes + queue[head]];
+        const to = columns[k][queue[head]];
         if (distance[to] >= 0) continue;
         distance[to] = level;
         queue[tail++] = to;
@@ -318,7 +445,7 @@ function scorer([m, n, r]: Group, nodes: number, degree: number): (elements: rea
       }
     }
     if (tail < nodes) return { diameter: Number.POSITIVE_INFINITY, distances, back: 0 };
-    const back = elements.reduce((sum, element) => sum + distance[inverse[element]], 0);
+    const back = elements.reduce((sum, element) => sum + distance[inverse(element)], 0);
     return { diameter: distance[queue[tail - 1]], distances, back };
   };
 }

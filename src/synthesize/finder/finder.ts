@@ -1,9 +1,16 @@
 import { type Construction, constructionText } from "../../model/direct/construction.ts";
-import { leastBandwidthTime } from "../../model/direct/facts.ts";
+import { bidirectionalMooreSteps, leastBandwidthTime } from "../../model/direct/facts.ts";
 import { predictBidirectional, predictDegree, predictLine, predictPower } from "../../model/direct/predict.ts";
 import type { Balancer } from "../bfb/broadcast.ts";
-import { type Candidate, FACTOR, has, knownBases, offer, paretoOf, TRAITS } from "./candidates.ts";
-import { cayleyGraphs, circulants, type Evaluations, generalizedKautz } from "./evaluated.ts";
+import { type Candidate, FACTOR, has, knownBases, offer, paretoOf, TRAITS, UNDIRECTED } from "./candidates.ts";
+import {
+  cayleyGraphs,
+  circulants,
+  closeCirculants,
+  cubeConnectedCycles,
+  type Evaluations,
+  generalizedKautz,
+} from "./evaluated.ts";
 
 /**
  * The topology finder (Zhao 2026, 3.5.4): all Pareto-efficient networks of N nodes of degree d that graphs of table A.3 and
@@ -40,7 +47,13 @@ export function topologyFinder(balance: Balancer, options: FinderOptions): Topol
     async others(nodes, degree) {
       const found = new Map<string, Candidate>();
       for (let lines = 0, size = nodes; Number.isInteger(size) && size > 1; lines++, size /= degree) {
-        for (const base of [...(await networksOf(finder, size, degree)), ...(await basesOf(finder, size, degree))]) {
+        const close = await closeCirculants(size, degree, options.known, balance);
+        const bases = [
+          ...(await networksOf(finder, size, degree)),
+          ...(await basesOf(finder, size, degree, true)),
+          ...close,
+        ];
+        for (const base of bases) {
           let graph: Candidate | null = base;
           for (let i = 0; i < lines && graph !== null; i++) graph = lined(graph);
           if (graph !== null && has(graph, wanted)) found.set(constructionText(graph.construction), graph);
@@ -60,18 +73,27 @@ interface Finder extends Required<FinderOptions> {
   readonly networks: Map<string, Promise<readonly Candidate[]>>;
 }
 
-/** Circulants are evaluated for the degrees that expansions lead to, not for factors of products: those rarely are better. */
-async function basesOf(finder: Finder, nodes: number, degree: number): Promise<Candidate[]> {
+/**
+ * Circulants are evaluated for the degrees that expansions lead to, not for factors of products: those rarely are better. Without
+ * `all` no paired Cayley graphs are searched for where another graph reaches both bounds.
+ */
+async function basesOf(finder: Finder, nodes: number, degree: number, all = false): Promise<Candidate[]> {
   const { onSize, known, balance, bidirectional } = finder;
   onSize(nodes, degree);
   const found = knownBases(nodes, degree);
   if (degree < 2 || degree >= nodes - 2) return found;
   found.push(...(await circulants(nodes, degree, false, known, balance)));
-  if (!bidirectional) found.push(...(await cayleyGraphs(nodes, degree, known, balance)));
+  found.push(...(await cubeConnectedCycles(nodes, degree, known, balance)));
   if (bidirectional && degree !== 2 && degree !== 4)
     found.push(...(await circulants(nodes, degree, true, known, balance)));
+  if (all || !bidirectional || !found.some(isUnbeatable))
+    found.push(...(await cayleyGraphs(nodes, degree, bidirectional, known, balance)));
   return found;
 }
+
+/** Whether no graph whose links come in pairs takes less in anything. */
+const isUnbeatable = (candidate: Candidate): boolean =>
+  has(candidate, UNDIRECTED) && candidate.steps === bidirectionalMooreSteps(candidate.nodes, candidate.degree);
 
 /** Returns simple graphs with bandwidth-optimal BFB schedules that need no evaluation: theorem 13 makes products of them. */
 function factorGraphs(finder: Finder, nodes: number, degree: number) {

@@ -1,4 +1,5 @@
 import { below, draw } from "../../base/random.ts";
+import { gcd } from "../../model/numbers/integers.ts";
 
 /** Arcs that a search looks at before it ends. */
 const BUDGET = 250_000;
@@ -69,6 +70,34 @@ export function offsetsOfSmallDiameter(nodes: number, degree: number, undirected
     }
   }
   return keepBest(found);
+}
+
+/** Arcs that the search of pairs looks at before it ends. */
+const PAIRS_BUDGET = 2e8;
+
+/**
+ * Returns the two offsets whose circulants, directed or both ways, have the least sums of distances, one pair of each sum and
+ * diameter: of all pairs, but for those that a multiplication takes to others, whose first offset divides the nodes. (Of many
+ * nodes only the first divisors, 1 before all, are tried.) O(divisors * nodes^2).
+ */
+export function pairsOfSmallDistance(nodes: number, undirected: boolean): (readonly number[])[] {
+  const half = undirected ? Math.ceil(nodes / 2) : nodes;
+  const distances = roomFor(nodes, undirected ? 4 : 2);
+  const found: (Score & { readonly pair: readonly number[] })[] = [];
+  for (let [first, spent] = [1, 0]; first < half && spent < PAIRS_BUDGET; first++) {
+    if (nodes % first !== 0) continue;
+    for (let second = 1; second < half; second++) {
+      if (second === first || gcd(first, second) > 1) continue;
+      const pair = [first, second].sort((a, b) => a - b);
+      const score = distances(stepsOf(nodes, pair, undirected, false));
+      spent += nodes * (undirected ? 4 : 2);
+      if (!found.some((other) => other.distances === score.distances && other.diameter === score.diameter))
+        found.push({ ...score, pair });
+      found.sort((a, b) => a.distances - b.distances || a.diameter - b.diameter);
+      if (found.length > KEPT) found.pop();
+    }
+  }
+  return found.map(({ pair }) => pair);
 }
 
 interface Score {

@@ -11,6 +11,8 @@ import { crc32 } from "../../../src/model/files/checksum.ts";
 import {
   cayleyGraphs,
   circulants,
+  closeCirculants,
+  cubeConnectedCycles,
   EVALUATIONS_VERSION,
   generalizedKautz,
 } from "../../../src/synthesize/finder/evaluated.ts";
@@ -107,7 +109,10 @@ async function checkCache(entries: string): Promise<void> {
     for (const look of [
       () => circulants(8, 4, true, known(), balancer as never),
       () => circulants(8, 2, false, known(), balancer as never),
-      () => cayleyGraphs(8, 2, known(), balancer as never),
+      () => cayleyGraphs(8, 2, false, known(), balancer as never),
+      () => cayleyGraphs(8, 3, true, known(), balancer as never),
+      () => closeCirculants(8, 2, known(), balancer as never),
+      () => cubeConnectedCycles(24, 3, known(), balancer as never),
       () => generalizedKautz(9, 2, [], known(), balancer as never),
     ])
       await look().catch((error: unknown) => {

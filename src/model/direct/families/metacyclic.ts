@@ -27,6 +27,15 @@ export function metacyclicProduct(m: number, n: number, r: number): (left: numbe
   };
 }
 
+/** Returns the inverse of elements of that group. O(n) for the function, O(1) for an inverse. */
+export function metacyclicInverse(m: number, n: number, r: number): (element: number) => number {
+  const powers = powersOf(r, n, m);
+  return (element) => {
+    const y = (n - Math.floor(element / m)) % n;
+    return ((m - ((powers[y] * (element % m)) % m)) % m) + m * y;
+  };
+}
+
 /** Every node v leads to v a, v b, ...: all nodes are alike. With r = m - 1 and n = 2 the group is a dihedral one. */
 export const METACYCLIC: Family = {
   name: "Cayley",

@@ -1,8 +1,8 @@
 import { InputError } from "../../../base/errors.ts";
 import type { Digraph } from "../digraph.ts";
-import { cayley, checkParameters, type Family, range, regularGraph, UNDIRECTED } from "./family.ts";
+import { cayley, checkParameters, type Family, never, range, regularGraph, UNDIRECTED } from "./family.ts";
 
-/** Complete, complete bipartite and Hamming graphs, binary cubes and twisted cubes. */
+/** Complete, complete bipartite and Hamming graphs, binary cubes, twisted cubes and cube-connected cycles. */
 
 /** Returns K_q to the n-th Cartesian power, coordinates as digits, first one fastest. */
 function hamming(n: number, q: number): Digraph {
@@ -77,6 +77,27 @@ export const TWISTED_CUBE: Family = {
   },
   build: ([n]) => regularGraph(2 ** n, n, (v, d) => (d === 0 && v < 4 ? v ^ 3 : v ^ (1 << d))),
   bandwidthOptimal: ([n]) => n === 3,
+};
+
+/**
+ * Cube-connected cycles (Preparata and Vuillemin, "The cube-connected cycles", CACM 1981): position p of the cycle in place of
+ * corner w of the cube is p + n w, linked to those before and after it and to position p of the corner across dimension p.
+ */
+export const CUBE_CONNECTED_CYCLES: Family = {
+  ...UNDIRECTED,
+  name: "CCC",
+  form: "CCC(n)",
+  description: "cube-connected cycles: a binary cube of n dimensions, each corner a cycle of n nodes",
+  size: (parameters) => {
+    checkParameters("CCC(n)", parameters, [3]);
+    return { nodes: parameters[0] * 2 ** parameters[0], degree: 3 };
+  },
+  build: ([n]) =>
+    regularGraph(n * 2 ** n, 3, (v, k) => {
+      const p = v % n;
+      return k === 2 ? p + n * (Math.floor(v / n) ^ (1 << p)) : v - p + ((p + (k === 0 ? 1 : n - 1)) % n);
+    }),
+  bandwidthOptimal: never,
 };
 
 /** Complete bipartite graph less a perfect matching: x of one half to all but x of the other. */
