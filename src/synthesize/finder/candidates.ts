@@ -171,7 +171,7 @@ export function knownBases(nodes: number, degree: number): Candidate[] {
       put("Kautz", [degree, kautz], steps, loopless | simple | reversible, bandwidth);
     }
     const deBruijn = lineChain(degree, degree, nodes);
-    if (deBruijn > 0) {
+    if (deBruijn >= 0) {
       const complete = { nodes: degree, degree, steps: 1, bandwidth: rational(1) };
       const { steps, bandwidth } = predictLine(complete, deBruijn);
       put("DBJ", [degree, deBruijn + 1], steps, reversible, bandwidth);
@@ -205,12 +205,12 @@ export function knownBases(nodes: number, degree: number): Candidate[] {
   return found;
 }
 
-/** Returns how often `first` is multiplied by `factor` to give `nodes`; 0 where it is not a power of it times `first`. */
+/** Returns how often `first` is multiplied by `factor` to give `nodes`; -1 where it is not a power of it times `first`. */
 function lineChain(first: number, factor: number, nodes: number): number {
   let times = 0;
   let size = first;
   for (; size < nodes; size *= factor) times++;
-  return size === nodes ? times : 0;
+  return size === nodes ? times : -1;
 }
 
 /** Searches from all nodes of a graph may look at this many arcs. */
@@ -223,7 +223,7 @@ const MOST_VISITS = 5e7;
  * with S(G) their sum, S(L(G)) = d^2 (S(G) + N^2) less the ways back along each arc. O(arcs) for each node that is not like
  * node 0 of the graph that line graphs start with.
  */
-export function meanDistances({ construction }: Candidate): number | null {
+export function meanDistances({ construction }: Pick<Candidate, "construction">): number | null {
   const lines = construction.kind === "line" ? construction.times : 0;
   const base = construction.kind === "line" ? construction.base : construction;
   const graph = graphOf(base);

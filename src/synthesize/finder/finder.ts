@@ -1,8 +1,20 @@
-import { type Construction, constructionText } from "../../model/direct/construction.ts";
-import { bidirectionalMooreSteps, leastBandwidthTime } from "../../model/direct/facts.ts";
+import { type Construction, constructionText, graphOf } from "../../model/direct/construction.ts";
+import { bidirectionalMooreSteps, leastBandwidthTime, mooreSteps } from "../../model/direct/facts.ts";
 import { predictBidirectional, predictDegree, predictLine, predictPower } from "../../model/direct/predict.ts";
-import type { Balancer } from "../bfb/broadcast.ts";
-import { type Candidate, FACTOR, has, knownBases, offer, paretoOf, TRAITS, UNDIRECTED } from "./candidates.ts";
+import { indicesBelow } from "../../model/numbers/ordering.ts";
+import { compare } from "../../model/numbers/rational.ts";
+import { type Balancer, bfbTimes } from "../bfb/broadcast.ts";
+import {
+  type Candidate,
+  FACTOR,
+  has,
+  isBeaten,
+  knownBases,
+  offer,
+  paretoOf,
+  TRAITS,
+  UNDIRECTED,
+} from "./candidates.ts";
 import {
   cayleyGraphs,
   circulants,
@@ -133,6 +145,39 @@ async function offerProducts(
   }
 }
 
+/** Products that no theorem is about are evaluated up to this many nodes. */
+const MOST_IN_PRODUCT = 256;
+
+/**
+ * Adds products of graphs that are not simple or have no optimal schedule, by BFB, where they may take fewer steps than all
+ * bandwidth-optimal networks found. Few do: steps add up, while degrees are shared.
+ */
+async function offerUnevenProducts(finder: Finder, found: Candidate[], nodes: number, degree: number): Promise<void> {
+  const traits = finder.bidirectional ? bidirectional : 0;
+  const mayBeBetter = (steps: number): boolean =>
+    !isBeaten(found, { steps, bandwidth: leastBandwidthTime(nodes), traits });
+  const fewest = finder.bidirectional ? bidirectionalMooreSteps : mooreSteps;
+  for (let first = 2; first * first <= nodes && nodes <= MOST_IN_PRODUCT; first++) {
+    const second = nodes / first;
+    if (!Number.isInteger(second)) continue;
+    for (let part = 1; part < degree; part++) {
+      if (!mayBeBetter(fewest(first, part) + fewest(second, degree - part))) continue;
+      for (const one of await networksOf(finder, first, part)) {
+        for (const other of await networksOf(finder, second, degree - part)) {
+          if (has(one, FACTOR) && has(other, FACTOR)) continue;
+          if (!has(one, traits) || !has(other, traits) || !mayBeBetter(one.diameter + other.diameter)) continue;
+          const product = multipliedBy(one, other);
+          const graph = graphOf(product.construction);
+          const { steps, bandwidth } = await bfbTimes(graph, indicesBelow(nodes), finder.balance);
+          const isOptimal = compare(bandwidth, leastBandwidthTime(nodes)) === 0;
+          const kept = (product.traits & ~balanced) | (isOptimal ? balanced : 0);
+          offer(found, { ...product, steps, bandwidth, diameter: steps, traits: kept });
+        }
+      }
+    }
+  }
+}
+
 function networksOf(finder: Finder, nodes: number, degree: number) {
   const { networks, known, balance } = finder;
   return memoised(networks, `${nodes} ${degree}`, async () => {
@@ -160,6 +205,7 @@ function networksOf(finder: Finder, nodes: number, degree: number) {
     }
     const kautz = await generalizedKautz(nodes, degree, found, known, balance);
     if (kautz !== null) offer(found, kautz);
+    await offerUnevenProducts(finder, found, nodes, degree);
     return found;
   });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { graphOf } from "../../../src/model/direct/construction.ts";
 import { distanceCounts } from "../../../src/model/direct/digraph.ts";
-import { metacyclicProduct } from "../../../src/model/direct/families/metacyclic.ts";
+import { metacyclicInverse, metacyclicProduct } from "../../../src/model/direct/families/metacyclic.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
 import { ONE_SENTENCE } from "../../import/support.ts";
 import { refusalFrom, unexpected } from "../../support/refusals.ts";
@@ -20,8 +20,10 @@ describe("groups that turn and shift", () => {
     "m = %i, n = %i, r = %i: associative, with 0 as one, and all elements once in every row",
     (m, n, r) => {
       const product = metacyclicProduct(m, n, r);
+      const inverse = metacyclicInverse(m, n, r);
       const all = Array.from({ length: m * n }, (_, v) => v);
       for (const a of all) {
+        expect([product(a, inverse(a)), product(inverse(a), a)]).toEqual([0, 0]);
         expect([product(a, 0), product(0, a)]).toEqual([a, a]);
         expect(all.map((b) => product(a, b)).sort((x, y) => x - y)).toEqual(all);
         for (const b of all) for (const c of all) expect(product(product(a, b), c)).toBe(product(a, product(b, c)));

@@ -3,11 +3,18 @@ import { describe, expect, it } from "vitest";
 import { loadKernels } from "../../../src/engine/kernels/load.ts";
 import { constructionText, graphOf } from "../../../src/model/direct/construction.ts";
 import { arcSources, diameter, regularDegree, transpose } from "../../../src/model/direct/digraph.ts";
+import { gcd } from "../../../src/model/numbers/integers.ts";
 import { format } from "../../../src/model/numbers/rational.ts";
 import { oppositeLinks } from "../../../src/model/topology/link-classes.ts";
 import { type Balancer, bfbTimes } from "../../../src/synthesize/bfb/broadcast.ts";
-import { type Candidate, has, knownBases, TRAITS } from "../../../src/synthesize/finder/candidates.ts";
-import { circulants, generalizedKautz } from "../../../src/synthesize/finder/evaluated.ts";
+import { type Candidate, has, knownBases, meanDistances, TRAITS } from "../../../src/synthesize/finder/candidates.ts";
+import {
+  cayleyGraphs,
+  circulants,
+  closeCirculants,
+  cubeConnectedCycles,
+  generalizedKautz,
+} from "../../../src/synthesize/finder/evaluated.ts";
 import { lined, multiplied, multipliedBy } from "../../../src/synthesize/finder/finder.ts";
 import { offsetsOfSmallDiameter } from "../../../src/synthesize/finder/offsets.ts";
 import { areIsomorphic } from "../../support/isomorphism.ts";
@@ -87,6 +94,60 @@ describe("evaluated base graphs", () => {
           expect(told(found)).toBe(await timesOf(found));
       }
     }
+  });
+});
+
+describe("graphs whose links come in pairs", () => {
+  const check = async (found: readonly Candidate[]): Promise<void> => {
+    for (const candidate of found) {
+      const graph = graphOf(candidate.construction);
+      expect(told(candidate)).toBe(await timesOf(candidate));
+      expect(oppositeLinks(arcSources(graph), graph.target, [])).not.toBeNull();
+      expect([graph.nodes, regularDegree(graph)]).toEqual([candidate.nodes, candidate.degree]);
+    }
+  };
+
+  it("of groups give what all nodes give, with the inverse of each element", async () => {
+    for (const [nodes, degree] of [
+      [20, 3],
+      [60, 3],
+      [36, 4],
+      [39, 4],
+      [32, 5],
+    ] as const) {
+      const found = await cayleyGraphs(nodes, degree, true, new Map(), balance);
+      expect(found).not.toEqual([]);
+      await check(found);
+    }
+    expect(await cayleyGraphs(21, 3, true, new Map(), balance)).toEqual([]);
+    expect(await cayleyGraphs(29, 4, true, new Map(), balance)).toEqual([]);
+  });
+
+  it("are cube-connected cycles of 24 and 64 nodes, and none of another size or degree", async () => {
+    for (const nodes of [24, 64]) {
+      const found = await cubeConnectedCycles(nodes, 3, new Map(), balance);
+      expect(found.length).toBe(1);
+      await check(found);
+    }
+    expect(await cubeConnectedCycles(24, 4, new Map(), balance)).toEqual([]);
+    expect(await cubeConnectedCycles(32, 3, new Map(), balance)).toEqual([]);
+  });
+
+  it("are circulants of the two offsets whose distances are least, by trying all", async () => {
+    for (const nodes of [11, 24, 29]) {
+      let least = Number.POSITIVE_INFINITY;
+      for (let b = 2; 2 * b < nodes; b++) {
+        for (let a = 1; a < b; a++) {
+          if (gcd(gcd(a, b), nodes) > 1) continue;
+          const construction = { kind: "family", family: "C", parameters: [nodes, a, b] } as const;
+          least = Math.min(least, meanDistances({ construction }) as number);
+        }
+      }
+      const found = await closeCirculants(nodes, 4, new Map(), balance);
+      await check(found);
+      expect(meanDistances(found[0])).toBe(least);
+    }
+    expect(await closeCirculants(20, 3, new Map(), balance)).toEqual([]);
   });
 });
 

@@ -49,6 +49,28 @@ describe("the finder's networks", () => {
     },
   );
 
+  it.each([
+    [60, 3, 5],
+    [1000, 3, 13],
+    [1024, 4, 8],
+    [500, 5, 6],
+    [57, 6, 3],
+    [56, 10, 2],
+    [50, 7, 2],
+    [105, 8, 3],
+    [364, 12, 3],
+  ])("have links in pairs at full bandwidth: %i nodes of degree %i, at most %i steps", async (nodes, degree, steps) => {
+    const front = await paired.frontier(nodes, degree);
+    const best = front.filter(({ bandwidth }) => compare(bandwidth, leastBandwidthTime(nodes)) === 0);
+    expect(Math.min(...best.map((row) => row.steps))).toBeLessThanOrEqual(steps);
+  });
+
+  it("are products too of graphs that are not optimal themselves, in the times of BFB", async () => {
+    const front = await directed.frontier(112, 8);
+    const product = front.find(({ construction }) => constructionText(construction) === "K(2) x Kautz(7,1)");
+    expect(product === undefined ? null : textOf(product)).toBe("K(2) x Kautz(7,1) 3 1");
+  });
+
   it("are no worse than all rows of table A.1", async () => {
     // T_B as fractions whose digits are the table's
     const rows: readonly (readonly [number, number, string])[] = [
