@@ -29,7 +29,7 @@ function* members(nodes: number, degree: number): Generator<string> {
   yield* [`DoubledOdd(${degree})`, `AG(2,${degree})`, "Diamond", "DBJMod(2,3)", "DBJMod(2,4)", "DBJMod(3,2)"];
   yield* ["DBJMod(4,2)", `DC(${nodes},{${upTo(1, degree)}})`, "Octahedron", "HeawoodDistance3", "LinePetersen"];
   yield* ["LineHeawood", "LineTutte8", "Dodecahedron", "Coxeter", "Foster", "BiggsSmith", "HoffmanSingleton"];
-  yield* ["LineHoffmanSingleton", "Perkel", "Gewirtz", "CCC(3)", "CCC(4)", `Q(${degree})`, `TQ(${degree})`];
+  yield* ["Perkel", "Gewirtz", "CCC(3)", "CCC(4)", `Q(${degree})`, `TQ(${degree})`];
   for (const q of upTo(2, 9)) {
     yield* [
       `PG(2,${q})`,

@@ -287,12 +287,6 @@ const SINGLES: readonly Listed[] = [
     ),
   ),
   single("HoffmanSingleton", { nodes: 50, degree: 7, diameter: 2 }, "Hoffman-Singleton graph", hoffmanSingleton),
-  single(
-    "LineHoffmanSingleton",
-    { nodes: 175, degree: 12, diameter: 3 },
-    "line graph of the Hoffman-Singleton graph",
-    () => undirectedLineGraph(hoffmanSingleton()),
-  ),
   single("Perkel", { nodes: 57, degree: 6, diameter: 3 }, "Perkel graph", perkel),
   single("Gewirtz", { nodes: 56, degree: 10, diameter: 2 }, "Gewirtz graph", gewirtz),
 ];
