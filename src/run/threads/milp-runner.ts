@@ -9,6 +9,8 @@ import type { Engine } from "../../engine/types.ts";
 const POLL_MS = 100;
 /** The solver looks at clock and flags now and then only, seldom in large programs: after so long its thread is ended. */
 const GRACE_MS = 400;
+/** The same as a share of the limit, where that is less. */
+const GRACE_SHARE = 0.02;
 
 /** A job's end: its result, or null where its thread was ended first, with what the board said by then. */
 interface Attended {
@@ -60,7 +62,7 @@ async function attended(
   let told = 0;
   const endSoon = (): void => {
     postCancel(board);
-    ending ??= setTimeout(() => end.abort(), GRACE_MS);
+    ending ??= setTimeout(() => end.abort(), Math.min(GRACE_MS, GRACE_SHARE * timeLimitMs));
   };
   const look = (): void => {
     const latest = latestProgress(board);
@@ -70,7 +72,7 @@ async function attended(
     }
     if (!isStarted(board)) return;
     startedMs ??= performance.now();
-    overdue ||= performance.now() - startedMs > timeLimitMs + POLL_MS;
+    overdue ||= performance.now() - startedMs > timeLimitMs;
     if (overdue) endSoon();
   };
   const direct: MilpOptions["onProgress"] = (progress) => {

@@ -26,7 +26,7 @@ import {
   resourcesOf,
   slotTicks,
 } from "./problem.ts";
-import { keepingSink, sizeOf, writeRows } from "./program.ts";
+import { keepingSink, writeRows } from "./program.ts";
 import { type Shortened, shortened } from "./shorten.ts";
 import { type Stages, stagesOf } from "./stages.ts";
 import { COPY, type Columns, columnsOf } from "./windows.ts";
@@ -191,10 +191,9 @@ export async function byTermination(given: PhaseProblem, highPs: number, stages:
   const problem = copiesOf(given, phases[0]);
   const { resources } = resourcesOf(problem.routes);
   const horizon = clock.ticks[firstFrom(clock.ticks, highPs) - 1];
-  const columns = columnsOf(problem, clock.ticks, horizon);
   const name = "most deliveries";
-  if (!(await stages.inTime(name, columns.count)) || !stages.fits(name, sizeOf(problem, resources, columns)))
-    return null;
+  const columns = await stages.build(name, (room) => columnsOf(problem, clock.ticks, horizon, room));
+  if (columns === null) return null;
   const wants = problem.flows.map(({ to }) => new Set(to));
   const worth = (flow: number, route: number): number => (wants[flow].has(problem.routes.target[route]) ? 1 : 0);
   const found = await mostDeliveries(problem, resources, columns, worth, stages, name, 1);
@@ -245,10 +244,10 @@ async function clustered(
         return { ...flows[f], from: Int32Array.from(holders[f]), to: to.length === 1 ? to : everyone };
       }),
     };
-    const columns = columnsOf(current, ticks, length, true);
     const name = `window ${window + 1}`;
-    if (!(await stages.inTime(name, columns.count)) || !stages.fits(name, sizeOf(current, resources, columns)))
-      return window === 0 ? null : finished();
+    const columns = await stages.build(name, (room) => columnsOf(current, ticks, length, room, true));
+    if (columns === null && window === 0) return null;
+    if (columns === null) break;
     const wants = open.map((f) => new Set(flows[f].to));
     const worth = (at: number, route: number, arrival: number): number => {
       const f = open[at];
@@ -265,13 +264,8 @@ async function clustered(
       moves.push({ ...move, flow: open[move.flow], start: (move.start + window * length) * slotPs });
     }
   }
-  return finished();
-
-  function finished(): Move[] {
-    const end = moves.reduce((last, { start }) => Math.max(last, start), 0) + length * slotPs;
-    const all = completed(problem, moves, end);
-    return earliest(problem, resources, neededMoves(problem, all));
-  }
+  const end = moves.reduce((last, { start }) => Math.max(last, start), 0) + length * slotPs;
+  return earliest(problem, resources, neededMoves(problem, completed(problem, moves, end)));
 }
 
 /** Returns the NPUs that hold each flow after the moves; copies only. */
@@ -321,29 +315,33 @@ async function mostDeliveries(
   share: number,
 ): Promise<Move[] | null> {
   const { flows, durations, routes } = problem;
-  const sink = keepingSink(null);
-  writeRows(problem, resources, columns, sink, false);
   const objective = new Float64Array(columns.count);
   for (const { flow, place, low, high, first } of columns.blocks) {
     const duration = durations[flows[flow].size][place];
     for (let k = low; k <= high; k++) objective[first + k - low] = worth(flow, place, columns.ticks[k] + duration);
   }
-  // one that a single NPU wants moves on instead of spreading
-  for (const [f, { to }] of flows.entries()) {
-    if (to.length !== 1) continue;
-    for (let v = 0; v < problem.npuCount; v++) {
-      for (let r = 0; r < routes.source.length; r++) {
-        const block = routes.source[r] === v ? columns.block(f, COPY, r) : undefined;
-        for (let k = 0; block !== undefined && k <= block.high - block.low; k++) sink.add(block.first + k, 1);
+  const rows = await stages.build(name, (room) => {
+    const sink = keepingSink(columns.count, null);
+    writeRows(problem, columns, { flows: flows.keys(), resources, complete: false }, sink, room);
+    // one that a single NPU wants moves on instead of spreading
+    for (const [f, { to }] of flows.entries()) {
+      if (to.length !== 1) continue;
+      for (let v = 0; v < problem.npuCount; v++) {
+        for (let r = 0; r < routes.source.length; r++) {
+          const block = routes.source[r] === v ? columns.block(f, COPY, r) : undefined;
+          for (let k = 0; block !== undefined && k <= block.high - block.low; k++) sink.add(block.first + k, 1);
+        }
+        sink.end(0, 1);
       }
-      sink.end(0, 1);
     }
-  }
+    return sink.lpRows();
+  });
+  if (rows === null) return null;
   const milp = {
     objective,
     lower: new Float64Array(columns.count),
     upper: new Float64Array(columns.count).fill(1),
-    rows: sink.lpRows(),
+    rows,
     integer: new Uint8Array(columns.count).fill(1),
   };
   const found = await stages.solve(name, milp, share);

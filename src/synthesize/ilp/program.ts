@@ -1,7 +1,8 @@
-import type { LpRows, MilpProblem, MilpSize } from "../../engine/contract/programs.ts";
+import type { LpRows, MilpProblem } from "../../engine/contract/programs.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
 import { type ProgramRows, programRows } from "../program-rows.ts";
 import { type FlowProblem, firstFrom, pairOf, type Resource } from "./problem.ts";
+import type { Room } from "./stages.ts";
 import { type Block, COPY, type Columns, EXCHANGE, MEET, REDUCE } from "./windows.ts";
 
 /**
@@ -52,24 +53,37 @@ function addTicks(sink: RowSink, block: Block | undefined, from: number, to: num
 const addAll = (sink: RowSink, block: Block | undefined, value: number): void =>
   addTicks(sink, block, 0, Number.POSITIVE_INFINITY, value);
 
-/** Writes all rows of the program. `complete`: everything wanted arrives; without it, at most once (for partial schedules). */
+/** Whose rows are written, and whether these are all there are to be: `complete`: everything wanted arrives, else at most once. */
+export interface RowChoice {
+  readonly flows: Iterable<number>;
+  readonly resources: readonly Resource[];
+  readonly complete: boolean;
+}
+
+/** Writes rows of the program, as long as there is room. */
 export function writeRows(
   problem: FlowProblem,
-  resources: readonly Resource[],
   columns: Columns,
-  sink: RowSink,
-  complete = true,
+  { flows, resources, complete }: RowChoice,
+  sink: KeptRows,
+  room: Room,
 ): void {
   const incidence = incidenceOf(problem);
-  problem.flows.forEach((flow, f) => {
-    if (flow.kind !== "reduce") writeCopies(problem, incidence, columns, f, sink, complete);
-    if (flow.kind !== "copy") writeReductions(problem, incidence, columns, f, sink);
-    if (flow.kind !== "both") return;
+  const goesOn = (): boolean => room({ columns: sink.columns, ...sink.size });
+  for (const f of flows) {
+    if (!goesOn()) return;
+    const { kind } = problem.flows[f];
+    if (kind !== "reduce") writeCopies(problem, incidence, columns, f, sink, complete);
+    if (kind !== "copy") writeReductions(problem, incidence, columns, f, sink);
+    if (kind !== "both") continue;
     for (let v = 0; v < problem.npuCount; v++) addAll(sink, columns.block(f, MEET, v), 1);
     for (let r = 0; r < columns.opposite.length; r++) addAll(sink, columns.block(f, EXCHANGE, r), 1);
     sink.end(1, 1);
-  });
-  writeCapacities(problem, resources, columns, sink);
+  }
+  for (const resource of resources) {
+    if (!goesOn()) return;
+    writeCapacity(problem, resource, columns, sink);
+  }
 }
 
 function writeCopies(
@@ -170,45 +184,41 @@ const blocksOver = ({ block, opposite }: Columns, f: number, r: number): (Block 
   opposite[r] === -1 ? undefined : block(f, EXCHANGE, pairOf(opposite, r)),
 ];
 
-function writeCapacities(
+function writeCapacity(
   { durations, flows }: FlowProblem,
-  resources: readonly Resource[],
+  { route, units, capacity }: Resource,
   columns: Columns,
   sink: RowSink,
 ): void {
   const { ticks } = columns;
-  for (const { route, units, capacity } of resources) {
-    const users = route.flatMap((r, i) =>
-      flows.flatMap(({ size }, f) =>
-        blocksOver(columns, f, r).flatMap((block) =>
-          block === undefined ? [] : [{ block, duration: durations[size][r], units: units[i] }],
-        ),
+  const users = route.flatMap((r, i) =>
+    flows.flatMap(({ size }, f) =>
+      blocksOver(columns, f, r).flatMap((block) =>
+        block === undefined ? [] : [{ block, duration: durations[size][r], units: units[i] }],
       ),
-    );
-    let previous = "";
-    for (let k = ticks.length - 1; k >= 0; k--) {
-      const busy = users.map(({ block, duration }) => ({
-        from: Math.max(block.low, firstFrom(ticks, ticks[k] - duration + 0.5)),
-        to: Math.min(block.high, k),
-      }));
-      // one tick less than the row above, and nothing more: it says no more
-      const added = users.some(({ block }) => block.low <= k && k <= block.high);
-      const key = busy.map(({ from, to }) => `${from}.${to}`).join();
-      if (!added || key === previous) continue;
-      previous = key;
-      users.forEach((user, i) => {
-        addTicks(sink, user.block, busy[i].from, busy[i].to, user.units);
-      });
-      sink.end(Number.NEGATIVE_INFINITY, capacity);
-    }
+    ),
+  );
+  let previous = "";
+  for (let k = ticks.length - 1; k >= 0; k--) {
+    const busy = users.map(({ block, duration }) => ({
+      from: Math.max(block.low, firstFrom(ticks, ticks[k] - duration + 0.5)),
+      to: Math.min(block.high, k),
+    }));
+    // one tick less than the row above, and nothing more: it says no more
+    const added = users.some(({ block }) => block.low <= k && k <= block.high);
+    const key = busy.map(({ from, to }) => `${from}.${to}`).join();
+    if (!added || key === previous) continue;
+    previous = key;
+    users.forEach((user, i) => {
+      addTicks(sink, user.block, busy[i].from, busy[i].to, user.units);
+    });
+    sink.end(Number.NEGATIVE_INFINITY, capacity);
   }
 }
 
-/** Returns the size of the program without building it. Time as for building, no memory. */
-export function sizeOf(problem: FlowProblem, resources: readonly Resource[], columns: Columns): MilpSize {
-  const sink = countingSink();
-  writeRows(problem, resources, columns, sink);
-  return { columns: columns.count, ...sink.size };
+/** Columns that are one, [columns] the least of each orbit, and the parts of the problem whose rows stand for all. */
+export interface Symmetry extends Omit<RowChoice, "complete"> {
+  readonly orbit: Int32Array;
 }
 
 /** A program over columns, or over the columns that stand for orbits of them. */
@@ -220,21 +230,20 @@ export interface Program {
   readonly impossible: boolean;
 }
 
-/** Returns the program of feasibility: any point is a schedule. `orbit` as in keepingSink. */
+/** Returns the program of feasibility: any point is a schedule. Unfinished where `room` says no. */
 export function feasibility(
   problem: FlowProblem,
   resources: readonly Resource[],
   columns: Columns,
-  orbit: Int32Array | null,
+  symmetry: Symmetry | null,
   whole: boolean,
+  room: Room,
 ): Program {
-  const sink = keepingSink(orbit);
-  writeRows(problem, resources, columns, sink);
-  const rows = sink.lpRows();
-  const impossible = sink.impossible();
-  if (orbit === null) return { milp: programOf(rows, columns.count, whole), place: null, impossible };
-  const { place, count } = numbered(orbit);
-  return { milp: programOf({ ...rows, column: rows.column.map((c) => place[c]) }, count, whole), place, impossible };
+  const { place, count } = symmetry === null ? { place: null, count: columns.count } : numbered(symmetry.orbit);
+  const sink = keepingSink(count, place);
+  const { flows, resources: written } = symmetry ?? { flows: problem.flows.keys(), resources };
+  writeRows(problem, columns, { flows, resources: written, complete: true }, sink, room);
+  return { milp: programOf(sink.lpRows(), count, whole), place, impossible: sink.impossible() };
 }
 
 /** Returns for each column the number of the one that stands for it among those. */
@@ -260,20 +269,6 @@ export interface RowSink {
   end(lower: number, upper: number): void;
 }
 
-/** Returns a sink that only counts, for the size of a program that is not built. */
-function countingSink(): RowSink & { readonly size: { rows: number; entries: number } } {
-  const size = { rows: 0, entries: 0 };
-  return {
-    size,
-    add: () => {
-      size.entries++;
-    },
-    end: () => {
-      size.rows++;
-    },
-  };
-}
-
 /** Smallest part of a coefficient that is distinguished from another: shares of links have small denominators. */
 const COEFFICIENT_UNIT = 1 / 720_720;
 
@@ -297,20 +292,28 @@ function fingerprint(entries: readonly (readonly [column: number, value: number]
   return `${entries.length}:${first}:${second}`;
 }
 
+/** A sink that keeps rows, over so many columns. `impossible`: a row without entries asked for more than 0. */
+export interface KeptRows extends RowSink, Pick<ProgramRows, "lpRows"> {
+  readonly columns: number;
+  readonly size: { readonly rows: number; readonly entries: number };
+  impossible(): boolean;
+}
+
 /**
- * Returns a sink that keeps rows. `orbit` [columns], where given, is the column that stands for each: entries of one row that
- * fall on the same column add up, and equal rows are kept once. `impossible`: a row without entries asked for more than 0.
+ * Returns a sink that keeps rows. `place`, where given, is the column that stands for each: entries of one row that fall on
+ * the same column add up, and equal rows are kept once.
  */
-export function keepingSink(
-  orbit: Int32Array | null,
-): RowSink & Pick<ProgramRows, "lpRows"> & { impossible(): boolean } {
+export function keepingSink(columns: number, place: Int32Array | null): KeptRows {
   const rows = programRows();
   const known = new Set<string>();
   const row = new Map<number, number>();
+  const size = { rows: 0, entries: 0 };
   let impossible = false;
   return {
+    columns,
+    size,
     add: (at, coefficient) => {
-      const key = orbit === null ? at : orbit[at];
+      const key = place === null ? at : place[at];
       row.set(key, (row.get(key) ?? 0) + coefficient);
     },
     end: (least, most) => {
@@ -320,13 +323,15 @@ export function keepingSink(
         impossible ||= least > 0 || most < 0;
         return;
       }
-      if (orbit !== null) {
+      if (place !== null) {
         const key = `${fingerprint(entries)};${least};${most}`;
         if (known.has(key)) return;
         known.add(key);
         entries.sort(([a], [b]) => a - b);
       }
       rows.add(least, most, entries);
+      size.rows++;
+      size.entries += entries.length;
     },
     impossible: () => impossible,
     lpRows: rows.lpRows,

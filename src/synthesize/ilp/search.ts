@@ -1,3 +1,4 @@
+import { InternalError } from "../../base/errors.ts";
 import { disjointSets } from "../../model/graph/graph.ts";
 import { indicesBelow } from "../../model/numbers/ordering.ts";
 import { automorphismsOf } from "../../model/symmetry/automorphisms.ts";
@@ -6,7 +7,7 @@ import { translateAll, translationsOf } from "../../model/symmetry/translation.t
 import type { Topology } from "../../model/topology/topology.ts";
 import { type Move, movesOf } from "./found-rows.ts";
 import { type Flow, type FlowProblem, firstFrom, pairOf, type Resource } from "./problem.ts";
-import { feasibility, sizeOf } from "./program.ts";
+import { feasibility, type Symmetry } from "./program.ts";
 import type { Stages } from "./stages.ts";
 import { COPY, type Columns, columnsOf, EXCHANGE, MEET, REDUCE } from "./windows.ts";
 
@@ -72,7 +73,10 @@ interface Tried {
 export async function search(given: SearchProblem, stages: Stages): Promise<Searched> {
   const { topology, problem, resources, ticks, low, high, trying, provable } = given;
   const maps = symmetriesOf(topology, problem, resources);
-  const groups = trying === "whole" || trying === "relaxed" ? [] : freeGroups(problem, maps);
+  const symmetry: Symmetries = {
+    all: { order: maps.length, maps: generatorsOf(maps) },
+    free: trying === "whole" || trying === "relaxed" ? [] : freeGroups(problem, maps),
+  };
   const past = firstFrom(ticks, high);
   let refuted: Refutation | null = null;
   let closed = true;
@@ -82,7 +86,7 @@ export async function search(given: SearchProblem, stages: Stages): Promise<Sear
     let [from, to] = [firstFrom(ticks, low), past - 1];
     while (from <= to && stages.leftMs() > 0) {
       const tick = Math.ceil((from + to) / 2);
-      const tried = await attempts(given, maps, groups, tick, false, stages);
+      const tried = await attempts(given, symmetry, tick, false, stages);
       if (tried === null) break;
       const { moves } = tried;
       if (moves === null) from = tick + 1;
@@ -91,7 +95,7 @@ export async function search(given: SearchProblem, stages: Stages): Promise<Sear
     return { moves: best, how, refuted, closed: false };
   }
   for (let tick = firstFrom(ticks, low); tick < past; tick++) {
-    const tried = await attempts(given, maps, groups, tick, closed, stages);
+    const tried = await attempts(given, symmetry, tick, closed, stages);
     if (tried === null) break;
     const { moves, refutation } = tried;
     if (moves !== null) return { moves, how: nameOfLast(stages), refuted, closed };
@@ -110,21 +114,28 @@ const nameOfLast = ({ list }: Stages): string => list.at(-1)?.name ?? "";
  */
 async function attempts(
   { problem, resources, ticks, timeName, trying, provable }: SearchProblem,
-  maps: readonly FlowMap[],
-  groups: readonly (readonly FlowMap[])[],
+  { all, free }: Symmetries,
   tick: number,
   closed: boolean,
   stages: Stages,
 ): Promise<Tried | null> {
   const worth = provable ? 1 : 0;
-  const columns = columnsOf(problem, ticks, ticks[tick]);
-  if (!(await stages.inTime(timeName(tick), columns.count))) return null;
-  const size = sizeOf(problem, resources, columns);
+  const columns = await stages.build(timeName(tick), (room) => columnsOf(problem, ticks, ticks[tick], room));
+  if (columns === null) return null;
   /** Returns the moves, or null; `none`: there is no point. */
-  const attempt = async (orbit: Int32Array | null, name: string, share: number, whole = true) => {
-    const program = feasibility(problem, resources, columns, orbit, whole);
+  const attempt = async (
+    what: string,
+    share: number,
+    symmetryOf: () => Symmetry | null,
+    whole = true,
+  ): Promise<Tried> => {
+    const name = `${timeName(tick)}, ${what}`;
+    const program = await stages.build(name, (room) =>
+      feasibility(problem, resources, columns, symmetryOf(), whole, room),
+    );
+    if (program === null) return { moves: null, refutation: null };
     const { milp, place, impossible } = program;
-    const found = impossible ? null : await stages.solve(`${timeName(tick)}, ${name}`, milp, share);
+    const found = impossible ? null : await stages.solve(name, milp, share);
     const point = whole && found !== null ? found.primal : new Float64Array(0);
     const moves =
       point.length === 0 ? null : movesOf(problem, columns, (column) => point[place === null ? column : place[column]]);
@@ -134,64 +145,91 @@ async function attempts(
       : null;
     return { moves, refutation };
   };
-  const fits = (name: string, parts: number): boolean =>
-    stages.timeToWrite(`${timeName(tick)}, ${name}`, size) && fitsIn(stages, `${timeName(tick)}, ${name}`, size, parts);
-  if (trying !== "symmetric" && (closed || !provable) && fits("relaxation", maps.length)) {
-    const orbit = orbitsOfColumns(columns, withExchanges(problem, maps));
-    const { refutation } = await attempt(orbit, "relaxation", FOR_RELAXATION, false);
+  if (trying !== "symmetric" && (closed || !provable)) {
+    const exchanged = { ...all, maps: withExchanges(problem, all.maps) };
+    const { refutation } = await attempt(
+      "relaxation",
+      FOR_RELAXATION,
+      () => symmetryUnder(problem, resources, columns, exchanged),
+      false,
+    );
     if (refutation !== null) return { moves: null, refutation };
   }
   if (trying === "relaxed") return { moves: null, refutation: null };
-  for (const group of provable ? [] : groups.slice(0, MOST_MIRRORED)) {
-    const name = `${group.length} maps and the mirror`;
-    const orbit = fits(name, 2 * group.length)
-      ? withMirror(problem, resources, columns, group, orbitsOfColumns(columns, group))
-      : null;
-    if (orbit === null) continue;
-    const { moves } = await attempt(orbit, name, FOR_MIRRORED);
+  for (const group of provable || !isMirrored(problem, resources, columns) ? [] : free.slice(0, MOST_MIRRORED)) {
+    const what = `${group.order} maps and the mirror`;
+    const symmetry = await stages.build(`${timeName(tick)}, ${what}`, () =>
+      withMirror(problem, columns, group.order, symmetryUnder(problem, resources, columns, group)),
+    );
+    if (symmetry === null) continue;
+    const { moves } = await attempt(what, FOR_MIRRORED, () => symmetry);
     if (moves !== null) return { moves, refutation: null };
   }
-  for (const group of groups) {
-    const name = `${group.length} maps`;
-    if (!fits(name, group.length)) continue;
-    const { moves } = await attempt(orbitsOfColumns(columns, group), name, FOR_SYMMETRIC[worth]);
+  for (const group of free) {
+    const { moves } = await attempt(`${group.order} maps`, FOR_SYMMETRIC[worth], () =>
+      symmetryUnder(problem, resources, columns, group),
+    );
     if (moves !== null) return { moves, refutation: null };
   }
-  return trying !== "symmetric" && fits("whole", 1)
-    ? attempt(null, "whole", FOR_WHOLE[worth])
-    : { moves: null, refutation: null };
+  return trying === "symmetric" ? { moves: null, refutation: null } : attempt("whole", FOR_WHOLE[worth], () => null);
 }
 
-function fitsIn(
-  stages: Stages,
-  name: string,
-  { columns, rows, entries }: { readonly columns: number; readonly rows: number; readonly entries: number },
-  parts: number,
-): boolean {
-  const share = (count: number): number => Math.ceil(count / parts);
-  return stages.fits(name, { columns: share(columns), rows: share(rows), entries: share(entries) });
+/** Maps that, one after the other, give all of a group of so many. */
+interface FlowGroup {
+  readonly order: number;
+  readonly maps: readonly FlowMap[];
 }
 
-/** Returns for each column the least one of its orbit under the maps. O(maps x columns). */
-function orbitsOfColumns({ blocks, block, count, opposite }: Columns, maps: readonly FlowMap[]): Int32Array {
-  const sets = disjointSets(count);
+interface Symmetries {
+  readonly all: FlowGroup;
+  /** Those whose symmetric schedules may exist, the largest first. */
+  readonly free: readonly FlowGroup[];
+}
+
+/**
+ * Returns the orbits of columns under a group, and flows and resources one of each orbit: the rows of the others are the same
+ * over orbits. O(maps x blocks + columns).
+ */
+function symmetryUnder(
+  { flows }: FlowProblem,
+  resources: readonly Resource[],
+  { blocks, block, count, opposite }: Columns,
+  { maps }: FlowGroup,
+): Symmetry {
+  const firsts = disjointSets(count);
+  const flowSets = disjointSets(flows.length);
+  const resourceSets = disjointSets(resources.length);
+  const at = new Map(resources.map((resource, i) => [resourceKey(resource), i]));
   for (const { npuTo, routeTo, flowTo } of maps) {
-    for (const one of blocks) {
-      const { side, place } = one;
+    for (const [f, to] of flowTo.entries()) flowSets.join(f, to);
+    for (const [i, { route, units, capacity }] of resources.entries()) {
+      resourceSets.join(i, at.get(resourceKey({ route: route.map((r) => routeTo[r]), units, capacity })) ?? i);
+    }
+    for (const { flow, side, place, low, high, first } of blocks) {
       const exchanged = side === EXCHANGE ? pairOf(opposite, routeTo[place]) : routeTo[place];
-      const image = block(flowTo[one.flow], side, side === MEET ? npuTo[place] : exchanged);
-      if (image === undefined || image.low !== one.low || image.high !== one.high) continue;
-      for (let k = 0; k <= one.high - one.low; k++) sets.join(one.first + k, image.first + k);
+      const image = block(flowTo[flow], side, side === MEET ? npuTo[place] : exchanged);
+      if (image?.low !== low || image.high !== high)
+        throw new InternalError("a symmetry changes when a chunk can move");
+      firsts.join(first, image.first);
     }
   }
-  return Int32Array.from({ length: count }, (_, column) => sets.least(column));
+  const orbit = new Int32Array(count);
+  for (const { low, high, first } of blocks) {
+    const least = firsts.least(first);
+    for (let k = 0; k <= high - low; k++) orbit[first + k] = least + k;
+  }
+  return {
+    orbit,
+    flows: [...flows.keys()].filter((f) => flowSets.least(f) === f),
+    resources: resources.filter((_, i) => resourceSets.least(i) === i),
+  };
 }
 
 /**
  * Returns the maps with those that exchange alike flows added. The mean of a point of the relaxation over all its images is
  * a point too, so orbits under these leave the relaxation as feasible as it was.
  */
-function withExchanges(problem: FlowProblem, maps: readonly FlowMap[]): FlowMap[] {
+function withExchanges(problem: FlowProblem, maps: readonly FlowMap[]): readonly FlowMap[] {
   const flowTo = indicesBelow(problem.flows.length);
   for (const list of classesOf(problem.flows).values()) {
     for (const [i, f] of list.entries()) flowTo[f] = list[(i + 1) % list.length];
@@ -208,21 +246,18 @@ function withExchanges(problem: FlowProblem, maps: readonly FlowMap[]): FlowMap[
  * 4x4 mesh with one chunk per NPU in 14 slots (matching and overlap: 15), in 960 columns instead of 15,360.
  */
 
-/** Returns orbits joined with their mirrors, as `orbit`; null where routes, ticks or flows have none. O(columns). */
-function withMirror(
-  problem: FlowProblem,
-  resources: readonly Resource[],
-  columns: Columns,
-  group: readonly FlowMap[],
-  orbit: Int32Array,
-): Int32Array | null {
+/** Returns whether routes, shared links and flows have mirrors, so that schedules may be their own. */
+const isMirrored = ({ flows }: FlowProblem, resources: readonly Resource[], { opposite }: Columns): boolean =>
+  isReversible(opposite, resources) &&
+  flows.every(({ kind, from, to }) => kind === "both" && from.join() === to.join());
+
+/** Returns orbits under so many maps joined with their mirrors; null where ticks have none. O(columns). */
+function withMirror(problem: FlowProblem, columns: Columns, maps: number, symmetry: Symmetry): Symmetry | null {
   const { ticks, horizon, blocks, block, opposite } = columns;
-  if (!isReversible(opposite, resources)) return null;
-  if (problem.flows.some(({ kind, from, to }) => kind !== "both" || from.join() !== to.join())) return null;
   const tickAt = new Map(Array.from(ticks, (time, k) => [time, k]));
-  const partner = partnersOf(problem, group.length);
+  const partner = partnersOf(problem, maps);
   const sets = disjointSets(columns.count);
-  for (let c = 0; c < columns.count; c++) sets.join(c, orbit[c]);
+  for (let c = 0; c < columns.count; c++) sets.join(c, symmetry.orbit[c]);
   for (const { flow, side, place, low, high, first } of blocks) {
     const meets = side === MEET;
     const image =
@@ -237,7 +272,7 @@ function withMirror(
       sets.join(first + k - low, image.first + at - image.low);
     }
   }
-  return Int32Array.from({ length: columns.count }, (_, column) => sets.least(column));
+  return { ...symmetry, orbit: Int32Array.from({ length: columns.count }, (_, column) => sets.least(column)) };
 }
 
 /** Returns for each flow the one it is exchanged with: of alike flows, those that maps exchange, with the next ones. */
@@ -275,8 +310,22 @@ const MOST_OF_SIZE = 2;
 /** Of larger groups only those with one generator. */
 const MOST_PAIRED = 48;
 
+/** Returns maps that give all of a group, the identity not among them; all maps where they are no group. */
+function generatorsOf(maps: readonly FlowMap[]): readonly FlowMap[] {
+  const product = productsOf(maps);
+  if (product === null) return maps;
+  const generators: number[] = [];
+  let members = new Set([0]);
+  for (let i = 1; i < maps.length; i++) {
+    if (members.has(i)) continue;
+    generators.push(i);
+    members = new Set(closure(generators, product));
+  }
+  return generators.map((i) => maps[i]);
+}
+
 /** Returns groups of maps whose symmetric schedules may exist, the largest first, none trivial. */
-function freeGroups(problem: FlowProblem, maps: readonly FlowMap[]): FlowMap[][] {
+function freeGroups(problem: FlowProblem, maps: readonly FlowMap[]): FlowGroup[] {
   if (maps.length < 2) return [];
   const product = productsOf(maps);
   if (product === null) return [];
@@ -292,7 +341,7 @@ function freeGroups(problem: FlowProblem, maps: readonly FlowMap[]): FlowMap[][]
     for (let b = a + 1; b < count && count <= MOST_PAIRED; b++) offer([a, b]);
   }
   const groups = [...found.values()].sort((a, b) => b.length - a.length);
-  const chosen: FlowMap[][] = [];
+  const chosen: FlowGroup[] = [];
   const ofSize = new Map<number, number>();
   for (const group of groups) {
     if (chosen.length === MOST_GROUPS) break;
@@ -301,7 +350,7 @@ function freeGroups(problem: FlowProblem, maps: readonly FlowMap[]): FlowMap[][]
     const acting = actionOf(problem, group, maps, product);
     if (!isFree(problem, acting)) continue;
     ofSize.set(group.length, size + 1);
-    chosen.push(acting);
+    chosen.push({ order: acting.length, maps: generatorsOf(acting) });
   }
   return chosen;
 }

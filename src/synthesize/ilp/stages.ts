@@ -12,21 +12,18 @@ export interface Stages {
   timedOut(): boolean;
   /** Returns the solution; null where no time is left. */
   solve(name: string, problem: MilpProblem, shareOfTime: number, options?: MilpOptions): Promise<MilpSolution | null>;
-  /** Returns whether this many columns can be looked at in the time left, roughly; notes them as skipped where not. */
-  inTime(name: string, columns: number): Promise<boolean>;
-  /** Returns whether rows of this many entries can be written in the time left, roughly; notes them as skipped where not. */
-  timeToWrite(name: string, size: MilpSize): boolean;
-  /** Returns whether a program of this size has room; notes it as skipped where it has not. */
-  fits(name: string, size: MilpSize): boolean;
+  /** Returns what `make` makes; null, noted as skipped, where it was handed no room to end. */
+  build<T>(name: string, make: (room: Room) => T): Promise<T | null>;
 }
+
+/** Asked while a program is built, with its size so far where that counts: whether time and memory are left to go on. */
+export type Room = (size?: MilpSize) => boolean;
 
 /** Times shorter than this are not worth a solve. */
 const LEAST_MS = 50;
-/** How many columns are counted, put into orbits and given rows in a millisecond, as measured on an 8x8 mesh under load. */
-const COLUMNS_PER_MS = 25;
-/** How many entries are put into rows in a millisecond, measured likewise. */
-const ENTRIES_PER_MS = 1500;
-const NO_TIME = "no time was left to build it";
+/** Of the time left, for a program to be built: none of it is of use unless some is left to solve it. */
+const FOR_BUILDING = 0.5;
+const NOTHING: MilpSize = { columns: 0, rows: 0, entries: 0 };
 
 /** Returns stages that are solved by a runner until a deadline, and announced as they begin. */
 export function stagesOf(
@@ -49,23 +46,26 @@ export function stagesOf(
       list.push(solvedStage(name, problem, found));
       return found;
     },
-    inTime: async (name, columns) => {
+    build: async (name, make) => {
       await breathe?.();
-      if (deadline.allows(columns / COLUMNS_PER_MS)) return true;
-      list.push(skippedStage(name, { columns, rows: 0 }, NO_TIME));
-      return false;
-    },
-    timeToWrite: (name, size) => {
-      if (deadline.allows(size.entries / ENTRIES_PER_MS)) return true;
-      list.push(skippedStage(name, size, NO_TIME));
-      return false;
-    },
-    fits: (name, size) => {
-      const bytes = milp.bytesFor(size);
-      if (bytes <= milp.maxBytes) return true;
-      const note = `it would need ${Math.ceil(bytes / 2 ** 20)} MiB, and the solver has ${Math.floor(milp.maxBytes / 2 ** 20)}`;
-      list.push(skippedStage(name, size, note));
-      return false;
+      const until = deadline.part(FOR_BUILDING);
+      let reached = NOTHING;
+      let note: string | null = null;
+      const made = make((size = NOTHING) => {
+        if (size !== NOTHING) reached = size;
+        note ??= until.isOver() ? "no time was left to build it" : noMemory(milp, size);
+        return note === null;
+      });
+      if (note === null) return made;
+      list.push(skippedStage(name, reached, note));
+      return null;
     },
   };
+}
+
+/** Returns that a program of this size is too large for the solver; null where it is not. */
+function noMemory({ bytesFor, maxBytes }: MilpRunner, size: MilpSize): string | null {
+  const bytes = bytesFor(size);
+  if (size === NOTHING || bytes <= maxBytes) return null;
+  return `it would need ${Math.ceil(bytes / 2 ** 20)} MiB or more, and the solver has ${Math.floor(maxBytes / 2 ** 20)}`;
 }

@@ -1,4 +1,5 @@
 import { type Flow, type FlowProblem, firstFrom, oppositeRoutes, pairTimes } from "./problem.ts";
+import type { Room } from "./stages.ts";
 
 /** Transfers that copy, transfers that add up, the moment when all contributions have met at an NPU, and exchanges of sums. */
 export const COPY = 0;
@@ -103,9 +104,16 @@ function reachOf({ kind, from, to }: Flow, time: Float64Array, npus: number): Re
 
 /**
  * Returns the columns that a schedule which ends by `horizon` can need: a chunk cannot leave an NPU before it can have come
- * there, nor come where it is of no use by the end; `partial`: the schedule goes on afterwards. O(flows x (routes + NPUs)).
+ * there, nor come where it is of no use by the end; `partial`: the schedule goes on afterwards. Only some where `room` says
+ * no. O(flows x (routes + NPUs)).
  */
-export function columnsOf(problem: FlowProblem, ticks: Float64Array, horizon: number, partial = false): Columns {
+export function columnsOf(
+  problem: FlowProblem,
+  ticks: Float64Array,
+  horizon: number,
+  room: Room,
+  partial = false,
+): Columns {
   const { npuCount, routes, durations, flows } = problem;
   const times = pairTimes(problem);
   const opposite = oppositeRoutes(problem);
@@ -136,6 +144,7 @@ export function columnsOf(problem: FlowProblem, ticks: Float64Array, horizon: nu
     return made;
   };
   flows.forEach((flow, f) => {
+    if (!room()) return;
     const key = `${flow.kind}${flow.size};${flow.from};${flow.to}`;
     const reach = known.get(key) ?? reachOf(flow, times[flow.size] as Float64Array, npuCount);
     known.set(key, reach);

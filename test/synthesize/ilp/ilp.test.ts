@@ -85,7 +85,7 @@ describe("TACOS-ILP", () => {
     const without = await ilp("dgx1", "allgather", { solver: full() });
     expect(without.us).toBeCloseTo(169.17, 2);
     expect(without.notes?.[0]).toMatch(
-      /^the program for by 127.93 us, relaxation was not built: it would need \d+ MiB/,
+      /^the program for by 127.93 us, relaxation was not built: it would need \d+ MiB or more/,
     );
     expect(without.solver?.proved).toBe(false);
     const alone = await ilp("dgx1", "allgather", { solver: null });
