@@ -13,6 +13,16 @@ export interface SolverStage {
   readonly note?: string;
 }
 
+/** What is proved of all-reduces that are a reduce-scatter followed by an all-gather, every chunk summed at the NPU whose block it is of. */
+export interface HalvesFacts {
+  /** None is shorter. */
+  readonly leastUs: number;
+  /** One that was found; the optimum of these, proved, where it is the least. */
+  readonly us: number;
+  /** The schedule, of these or not, is no longer than any of them. */
+  readonly met: boolean;
+}
+
 /** What integer programs did for a schedule. */
 export interface SolverFacts {
   /** The schedule is proved to be a shortest one under the model that `model` names. */
@@ -20,6 +30,7 @@ export interface SolverFacts {
   /** In words: "whole chunks, each sent by itself, in time slots of 21.47 us", "this sketch". */
   readonly model: string;
   readonly stages: readonly SolverStage[];
+  readonly halves?: HalvesFacts;
 }
 
 /** Returns the stage of a program that was solved. */

@@ -1,5 +1,5 @@
 import { count, timeText } from "../../report/amounts.ts";
-import type { SolverFacts, SolverStage } from "../../synthesize/solver-facts.ts";
+import type { HalvesFacts, SolverFacts, SolverStage } from "../../synthesize/solver-facts.ts";
 import { labelled } from "./text.ts";
 
 const STATUS: Readonly<Record<SolverStage["status"], string>> = {
@@ -24,9 +24,19 @@ function stageText({ name, columns, rows, status, nodes, ms, note }: SolverStage
   return `${name}: ${count(columns, "column")}, ${count(rows, "row")}, ${STATUS[status]} in ${timeText(ms * 1000)}${searched}${about}`;
 }
 
+/** Returns what is proved of reduce-scatters followed by all-gathers in words. */
+function halvesText({ leastUs, us, met }: HalvesFacts): string {
+  const known =
+    us <= leastUs
+      ? `takes ${timeText(us)}, proved optimal of these`
+      : `takes at least ${timeText(leastUs)}, ${timeText(us)} found`;
+  return `a reduce-scatter followed by an all-gather ${known}${met ? "; this schedule is as short as any of these" : ""}`;
+}
+
 /** Returns the lines that say what integer programs did for a schedule. */
-export function solverLines({ proved, model, stages }: SolverFacts): string[] {
+export function solverLines({ proved, model, stages, halves }: SolverFacts): string[] {
   const lines = [labelled("solver", `${proved ? "proved optimal" : "not proved optimal"} for ${model}`)];
+  if (halves !== undefined) lines.push(labelled("", halvesText(halves)));
   for (const stage of stages.slice(0, MOST_LISTED)) lines.push(labelled("", stageText(stage)));
   const rest = stages.slice(MOST_LISTED);
   if (rest.length > 0) {

@@ -5,15 +5,16 @@ import { distancesFrom, graph } from "../../model/graph/graph.ts";
 import { ceil } from "../../model/numbers/rational.ts";
 import { type RouteSet, reversedRoutes, routeTimes } from "../../model/routes/routes.ts";
 import { routesOf, tableDegree } from "../../model/routes/routing.ts";
-import { leastTransfers } from "../../model/steps/estimate.ts";
 import { makespanOf, transfersOf } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
+import type { SolverFacts } from "../solver-facts.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { type Phase, phasesOf } from "../tacos/network.ts";
 import { synthesizeListed, tacos } from "../tacos/tacos.ts";
 import { boundBy, contains, gap, MOST_TRANSFERS, skipped, TRYING, WHOLE_CHUNKS } from "./facts.ts";
 import { earliest, endOfMoves, type Move, movesOf, neededMoves, scheduleOf } from "./found-rows.ts";
+import { halvesOf } from "./halves.ts";
 import {
   clockFor,
   type Flow,
@@ -33,55 +34,71 @@ import { COPY, type Columns, columnsOf } from "./windows.ts";
 
 /** Of the time, for programs of whole schedules; the rest for early termination. */
 const SEARCH_SHARE = 0.8;
+/** Of the time, for the halves of an all-reduce. */
+const HALVES_SHARE = 0.5;
 /** Limits below this leave time for fewer trials of the matching than this. */
 const LIMIT_FOR_ALL_MS = 20_000;
 const MOST_TRIALS = 64;
 
 /** Returns the matching's trials, fewer where time is short, so that programs have some; null: as many as it finds right. */
-const trialsFor = (collective: Collective, limitMs: number): number | null =>
-  limitMs >= LIMIT_FOR_ALL_MS || leastTransfers(collective) > MOST_TRANSFERS
-    ? null
-    : Math.max(1, Math.ceil((MOST_TRIALS * limitMs) / LIMIT_FOR_ALL_MS));
+const trialsFor = (limitMs: number): number | null =>
+  limitMs >= LIMIT_FOR_ALL_MS ? null : Math.max(1, Math.ceil((MOST_TRIALS * limitMs) / LIMIT_FOR_ALL_MS));
 
 /**
  * Returns a schedule of least time where the solver proves one in the time it is given, and the best found else. First the
- * matching of TACOS: one that meets the bound needs no program. Then programs for less time (run/search/search.ts).
+ * matching of TACOS: one that meets the bound needs no program. Then programs for less time (run/search/search.ts), of an
+ * all-reduce first for its halves.
  */
-async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
-  const { topology, collective, switchDegree, timeLimitMs } = request;
+async function synthesize(asked: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
+  const { topology, collective, switchDegree, timeLimitMs, policy } = asked;
   const limitMs = timeLimitMs ?? USUAL_SOLVE_MS;
   const deadline = deadlineIn(limitMs);
-  const trials = request.trials ?? trialsFor(collective, limitMs);
-  const greedy = await synthesizeListed({ ...request, policy: null, trials }, context);
-  const highPs = makespanOf(greedy.schedule);
+  const request = { ...asked, trials: asked.trials ?? trialsFor(limitMs), policy: null };
+  const greedy = await synthesizeListed(request, context);
+  const greedyPs = makespanOf(greedy.schedule);
   const routes = routesOf(topology, tableDegree(topology, switchDegree));
   const boundFor = (set: RouteSet): Bound =>
     boundOf(topology, collective, set, routeTimes(topology, set, collective.chunkBytes));
   const own = contains(routes, greedy.schedule.routes);
   const lowPs = Number(ceil(boundFor(routes).ps));
   const greedyLowPs = Number(ceil(boundFor(greedy.schedule.routes).ps));
-  const met = highPs <= greedyLowPs;
+  const durations = [routeTimes(topology, routes, collective.chunkBytes).slotPs];
+  const given = { topology, collective, routes, durations };
+  const trying = TRYING[policy ?? ""] ?? "all";
+  const small = transfersOf(greedy.schedule) <= MOST_TRANSFERS;
+  const forHalves =
+    context.milp === undefined || !small ? null : stagesOf(context.milp, deadline.part(HALVES_SHARE), context);
+  const solved = (own || greedyPs <= greedyLowPs) && greedyPs <= lowPs;
+  const halves = solved || !own ? null : await halvesOf(request, context, routes, trying, forHalves);
+  const inHalves =
+    halves === null ? null : scheduleOf(topology, collective, routes, durations[0], together(given, halves.moves));
+  const isShorter = inHalves !== null && makespanOf(inHalves) < greedyPs;
+  const best: Synthesis = isShorter
+    ? { ...greedy, schedule: inHalves, policy: `program: ${halves?.how}` }
+    : { ...greedy, policy: `matching: ${greedy.policy}` };
+  const highPs = makespanOf(best.schedule);
+  const met = highPs <= (isShorter ? lowPs : greedyLowPs);
+  const factsOf = (endPs: number, facts: SolverFacts): SolverFacts => ({
+    ...facts,
+    stages: [...(forHalves?.list ?? []), ...facts.stages],
+    ...(halves === null ? {} : { halves: { ...halves.facts, met: endPs <= halves.leastPs } }),
+  });
   const known = (proved: boolean, notes: readonly string[]): Synthesis => ({
-    ...greedy,
-    policy: `matching: ${greedy.policy}`,
-    solver: { proved, model: WHOLE_CHUNKS, stages: [] },
+    ...best,
+    solver: factsOf(highPs, { proved, model: WHOLE_CHUNKS, stages: [] }),
     ...(notes.length === 0 ? {} : { notes }),
   });
   if ((own || met) && highPs <= lowPs) return known(true, []);
   if (context.milp === undefined) return known(met, ["no solver of integer programs is at hand"]);
-  const transfers = transfersOf(greedy.schedule);
-  if (transfers > MOST_TRANSFERS) {
-    const note = `no program was tried: ${transfers} transfers, and programs are for at most ${MOST_TRANSFERS}`;
+  if (!small) {
+    const note = `no program was tried: ${transfersOf(greedy.schedule)} transfers, and programs are for at most ${MOST_TRANSFERS}`;
     return known(met, [note]);
   }
-  const durations = [routeTimes(topology, routes, collective.chunkBytes).slotPs];
   const flows = flowsOf(collective);
-  const given = { topology, collective, routes, durations };
-  const windows = request.policy === "clustered";
+  const windows = policy === "clustered";
   // trees through one meeting place are not all that an all-reduce can be
   const describesAll = flows.every(({ kind }) => kind !== "both");
   const stages = stagesOf(context.milp, deadline.part(windows || !describesAll ? 1 : SEARCH_SHARE), context);
-  const trying = TRYING[request.policy ?? ""] ?? "all";
   const found: Shortened = windows
     ? { moves: await byWindows(given, highPs, stages), how: "windows", proof: null, model: "short windows", notes: [] }
     : await shortened({ topology, routes, durations, flows, lowPs, highPs, trying }, stages);
@@ -97,13 +114,12 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   const list = [...stages.list, ...last.list];
   const notes = [...found.notes, ...skipped(list), ...gap(endPs, least, describesAll)];
   return {
-    ...(schedule === null ? greedy : { schedule, trials: greedy.trials }),
-    policy:
-      schedule === null ? `matching: ${greedy.policy}` : `program: ${open ? "most deliveries, completed" : found.how}`,
-    solver: { proved: endPs <= least, model: found.model, stages: list },
+    ...best,
+    ...(schedule === null ? {} : { schedule, policy: `program: ${open ? "most deliveries, completed" : found.how}` }),
+    solver: factsOf(endPs, { proved: endPs <= least, model: found.model, stages: list }),
     ...(proof === null || proof.ps <= lowPs ? {} : { bound: boundBy(proof, found.model) }),
     ...(notes.length === 0 ? {} : { notes }),
-    ...(stages.timedOut() || last.timedOut() ? { deterministic: false } : {}),
+    ...([forHalves, stages, last].some((one) => one?.timedOut()) ? { deterministic: false } : {}),
   };
 }
 

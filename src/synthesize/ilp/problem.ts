@@ -79,6 +79,13 @@ export function resourcesOf(routes: RouteSet): { readonly resources: readonly Re
   return { resources: [...whole, ...shared.values()], exact };
 }
 
+/** Returns text that is the same for equal resources. */
+export const resourceKey = ({ route, units, capacity }: Resource): string =>
+  `${capacity};${route
+    .map((r, i) => [r, units[i]])
+    .sort(([a], [b]) => a - b)
+    .join(";")}`;
+
 /** Returns, for each size, the least times between NPUs at from * npus + to. O(sizes x NPUs x routes log NPUs). */
 export function pairTimes({ npuCount, routes, durations }: FlowProblem): Float64Array[] {
   return durations.map((duration) => {
@@ -191,3 +198,12 @@ export function oppositeRoutes({ routes, durations }: FlowProblem): Int32Array {
 
 /** Returns the route that stands for an exchange over `route`: the lesser one of the two. */
 export const pairOf = (opposite: Int32Array, route: number): number => Math.min(route, opposite[route]);
+
+/** Returns whether every route has one the other way, and shared links are shared by those too. */
+export function isReversible(opposite: Int32Array, resources: readonly Resource[]): boolean {
+  if (opposite.includes(-1)) return false;
+  const known = new Set(resources.map(resourceKey));
+  return resources.every(({ route, units, capacity }) =>
+    known.has(resourceKey({ route: route.map((r) => opposite[r]), units, capacity })),
+  );
+}

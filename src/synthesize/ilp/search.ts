@@ -6,7 +6,7 @@ import { imagesByName } from "../../model/symmetry/network-maps.ts";
 import { translateAll, translationsOf } from "../../model/symmetry/translation.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { type Move, movesOf } from "./found-rows.ts";
-import { type Flow, type FlowProblem, firstFrom, pairOf, type Resource } from "./problem.ts";
+import { type Flow, type FlowProblem, firstFrom, isReversible, pairOf, type Resource, resourceKey } from "./problem.ts";
 import { feasibility, type Symmetry } from "./program.ts";
 import type { Stages } from "./stages.ts";
 import { COPY, type Columns, columnsOf, EXCHANGE, MEET, REDUCE } from "./windows.ts";
@@ -288,15 +288,6 @@ function partnersOf({ flows }: FlowProblem, maps: number): Int32Array {
   return partner;
 }
 
-/** Returns whether every route has one the other way, and shared links are shared by those too. */
-function isReversible(opposite: Int32Array, resources: readonly Resource[]): boolean {
-  if (opposite.includes(-1)) return false;
-  const known = new Set(resources.map(resourceKey));
-  return resources.every(({ route, units, capacity }) =>
-    known.has(resourceKey({ route: route.map((r) => opposite[r]), units, capacity })),
-  );
-}
-
 /**
  * Symmetric schedules: a program in which all images of a transfer are one column is smaller by the number of maps, and its
  * points are schedules. There are none where a map keeps a chunk and an NPU that waits for it, unless the NPU can take it
@@ -507,13 +498,6 @@ function numberOf(keys: readonly string[]): Int32Array {
     return number;
   });
 }
-
-/** Returns text that is the same for equal resources. */
-const resourceKey = ({ route, units, capacity }: Resource): string =>
-  `${capacity};${route
-    .map((r, i) => [r, units[i]])
-    .sort(([a], [b]) => a - b)
-    .join(";")}`;
 
 /** Returns where a map of NPUs takes routes, parallel ones of a kind in their order; null where it keeps them not. */
 function imagesOfRoutes({ routes, npuCount }: FlowProblem, kind: Int32Array, npuTo: Int32Array): Int32Array | null {
