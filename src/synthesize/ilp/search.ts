@@ -8,7 +8,7 @@ import type { Topology } from "../../model/topology/topology.ts";
 import { type Move, movesOf } from "./found-rows.ts";
 import { type Flow, type FlowProblem, firstFrom, isReversible, pairOf, type Resource, resourceKey } from "./problem.ts";
 import { feasibility, type Symmetry } from "./program.ts";
-import type { Stages } from "./stages.ts";
+import type { Room, Stages } from "./stages.ts";
 import { COPY, type Columns, columnsOf, EXCHANGE, MEET, REDUCE } from "./windows.ts";
 
 /** Which programs are tried: all, only symmetric ones, no symmetric ones, or only relaxations, until one has a point. */
@@ -126,12 +126,12 @@ async function attempts(
   const attempt = async (
     what: string,
     share: number,
-    symmetryOf: () => Symmetry | null,
+    symmetryOf: (room: Room) => Symmetry | null,
     whole = true,
   ): Promise<Tried> => {
     const name = `${timeName(tick)}, ${what}`;
     const program = await stages.build(name, (room) =>
-      feasibility(problem, resources, columns, symmetryOf(), whole, room),
+      feasibility(problem, resources, columns, symmetryOf(room), whole, room),
     );
     if (program === null) return { moves: null, refutation: null };
     const { milp, place, impossible } = program;
@@ -150,7 +150,7 @@ async function attempts(
     const { refutation } = await attempt(
       "relaxation",
       FOR_RELAXATION,
-      () => symmetryUnder(problem, resources, columns, exchanged),
+      (room) => symmetryUnder(problem, resources, columns, exchanged, room),
       false,
     );
     if (refutation !== null) return { moves: null, refutation };
@@ -158,16 +158,16 @@ async function attempts(
   if (trying === "relaxed") return { moves: null, refutation: null };
   for (const group of provable || !isMirrored(problem, resources, columns) ? [] : free.slice(0, MOST_MIRRORED)) {
     const what = `${group.order} maps and the mirror`;
-    const symmetry = await stages.build(`${timeName(tick)}, ${what}`, () =>
-      withMirror(problem, columns, group.order, symmetryUnder(problem, resources, columns, group)),
+    const symmetry = await stages.build(`${timeName(tick)}, ${what}`, (room) =>
+      withMirror(problem, columns, group.order, symmetryUnder(problem, resources, columns, group, room)),
     );
     if (symmetry === null) continue;
     const { moves } = await attempt(what, FOR_MIRRORED, () => symmetry);
     if (moves !== null) return { moves, refutation: null };
   }
   for (const group of free) {
-    const { moves } = await attempt(`${group.order} maps`, FOR_SYMMETRIC[worth], () =>
-      symmetryUnder(problem, resources, columns, group),
+    const { moves } = await attempt(`${group.order} maps`, FOR_SYMMETRIC[worth], (room) =>
+      symmetryUnder(problem, resources, columns, group, room),
     );
     if (moves !== null) return { moves, refutation: null };
   }
@@ -188,19 +188,21 @@ interface Symmetries {
 
 /**
  * Returns the orbits of columns under a group, and flows and resources one of each orbit: the rows of the others are the same
- * over orbits. O(maps x blocks + columns).
+ * over orbits; of some maps only where `room` says no. O(maps x blocks + columns).
  */
 function symmetryUnder(
   { flows }: FlowProblem,
   resources: readonly Resource[],
   { blocks, block, count, opposite }: Columns,
   { maps }: FlowGroup,
+  room: Room,
 ): Symmetry {
   const firsts = disjointSets(count);
   const flowSets = disjointSets(flows.length);
   const resourceSets = disjointSets(resources.length);
   const at = new Map(resources.map((resource, i) => [resourceKey(resource), i]));
   for (const { npuTo, routeTo, flowTo } of maps) {
+    if (!room()) break;
     for (const [f, to] of flowTo.entries()) flowSets.join(f, to);
     for (const [i, { route, units, capacity }] of resources.entries()) {
       resourceSets.join(i, at.get(resourceKey({ route: route.map((r) => routeTo[r]), units, capacity })) ?? i);

@@ -51,11 +51,12 @@ export function stagesOf(
       const until = deadline.part(FOR_BUILDING);
       let reached = NOTHING;
       let note: string | null = null;
-      const made = make((size = NOTHING) => {
+      const room: Room = (size = NOTHING) => {
         if (size !== NOTHING) reached = size;
         note ??= until.isOver() ? "no time was left to build it" : noMemory(milp, size);
         return note === null;
-      });
+      };
+      const made = room() ? make(room) : null;
       if (note === null) return made;
       list.push(skippedStage(name, reached, note));
       return null;
