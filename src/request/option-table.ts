@@ -259,6 +259,17 @@ export const TABLE = {
     },
     field: { label: "Time limit", placeholder: "default: 10s with auto, else 60s" },
   },
+  discretization: {
+    part: "making",
+    own: "named only",
+    property: "discretizationUs",
+    value: "<time>",
+    help: "tacos-ilp: length of a time slot, to which times over links are rounded; default: exact times where these are few",
+    parse: (text: string, place: Place) => parseTime(text, place) / PS_PER_US,
+    check(us: number, place: Place) {
+      if (!(us > 0 && us < Number.POSITIVE_INFINITY)) throw new InputError(place, "a time above 0", us);
+    },
+  },
   sketch: {
     part: "making",
     own: "named only",

@@ -57,6 +57,7 @@ const BOTH = {
   backend: true,
   chunks: true,
   collective: true,
+  discretizationUs: true,
   engine: true,
   group: true,
   k: true,

@@ -15,6 +15,11 @@ export interface MakerOptions {
    * programs: how long they may; 60,000 without it.
    */
   readonly timeLimitMs?: number;
+  /**
+   * Integer programs over the time-expanded network: microseconds of a slot, to which times are rounded (the discretization factor of
+   * TACOS 2023); without it exact times where these are few.
+   */
+  readonly discretizationUs?: number;
   /** What the schedule may use; without it the maker proposes sketches of its own. */
   readonly sketch?: Sketch;
   /**

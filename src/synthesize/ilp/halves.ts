@@ -13,9 +13,9 @@ import { phasesOf } from "../tacos/network.ts";
 import { synthesizeListed } from "../tacos/tacos.ts";
 import { MOST_TRANSFERS } from "./facts.ts";
 import { endOfMoves, type Move } from "./found-rows.ts";
+import { shortenedOrCompleted } from "./partial.ts";
 import { type FlowProblem, flowsOf, isReversible, oppositeRoutes, resourcesOf } from "./problem.ts";
 import type { Trying } from "./search.ts";
-import { shortened } from "./shorten.ts";
 import type { Stages } from "./stages.ts";
 
 /**
@@ -33,6 +33,17 @@ export interface Halves {
   readonly how: string | null;
 }
 
+/** What the programs of halves are over. */
+export interface HalvesScope {
+  readonly routes: RouteSet;
+  /** Length of a slot; null: exact times where these are few. */
+  readonly slotPs: number | null;
+  readonly trying: Trying;
+}
+
+/** Stages of programs of whole schedules, and of partial ones. */
+type BothStages = readonly [Stages, Stages];
+
 interface Half {
   readonly leastPs: number;
   readonly endPs: number;
@@ -47,21 +58,20 @@ interface Half {
 export async function halvesOf(
   request: SynthesisRequest,
   context: SynthesisContext,
-  routes: RouteSet,
-  trying: Trying,
-  stages: Stages | null,
+  scope: HalvesScope,
+  stages: BothStages | null,
 ): Promise<Halves | null> {
   const { topology, collective } = request;
   if (collective.kind !== "allreduce") return null;
   const [first, second] = phasesOf(collective);
   const owners = second.collective.pre;
   const halfOf = (half: Collective, name: string): Promise<Half | null> =>
-    solvedHalf({ ...request, collective: half, policy: null }, context, routes, trying, named(stages, name));
+    solvedHalf({ ...request, collective: half, policy: null }, context, scope, named(stages, name));
   const gather = await halfOf(second.collective, "all-gather");
   if (gather === null) return null;
   const scattered: Collective = { ...collective, kind: "reducescatter", post: owners };
   const backwards = mirrorsPhase(first, second)
-    ? inMirror(problemOf(topology.npuCount, routes, second.collective, request), gather)
+    ? inMirror(problemOf(topology.npuCount, scope.routes, second.collective, request), gather)
     : null;
   const scatter = backwards ?? (await halfOf(scattered, "reduce-scatter"));
   if (scatter === null) return null;
@@ -88,22 +98,21 @@ const problemOf = (
 });
 
 /** Returns stages of a half of this name. */
-const named = (stages: Stages | null, half: string): Stages | null =>
-  stages === null
-    ? null
-    : {
-        ...stages,
-        solve: (name, ...rest) => stages.solve(`${half} ${name}`, ...rest),
-        build: (name, make) => stages.build(`${half} ${name}`, make),
-      };
+const named = (stages: BothStages | null, half: string): BothStages | null => {
+  const of = (one: Stages): Stages => ({
+    ...one,
+    solve: (name, ...rest) => one.solve(`${half} ${name}`, ...rest),
+    build: (name, make) => one.build(`${half} ${name}`, make),
+  });
+  return stages === null ? null : [of(stages[0]), of(stages[1])];
+};
 
 /** Returns the shortest schedule of a half that matching and programs find, and what is proved; null where it takes other routes. */
 async function solvedHalf(
   request: SynthesisRequest,
   context: SynthesisContext,
-  routes: RouteSet,
-  trying: Trying,
-  stages: Stages | null,
+  { routes, slotPs, trying }: HalvesScope,
+  stages: BothStages | null,
 ): Promise<Half | null> {
   const { topology, collective } = request;
   const matched = stepsOf((await synthesizeListed(request, context)).schedule);
@@ -124,7 +133,8 @@ async function solvedHalf(
   if (endPs <= lowPs || stages === null || moves.length > MOST_TRANSFERS) return known;
   const flows = flowsOf(collective);
   const durations = [times.slotPs];
-  const found = await shortened({ topology, routes, durations, flows, lowPs, highPs: endPs, trying }, stages);
+  const asProgram = { topology, routes, durations, slotPs, flows, lowPs, highPs: endPs, trying };
+  const found = await shortenedOrCompleted(asProgram, collective, stages);
   const leastPs = Math.max(lowPs, found.proof?.ps ?? 0);
   if (found.moves === null) return { ...known, leastPs };
   const problem = { npuCount: topology.npuCount, routes, durations, flows };

@@ -143,10 +143,12 @@ export type Clock =
   | { readonly kind: "slots"; readonly slotPs: number };
 
 /**
- * Returns the sums of durations up to `horizonPs` where these are few. Else a slot, a part of one of the durations, for which
- * rounding up (TACOS 2023, section IV-C) makes no duration longer than need be, in proportion.
+ * Returns slots of the length asked for; without one the sums of durations up to `horizonPs` where these are few. Else a slot, a
+ * part of one of the durations, for which rounding up (TACOS 2023, section IV-C) makes no duration longer than need be, in
+ * proportion.
  */
-export function clockFor(durations: readonly Float64Array[], horizonPs: number): Clock {
+export function clockFor(durations: readonly Float64Array[], horizonPs: number, slotPs: number | null): Clock {
+  if (slotPs !== null) return { kind: "slots", slotPs };
   const distinct = [...new Set(durations.flatMap((column) => [...column]))].sort((a, b) => a - b);
   const ticks = sumsOf(distinct, horizonPs, MOST_TICKS);
   if (ticks !== null) return { kind: "sums", ticks };

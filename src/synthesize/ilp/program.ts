@@ -60,18 +60,15 @@ export interface RowChoice {
   readonly complete: boolean;
 }
 
-/** Writes rows of the program, as long as there is room. */
+/** Writes rows of the program, as long as the sink has room. */
 export function writeRows(
   problem: FlowProblem,
   columns: Columns,
   { flows, resources, complete }: RowChoice,
   sink: KeptRows,
-  room: Room,
 ): void {
   const incidence = incidenceOf(problem);
-  const goesOn = (): boolean => room({ columns: sink.columns, ...sink.size });
   for (const f of flows) {
-    if (!goesOn()) return;
     const { kind } = problem.flows[f];
     if (kind !== "reduce") writeCopies(problem, incidence, columns, f, sink, complete);
     if (kind !== "copy") writeReductions(problem, incidence, columns, f, sink);
@@ -81,7 +78,6 @@ export function writeRows(
     sink.end(1, 1);
   }
   for (const resource of resources) {
-    if (!goesOn()) return;
     writeCapacity(problem, resource, columns, sink);
   }
 }
@@ -91,7 +87,7 @@ function writeCopies(
   incidence: Incidence,
   columns: Columns,
   f: number,
-  sink: RowSink,
+  sink: KeptRows,
   complete: boolean,
 ): void {
   const { into, outOf } = incidence;
@@ -104,6 +100,7 @@ function writeCopies(
   for (const v of to) wants[v] = 1;
   for (let v = 0; v < npuCount; v++) {
     if (holds[v] === 1) continue;
+    if (!sink.hasRoom()) return;
     const meeting = columns.block(f, MEET, v);
     const arriving = [...into(v)].map((r) => ({ r, block: columns.block(f, COPY, r) }));
     const exchanges = exchangesOf(incidence, columns, f, v);
@@ -139,7 +136,7 @@ function writeReductions(
   incidence: Incidence,
   columns: Columns,
   f: number,
-  sink: RowSink,
+  sink: KeptRows,
 ): void {
   const { into, outOf } = incidence;
   const { ticks } = columns;
@@ -149,6 +146,7 @@ function writeReductions(
   for (const v of from) contributes[v] = 1;
   for (let v = 0; v < npuCount; v++) {
     if (kind === "reduce" && v === to[0]) continue;
+    if (!sink.hasRoom()) return;
     const meeting = columns.block(f, MEET, v);
     const leaving = [...outOf(v)].map((r) => ({ r, block: columns.block(f, REDUCE, r) }));
     const exchanges = exchangesOf(incidence, columns, f, v);
@@ -188,7 +186,7 @@ function writeCapacity(
   { durations, flows }: FlowProblem,
   { route, units, capacity }: Resource,
   columns: Columns,
-  sink: RowSink,
+  sink: KeptRows,
 ): void {
   const { ticks } = columns;
   const users = route.flatMap((r, i) =>
@@ -199,7 +197,7 @@ function writeCapacity(
     ),
   );
   let previous = "";
-  for (let k = ticks.length - 1; k >= 0; k--) {
+  for (let k = ticks.length - 1; k >= 0 && sink.hasRoom(); k--) {
     const busy = users.map(({ block, duration }) => ({
       from: Math.max(block.low, firstFrom(ticks, ticks[k] - duration + 0.5)),
       to: Math.min(block.high, k),
@@ -240,9 +238,9 @@ export function feasibility(
   room: Room,
 ): Program {
   const { place, count } = symmetry === null ? { place: null, count: columns.count } : numbered(symmetry.orbit);
-  const sink = keepingSink(count, place);
+  const sink = keepingSink(count, place, room);
   const { flows, resources: written } = symmetry ?? { flows: problem.flows.keys(), resources };
-  writeRows(problem, columns, { flows, resources: written, complete: true }, sink, room);
+  writeRows(problem, columns, { flows, resources: written, complete: true }, sink);
   return { milp: programOf(sink.lpRows(), count, whole), place, impossible: sink.impossible() };
 }
 
@@ -292,26 +290,24 @@ function fingerprint(entries: readonly (readonly [column: number, value: number]
   return `${entries.length}:${first}:${second}`;
 }
 
-/** A sink that keeps rows, over so many columns. `impossible`: a row without entries asked for more than 0. */
+/** A sink that keeps rows. `impossible`: a row without entries asked for more than 0. */
 export interface KeptRows extends RowSink, Pick<ProgramRows, "lpRows"> {
-  readonly columns: number;
-  readonly size: { readonly rows: number; readonly entries: number };
+  hasRoom(): boolean;
   impossible(): boolean;
 }
 
 /**
- * Returns a sink that keeps rows. `place`, where given, is the column that stands for each: entries of one row that fall on
+ * Returns a sink that keeps rows over so many columns. `place`, where given, is the column that stands for each: entries of one row that fall on
  * the same column add up, and equal rows are kept once.
  */
-export function keepingSink(columns: number, place: Int32Array | null): KeptRows {
+export function keepingSink(columns: number, place: Int32Array | null, room: Room): KeptRows {
   const rows = programRows();
   const known = new Set<string>();
   const row = new Map<number, number>();
   const size = { rows: 0, entries: 0 };
   let impossible = false;
   return {
-    columns,
-    size,
+    hasRoom: () => room({ columns, ...size }),
     add: (at, coefficient) => {
       const key = place === null ? at : place[at];
       row.set(key, (row.get(key) ?? 0) + coefficient);

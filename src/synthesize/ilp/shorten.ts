@@ -11,6 +11,8 @@ export interface ShortenRequest {
   readonly routes: RouteSet;
   /** [sizes][routes] picoseconds. */
   readonly durations: readonly Float64Array[];
+  /** Length of a slot; null: exact times where these are few. */
+  readonly slotPs: number | null;
   readonly flows: readonly Flow[];
   /** No schedule ends before. */
   readonly lowPs: number;
@@ -48,7 +50,7 @@ export async function shortened(request: ShortenRequest, stages: Stages): Promis
   const problem: FlowProblem = { npuCount: topology.npuCount, routes, durations, flows };
   // trees in and out of one meeting place are not all that an all-reduce can be
   const provable = exact && flows.every(({ kind }) => kind !== "both");
-  const clock = clockFor(durations, highPs);
+  const clock = clockFor(durations, highPs, request.slotPs);
   if (clock.kind === "sums") {
     const { ticks } = clock;
     const equal = durations.every((column) => column.every((ps) => ps === durations[0][0]));

@@ -53,7 +53,7 @@ export async function solveTogether(request: JointRequest, context: JointContext
   const flows = collectives.flatMap((collective, t) => flowsOf(collective, of[t]));
   const stages = stagesOf(context.milp, deadline, context);
   const trying = TRYING[policy ?? ""] ?? "all";
-  const found = await shortened({ topology, routes, durations, flows, lowPs, highPs, trying }, stages);
+  const found = await shortened({ topology, routes, durations, slotPs: null, flows, lowPs, highPs, trying }, stages);
   let first = 0;
   const tenants = collectives.map((collective, t): Tenant => {
     const base = first;

@@ -10,7 +10,7 @@ import { routesOf } from "../../../src/model/routes/routing.ts";
 import { makespanPs } from "../../../src/model/steps/step-schedule.ts";
 import { deadlineIn } from "../../../src/synthesize/deadline.ts";
 import { scheduleOf } from "../../../src/synthesize/ilp/found-rows.ts";
-import { byTermination, byWindows } from "../../../src/synthesize/ilp/ilp.ts";
+import { byTermination, byWindows } from "../../../src/synthesize/ilp/partial.ts";
 import { type Stages, stagesOf } from "../../../src/synthesize/ilp/stages.ts";
 import { verifySchedule } from "../../../src/verify/steps/schedule.ts";
 import { milpHere } from "../../support/milp-here.ts";
@@ -29,7 +29,7 @@ function problem(network: string, kind: NamedCollective, chunks: number, root = 
   const durations = [routeTimes(topology, routes, collective.chunkBytes).slotPs];
   const times = routeTimes(topology, routes, collective.chunkBytes);
   const lowPs = Number(ceil(boundOf(topology, collective, routes, times).ps));
-  return { given: { topology, collective, routes, durations }, lowPs };
+  return { given: { topology, collective, routes, durations, slotPs: null }, lowPs };
 }
 
 /** A solver that never finds anything, as one that is stopped at once. */

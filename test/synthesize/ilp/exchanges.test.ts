@@ -46,7 +46,16 @@ describe("exchanges of sums", () => {
     const { topology, problem } = problemOf(`${name}@1000GB/s,0us`, 1);
     const { routes, durations, flows } = problem;
     const stages = stagesOf(milp, deadlineIn(120_000));
-    const request = { topology, routes, durations, flows, lowPs: 0, highPs: 12_000, trying: "all" as const };
+    const request = {
+      topology,
+      routes,
+      durations,
+      slotPs: null,
+      flows,
+      lowPs: 0,
+      highPs: 12_000,
+      trying: "all" as const,
+    };
     const { moves } = await shortened(request, stages);
     expect(endOfMoves(problem, moves ?? [])).toBe(1000 * units);
     expect(moves).toHaveLength(2 * (topology.npuCount - 1));

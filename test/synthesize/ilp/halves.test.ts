@@ -32,14 +32,16 @@ async function halves(topology: Topology, chunkBytes: number, solves = true) {
   const collective = wholeCollective(topology, "allreduce", chunkBytes * topology.npuCount);
   const request = { topology, collective, seed: 1, trials: 1, policy: null, switchDegree: null };
   const routes = routesOf(topology, tableDegree(topology, null));
-  const stages = solves ? stagesOf(milp, deadlineIn(60_000)) : null;
-  const found = await halvesOf(request, { runner: inlineRunner(jsKernels) }, routes, "all", stages);
+  const stages = stagesOf(milp, deadlineIn(60_000));
+  const scope = { routes, slotPs: null, trying: "all" as const };
+  const both = solves ? ([stages, stages] as const) : null;
+  const found = await halvesOf(request, { runner: inlineRunner(jsKernels) }, scope, both);
   if (found === null) throw new Error("the matching takes other routes");
   const { slotPs } = routeTimes(topology, routes, collective.chunkBytes);
   const schedule = scheduleOf(topology, collective, routes, slotPs, found.moves);
   expect(verifySchedule(schedule).violations).toEqual([]);
   expect(toUs(makespanPs(schedule))).toBe(found.facts.us);
-  return { ...found, routes, slotPs, stages: stages?.list ?? [] };
+  return { ...found, routes, slotPs, stages: stages.list };
 }
 
 /** Returns the least time of both halves one after the other, by exhaustive search; null where that is too long. */

@@ -38,6 +38,7 @@ async function both(
   degree: SwitchDegree = "ports",
   root = 0,
   trying: Trying = "all",
+  slotPs: number | null = null,
 ) {
   const npus = topology.npuCount;
   const share = kind === "broadcast" || kind === "reduce" ? 1 : npus;
@@ -55,7 +56,7 @@ async function both(
   const highPs = UNIT * longest * 16;
   const stages = stagesOf(milp, deadlineIn(120_000));
   const found = await shortened(
-    { topology, routes, durations, flows: flowsOf(task), lowPs: 0, highPs, trying },
+    { topology, routes, durations, slotPs, flows: flowsOf(task), lowPs: 0, highPs, trying },
     stages,
   );
   const schedule = found.moves === null ? null : scheduleOf(topology, task, routes, durations[0], found.moves);
