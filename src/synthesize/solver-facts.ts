@@ -30,6 +30,7 @@ export interface SolverFacts {
   /** In words: "whole chunks, each sent by itself, in time slots of 21.47 us", "this sketch". */
   readonly model: string;
   readonly stages: readonly SolverStage[];
+  /** Of all-reduces over the routes of programs that do not meet their bound. */
   readonly halves?: HalvesFacts;
 }
 

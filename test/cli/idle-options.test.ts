@@ -25,6 +25,12 @@ describe("an option that the algorithm has no use for", () => {
       /--no-nvls has no effect with [a-z]+; it works with auto, forestcoll, blink, multitree, c-cube, tto, nvls$/m,
     );
   });
+  it.each(["tacos", "taccl", "ring"])("is refused: slots by %s", async (algorithm) => {
+    await here.refuses(
+      `synth fc:4 --collective allgather --algorithm ${algorithm} --discretization 2us`,
+      new RegExp(`--discretization has no effect with ${algorithm}; it works with tacos-ilp$`, "m"),
+    );
+  });
   it("is refused for phases and for trees", async () => {
     await here.refuses(
       "synth torus:4x4 --collective allreduce --algorithm themis --no-nvls",

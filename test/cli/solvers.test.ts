@@ -43,6 +43,35 @@ describe("synth --algorithm tacos-ilp", () => {
     expect([solver.proved, details.ofPlannedBound, deterministic]).toEqual([true, 1, true]);
   });
 
+  it("proves the optimum of reduce-scatters followed by all-gathers, and says so", async () => {
+    const line =
+      "synth ring:2*fc:4@200,100GB/s,0.5us --collective allreduce --size 1GB --algorithm tacos-ilp --time-limit 1s";
+    const { solver } = await here.json(line);
+    expect([solver.proved, solver.halves]).toEqual([false, { leastUs: 5002, us: 5002, met: true }]);
+    const text = (await here.run(`${line} --details`)).replace(/\s+/g, " ");
+    expect(text).toContain("a reduce-scatter followed by an all-gather takes 5.002 ms, proved optimal of these");
+  });
+
+  it("stops in time, also while a large program is built", async () => {
+    const network = "ring:2*fc:4*switch:4@200,100,50GB/s,0.5us,0.5us,0.25us";
+    const start = performance.now();
+    const { solver, deterministic } = await here.json(
+      `synth ${network} --collective allreduce --size 1GB --algorithm tacos-ilp --time-limit 4s`,
+    );
+    expect([solver.stages.length > 0, deterministic]).toEqual([true, false]);
+    // twice that, and what a busy machine takes to judge it
+    expect(performance.now() - start).toBeLessThan(16_000);
+  });
+
+  it("rounds times to slots of a length that is given", async () => {
+    const line =
+      "synth ring:2*fc:4@200,90GB/s,0.5us --collective broadcast --chunks 2 --size 8MiB --algorithm tacos-ilp";
+    const { solver } = await here.json(`${line} --discretization 7us`);
+    expect(solver.model).toMatch(/rounded down to slots of 7 us$/);
+    await here.refuses(`${line} --discretization 1ns`, refused("out-of-range", "discretizationUs", "1 ns"));
+    await here.refuses(`${line} --discretization 0us`, unexpected("discretizationUs", 0));
+  });
+
   it("makes several collectives at once", async () => {
     here.put("tenants.json", [
       { kind: "allgather", size: "8MiB" },
