@@ -20,6 +20,8 @@ import { flowsOf } from "./problem.ts";
 import type { Shortened } from "./shorten.ts";
 import { type Stages, stagesOf } from "./stages.ts";
 
+/** Of the limit; the rest is for solvers that end late, and for the judge. */
+const FOR_SYNTHESIS = 0.95;
 /** Of the time, for programs of whole schedules; the rest for early termination. */
 const SEARCH_SHARE = 0.8;
 /** Of the time, for the halves of an all-reduce. */
@@ -58,7 +60,7 @@ function slotOf({ own }: SynthesisRequest, endPs: number): number | null {
 async function synthesize(asked: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
   const { topology, collective, switchDegree, timeLimitMs, policy } = asked;
   const limitMs = timeLimitMs ?? USUAL_SOLVE_MS;
-  const deadline = deadlineIn(limitMs);
+  const deadline = deadlineIn(FOR_SYNTHESIS * limitMs);
   const request = { ...asked, trials: asked.trials ?? trialsFor(limitMs), policy: null };
   const greedy = await synthesizeListed(request, context);
   const greedyPs = makespanOf(greedy.schedule);
@@ -113,7 +115,7 @@ async function synthesize(asked: SynthesisRequest, context: SynthesisContext): P
   const asProgram = { topology, routes, durations, slotPs, flows, lowPs, highPs, trying };
   const found: Shortened = windows
     ? {
-        moves: await byWindows(given, highPs, stages[0]),
+        moves: await byWindows(given, lowPs, stages[0]),
         how: "windows",
         proof: null,
         model: "short windows",

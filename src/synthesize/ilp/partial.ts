@@ -61,7 +61,10 @@ export function together(given: PhaseProblem, moves: readonly Move[]): Move[] {
   return earliest(problem, resourcesOf(routes).resources, sorted);
 }
 
-/** Returns a schedule by time clustering, in order of start; null where the first program has no room. */
+/**
+ * Returns a schedule by time clustering, in order of start; null where the first program has no room. `expectedPs`: when it
+ * would end at best, which windows divide.
+ */
 export async function byWindows(given: PhaseProblem, expectedPs: number, stages: Stages): Promise<Move[] | null> {
   const all: Move[] = [];
   const phases = phasesOf(given.collective);
@@ -70,10 +73,10 @@ export async function byWindows(given: PhaseProblem, expectedPs: number, stages:
   const equal = given.durations.every((column) => column.every((ps) => ps === shortest));
   const slotPs = given.slotPs ?? (equal || clock.kind === "sums" ? shortest : clock.slotPs);
   let base = 0;
-  for (const phase of phases) {
+  for (const [i, phase] of phases.entries()) {
     const problem = copiesOf(given, phase);
-    const windows = Math.ceil(expectedPs / phases.length / slotPs / 2) * (all.length === 0 ? phases.length : 1);
-    const moves = await clustered(problem, slotPs, windows, stages);
+    const slots = Math.ceil(expectedPs / phases.length / slotPs);
+    const moves = await clustered(problem, slotPs, slots, phases.length - i, stages);
     if (moves === null) return null;
     all.push(...inTime(problem, phase, moves, base));
     base += endOfMoves(problem, moves);
@@ -129,7 +132,7 @@ export async function shortenedOrCompleted(
   return { ...found, moves, how: "most deliveries, completed" };
 }
 
-/** Transfers of the longest duration that follow each other within one window. */
+/** Transfers of the longest duration that follow each other within one window, at most. */
 const HOPS = 2;
 /** A relay that does not want a chunk is worth less than any delivery. */
 const RELAY = 0.5;
@@ -143,14 +146,18 @@ const RELAY = 0.5;
 async function clustered(
   problem: FlowProblem,
   slotPs: number,
-  windowsExpected: number,
+  slotsExpected: number,
+  phasesLeft: number,
   stages: Stages,
 ): Promise<Move[] | null> {
   const { routes, flows, npuCount } = problem;
   const { resources } = resourcesOf(routes);
   const durations = inSlots(problem.durations, slotPs, true);
   const times = pairTimes({ ...problem, durations });
-  const length = HOPS * durations.reduce((most, column) => column.reduce((a, b) => Math.max(a, b), most), 1);
+  const longest = durations.reduce((most, column) => column.reduce((a, b) => Math.max(a, b), most), 1);
+  // equal windows, the last of which ends when all should: one that is longer than need be has no reason to end early
+  const windowsExpected = Math.max(1, Math.ceil(slotsExpected / (HOPS * longest)));
+  const length = Math.max(longest, Math.ceil(slotsExpected / windowsExpected));
   const ticks = slotTicks(length);
   const everyone = Int32Array.from({ length: npuCount }, (_, v) => v);
   const moves: Move[] = [];
@@ -184,7 +191,7 @@ async function clustered(
       const nearer = (ahead[f][u] - ahead[f][v]) / (ahead[f][u] + 1);
       return nearer > 0 ? RELAY * soon * nearer : -RELAY;
     };
-    const share = 1 / Math.max(1, windowsExpected - window);
+    const share = 1 / Math.max(1, phasesLeft * windowsExpected - window);
     const found = await mostDeliveries(current, resources, columns, worth, stages, name, share);
     if (found === null || found.length === 0) break;
     for (const move of found) {

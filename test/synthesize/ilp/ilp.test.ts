@@ -92,6 +92,13 @@ describe("TACOS-ILP", () => {
     expect(alone.notes).toEqual(["no solver of integer programs is at hand"]);
   });
 
+  it("clusters an all-gather of DGX-1 to its optimum: windows end when it should", async () => {
+    const { solver, us } = await ilp("dgx1", "allgather", { policy: "clustered", timeLimitMs: 20_000 });
+    expect(us).toBeCloseTo(127.92912, 4);
+    expect(solver?.proved).toBe(true);
+    expect(solver?.stages.map(({ name }) => name)).toEqual(["window 1"]);
+  });
+
   it.each(COLLECTIVE_KINDS)("clusters %s in short windows", async (kind) => {
     const { solver } = await ilp("ring:2*fc:4@200,100GB/s", kind, { policy: "clustered", timeLimitMs: 20_000 });
     expect(solver).toBeDefined();
