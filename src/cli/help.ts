@@ -36,7 +36,7 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan synth dgx-a100:2 --collective custom:bytes.csv --algorithm mcf",
     "banyan synth cluster.csv --collective custom:halo.json --trials 64",
     "banyan synth mesh:4x4 --collective allgather --size 16MiB --algorithm tacos-ilp --time-limit 60s",
-    "banyan synth 'ring:2*fc:4@200,90GB/s' --collective allgather --size 8MiB --algorithm tacos-ilp --discretization 2us",
+    "banyan synth 'ring:2*fc:4@200,90GB/s' --collective broadcast --chunks 2 --size 8MiB --algorithm tacos-ilp --discretization 7us",
     "banyan synth topo-ndv2-1MB.json --sketch sk1-ndv2-n2.json --collective allgather --size 16MiB --algorithm taccl",
     "banyan synth torus:200x200 --collective allreduce --algorithm themis -o phases.json",
     "banyan synth dgx-h100:4 --collective allreduce --algorithm themis --offload",

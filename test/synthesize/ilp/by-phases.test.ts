@@ -71,11 +71,14 @@ describe.each(COLLECTIVE_KINDS)("%s in parts", (kind) => {
 });
 
 describe("early termination", () => {
-  it.each(["allgather", "reduce", "gather", "scatter"] as const)(
-    "completes %s from the most deliveries",
-    async (kind) => {
-      const { given, lowPs } = problem("mesh:2x3", kind, 1);
-      const moves = await byTermination(given, lowPs, stagesOf(milp, deadlineIn(20_000)));
+  const kinds = ["allgather", "reduce", "gather", "scatter"] as const;
+  // exact times, and slots that no duration is a multiple of
+  it.each(kinds.flatMap((kind) => [[kind, null] as const, [kind, 0.7] as const]))(
+    "completes %s from the most deliveries, in slots of %s transfers",
+    async (kind, part) => {
+      const { given: exact, lowPs } = problem("mesh:2x3", kind, 1);
+      const given = { ...exact, slotPs: part === null ? null : Math.round(part * exact.durations[0][0]) };
+      const moves = await byTermination(given, 2 * lowPs, stagesOf(milp, deadlineIn(20_000)));
       const { topology, collective, routes, durations } = given;
       const schedule = scheduleOf(topology, collective, routes, durations[0], moves ?? []);
       expect(verifySchedule(schedule).violations).toEqual([]);
