@@ -63,6 +63,7 @@ async function synthesize(asked: SynthesisRequest, context: SynthesisContext): P
   const deadline = deadlineIn(FOR_SYNTHESIS * limitMs);
   const request = { ...asked, trials: asked.trials ?? trialsFor(limitMs), policy: null };
   const greedy = await synthesizeListed(request, context);
+  const matchingMs = FOR_SYNTHESIS * limitMs - deadline.leftMs();
   const greedyPs = makespanOf(greedy.schedule);
   const routes = routesOf(topology, tableDegree(topology, switchDegree));
   const boundFor = (set: RouteSet): Bound =>
@@ -82,7 +83,11 @@ async function synthesize(asked: SynthesisRequest, context: SynthesisContext): P
       : [stagesOf(context.milp, until.part(share), context), stagesOf(context.milp, until, context)];
   const forHalves = inParts(deadline.part(HALVES_SHARE), SEARCH_SHARE);
   const solved = (own || greedyPs <= greedyLowPs) && greedyPs <= lowPs;
-  const halves = solved || !own ? null : await halvesOf(request, context, { routes, slotPs, trying }, forHalves);
+  // that of a half takes no longer
+  const halves =
+    solved || !own || !deadline.allows(matchingMs)
+      ? null
+      : await halvesOf(request, context, { routes, slotPs, trying }, forHalves);
   const inHalves =
     halves === null ? null : scheduleOf(topology, collective, routes, durations[0], together(given, halves.moves));
   const isShorter = inHalves !== null && makespanOf(inHalves) < greedyPs;
@@ -100,6 +105,7 @@ async function synthesize(asked: SynthesisRequest, context: SynthesisContext): P
     ...best,
     solver: factsOf(highPs, { proved, model: WHOLE_CHUNKS, stages: [] }),
     ...(notes.length === 0 ? {} : { notes }),
+    ...(deadline.struck() ? { deterministic: false } : {}),
   });
   if ((own || met) && highPs <= lowPs) return known(true, []);
   if (context.milp === undefined) return known(met, ["no solver of integer programs is at hand"]);
@@ -136,7 +142,9 @@ async function synthesize(asked: SynthesisRequest, context: SynthesisContext): P
     solver: factsOf(endPs, { proved: endPs <= least, model: found.model, stages: list }),
     ...(proof === null || proof.ps <= lowPs ? {} : { bound: boundBy(proof, found.model) }),
     ...(notes.length === 0 ? {} : { notes }),
-    ...([...(forHalves ?? []), ...stages].some((one) => one.timedOut()) ? { deterministic: false } : {}),
+    ...(deadline.struck() || [...(forHalves ?? []), ...stages].some((one) => one.timedOut())
+      ? { deterministic: false }
+      : {}),
   };
 }
 
