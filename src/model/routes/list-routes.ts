@@ -1,6 +1,7 @@
 import { InfeasibleError } from "../../base/errors.ts";
+import { groupedBy } from "../graph/graph.ts";
 import type { Messages } from "../messages/messages.ts";
-import { addTo } from "../numbers/ordering.ts";
+import { addTo, indicesBelow } from "../numbers/ordering.ts";
 import { inLinks, nodeCount, outLinks, type Topology } from "../topology/topology.ts";
 import { type RouteSet, wholeRoutes } from "./routes.ts";
 
@@ -61,53 +62,80 @@ export function shortestRoutes(topology: Topology, list: Messages): MessageRoute
   return { routes: wholeRoutes(source, target, linkOffset, links), routeOf, alternatives };
 }
 
+/** Passes over all pairs; few change after the second. */
+const PASSES = 4;
+
 /**
- * Returns routes of the messages of fewest hops, one per pair of NPUs, that load links evenly: pair by pair the way on which
- * links pay least, a link that is busy so long paying the cube of that. Throws as shortestRoutes does. O(messages + targets x
- * links), and for each pair the links of its shortest ways.
+ * Returns routes of the messages of fewest hops, one per pair of NPUs, that load links evenly: from those of shortestRoutes on,
+ * in some passes, each pair takes the way on which links pay least for it, a link that is busy so long paying the seventh
+ * power of that. Throws as shortestRoutes does. O(messages + passes x (targets x links + the links of all shortest ways)).
  */
 export function evenRoutes(topology: Topology, list: Messages): MessageRoutes {
-  const { linkSource, linkTarget, linkBytesPerSecond, npuCount } = topology;
-  const routeOf = new Int32Array(list.count);
-  const messagesOf = new Map<number, number>();
-  const pairOf = (i: number): number => list.target[i] * npuCount + list.source[i];
-  for (let i = 0; i < list.count; i++) messagesOf.set(pairOf(i), (messagesOf.get(pairOf(i)) ?? 0) + 1);
+  const { linkTarget, linkSource, linkBytesPerSecond } = topology;
+  const { routes, routeOf: first } = shortestRoutes(topology, list);
+  // Of several equal links only the first is in use so far, and stands for them.
+  const routeOf = first.slice();
+  const messages = new Float64Array(routes.source.length);
+  for (const route of routeOf) messages[route]++;
   const slowest = linkBytesPerSecond.reduce((least, rate) => Math.min(least, rate), Number.POSITIVE_INFINITY);
-  const busy = new Float64Array(linkSource.length);
-  const [source, target, linkOffset, links]: number[][] = [[], [], [0], []];
-  const routeOfPair = new Map<number, number>();
+  const cost = linkBytesPerSecond.map((rate) => slowest / rate);
+  const busy = new Float64Array(cost.length);
+  const ways = Array.from(messages, (_, r) => routes.links.slice(routes.linkOffset[r], routes.linkOffset[r + 1]));
+  const load = (route: number, times: 1 | -1): void => {
+    for (const link of ways[route] as Int32Array) busy[link] += times * messages[route] * cost[link];
+  };
+  const used = indicesBelow(messages.length).filter((route) => messages[route] > 0);
+  for (const route of used) load(route, 1);
+  const byTarget = groupedBy(
+    used.map((route) => routes.target[route]),
+    topology.npuCount,
+  );
   const out = outLinks(topology);
-  let hops = new Int32Array(0);
-  for (const pair of [...messagesOf.keys()].sort((a, b) => a - b)) {
-    const [from, to] = [pair % npuCount, Math.floor(pair / npuCount)];
-    if (target.at(-1) !== to) hops = hopsTo(topology, to);
-    if (hops[from] < 0) throw unreached(topology, from, to);
-    const added = (messagesOf.get(pair) as number) * slowest;
-    const via = cheapestWay(from, hops, out, linkTarget, (link) => {
-      const after = busy[link] + added / linkBytesPerSecond[link];
-      return after * after * after;
-    });
-    const way: number[] = [];
-    for (let node = to; node !== from; node = linkSource[via.get(node) as number]) way.push(via.get(node) as number);
-    for (const link of way.reverse()) busy[link] += added / linkBytesPerSecond[link];
-    routeOfPair.set(pair, source.length);
-    source.push(from);
-    target.push(to);
-    links.push(...way);
-    linkOffset.push(links.length);
+  const scale = 1 / busy.reduce((most, value) => Math.max(most, value), 1);
+  let changes = 1;
+  for (let pass = 0; pass < PASSES && changes > 0; pass++) {
+    changes = 0;
+    for (let to = 0; to < topology.npuCount; to++) {
+      if (byTarget.offset[to] === byTarget.offset[to + 1]) continue;
+      const hops = hopsTo(topology, to);
+      for (let k = byTarget.offset[to]; k < byTarget.offset[to + 1]; k++) {
+        const route = used[byTarget.items[k]];
+        load(route, -1);
+        const priceOf = (link: number): number => ((busy[link] + messages[route] * cost[link]) * scale) ** 7;
+        const before = (ways[route] as Int32Array).reduce((sum, link) => sum + priceOf(link), 0);
+        const { via, price } = cheapestWay(routes.source[route], hops, out, linkTarget, priceOf);
+        if ((price.get(to) as number) < before * (1 - LEAST_GAIN)) {
+          const way: number[] = [];
+          for (let node = to; node !== routes.source[route]; node = linkSource[way.at(-1) as number])
+            way.push(via.get(node) as number);
+          ways[route] = Int32Array.from(way.reverse());
+          changes++;
+        }
+        load(route, 1);
+      }
+    }
   }
-  for (let i = 0; i < list.count; i++) routeOf[i] = routeOfPair.get(pairOf(i)) as number;
-  return { routes: wholeRoutes(source, target, linkOffset, links), routeOf, alternatives: source.map(() => 1) };
+  const linkOffset = new Int32Array(ways.length + 1);
+  ways.forEach((way, r) => {
+    linkOffset[r + 1] = linkOffset[r] + way.length;
+  });
+  const links = new Int32Array(linkOffset[ways.length]);
+  ways.forEach((way, r) => links.set(way, linkOffset[r]));
+  const even = wholeRoutes(routes.source, routes.target, linkOffset, links);
+  return { routes: even, routeOf, alternatives: new Array<number>(ways.length).fill(1) };
 }
 
-/** Returns, for the nodes on shortest ways from a node, the link by which the cheapest way comes, the first of equal ones. */
+/** A way must be cheaper by more than rounding errors. */
+const LEAST_GAIN = 1e-9;
+
+/** Returns, for the nodes on shortest ways from a node, what the cheapest way costs and its last link, the first of equal ones. */
 function cheapestWay(
   from: number,
   hops: Int32Array,
   { offset, links }: ReturnType<typeof outLinks>,
   linkTarget: Int32Array,
   priceOf: (link: number) => number,
-): Map<number, number> {
+): { readonly via: Map<number, number>; readonly price: Map<number, number> } {
   const via = new Map<number, number>();
   const price = new Map<number, number>([[from, 0]]);
   for (let layer = [from]; layer.length > 0; ) {
@@ -126,7 +154,7 @@ function cheapestWay(
     }
     layer = next;
   }
-  return via;
+  return { via, price };
 }
 
 /**

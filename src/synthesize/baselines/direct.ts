@@ -130,9 +130,9 @@ interface Made {
   readonly ps: number;
 }
 
-const PORT_ROUNDS = "a message in and out of every port at a time, links loaded evenly";
 /** Of more messages only the usual order on the usual ways is made. */
 const MOST_COMPARED = 2e5;
+const PORT_ROUNDS = "a message in and out of every port at a time, links loaded evenly";
 /** Links that are so nearly as busy as the busiest of a way are its ports. */
 const NEARLY = 0.9;
 
@@ -143,14 +143,14 @@ const NEARLY = 0.9;
 function inPortRounds(topology: Topology, list: Messages, { routes, routeOf }: MessageRoutes): Int32Array | null {
   const links = linkCount(topology);
   const busy = new Float64Array(links);
-  const wayOf = (route: number): Int32Array =>
-    routes.links.subarray(routes.linkOffset[route], routes.linkOffset[route + 1]);
+  const wayOf = (i: number): Int32Array =>
+    routes.links.subarray(routes.linkOffset[routeOf[i]], routes.linkOffset[routeOf[i] + 1]);
   for (let i = 0; i < list.count; i++) {
-    for (const link of wayOf(routeOf[i])) busy[link] += 1 / topology.linkBytesPerSecond[link];
+    for (const link of wayOf(i)) busy[link] += 1 / topology.linkBytesPerSecond[link];
   }
   const [from, to] = [new Int32Array(list.count), new Int32Array(list.count)];
   for (let i = 0; i < list.count; i++) {
-    const way = wayOf(routeOf[i]);
+    const way = wayOf(i);
     const most = way.reduce((greatest, link) => Math.max(greatest, busy[link]), 0);
     const ports = way.filter((link) => busy[link] >= NEARLY * most);
     from[i] = ports[0];

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { random } from "../../../src/base/random.ts";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import { readAlltoallv, readCollectiveJson } from "../../../src/import/collectives/collective.ts";
 import { limitOf } from "../../../src/model/bounds/bounds.ts";
@@ -9,6 +10,7 @@ import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { makespanPs } from "../../../src/model/steps/step-schedule.ts";
 import { without } from "../../../src/model/topology/modify.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { simulate } from "../../../src/simulate/simulate.ts";
 import { verify } from "../../../src/verify/verify.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
@@ -25,6 +27,30 @@ const alltoall = (topology: Topology, chunks: number, size = 2 ** 30): Request =
   collective: wholeCollective(topology, "alltoall", size, chunks),
   trials: 4,
 });
+
+/** Returns 6 to 12 NPUs on 2 to 4 switches, every link with a rate of its own. */
+function unevenSwitches(seed: number): Topology {
+  const draws = random(seed, 77);
+  const [npus, switches] = [6 + draws.below(7), 2 + draws.below(3)];
+  const builder = topologyBuilder(`uneven ${seed}`);
+  builder.addNumberedNpus(npus);
+  for (let s = 0; s < switches; s++) builder.addSwitch(`s${s}`);
+  const link = (from: number, to: number): void => {
+    builder.addLink(from, to, (10 + 5 * draws.below(19)) * 1e9, 500_000 * (1 + draws.below(4)));
+  };
+  for (let v = 0; v < npus; v++) {
+    const sure = draws.below(switches);
+    for (let s = 0; s < switches; s++) {
+      if (s !== sure && draws.below(2) === 1) continue;
+      link(v, npus + s);
+      link(npus + s, v);
+    }
+  }
+  for (let s = 0; s < switches; s++) {
+    for (let o = 0; o < switches; o++) if (o !== s && draws.below(3) > 0) link(npus + s, npus + o);
+  }
+  return builder.build();
+}
 
 describe("mcf", () => {
   it("makes what the judge accepts, never faster than the bound it proves, which is never below that of cuts by much", async () => {
@@ -63,6 +89,17 @@ describe("mcf", () => {
     expect(verify(schedule, {}).violationCount).toBe(0);
     expect(toNumber((limit as NonNullable<typeof limit>).ps) / makespanPs(schedule)).toBeGreaterThan(0.95);
   });
+
+  it.each([2, 11, 12, 13, 14, 15])(
+    "shares links of uneven switches among routes: network %d within 4 %% of the bound",
+    async (seed) => {
+      const request = alltoall(unevenSwitches(seed), 16, 2 ** 28);
+      const { schedule, limit } = await make(request);
+      expect(verify(schedule, {}).violations).toEqual([]);
+      const { ps } = simulate(schedule, { switching: "cut-through" });
+      expect(toNumber((limit as NonNullable<typeof limit>).ps) / ps).toBeGreaterThan(0.96);
+    },
+  );
 
   it("goes around a link that failed", async () => {
     const mesh = without(presetTopology("mesh:4x4"), ["0>1"]);

@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { messages } from "../../../src/model/messages/messages.ts";
+import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { evenRoutes, type MessageRoutes, shortestRoutes } from "../../../src/model/routes/list-routes.ts";
+import { linkCount, type Topology } from "../../../src/model/topology/topology.ts";
+
+/** Returns a message from each NPU to each other one. */
+function everyPair({ npuCount }: Topology) {
+  const list = messages();
+  for (let from = 0; from < npuCount; from++)
+    for (let to = 0; to < npuCount; to++) if (from !== to) list.add(0, from, to, false);
+  return list;
+}
+
+/** Returns for how long the busiest link is busy, a message on the slowest link taking 1. */
+function busiest(topology: Topology, { routes, routeOf }: MessageRoutes): number {
+  const slowest = Math.min(...topology.linkBytesPerSecond);
+  const busy = new Float64Array(linkCount(topology));
+  for (const route of routeOf) {
+    for (const link of routes.links.subarray(routes.linkOffset[route], routes.linkOffset[route + 1])) {
+      busy[link] += slowest / (topology.linkBytesPerSecond[link] as number);
+    }
+  }
+  return Math.max(...busy);
+}
+
+describe("evenRoutes", () => {
+  it.each([
+    // Two NPUs share each port of a rail: 8 messages each, 14 on the first of them where nobody looks at loads.
+    ["p4d:2", 14, 8],
+    ["fat-tree:8x8,tiers=3", 256, 56],
+    ["dgx-h100:2", 8, 8],
+  ])("load %s for %d to %d messages", (name, before, after) => {
+    const topology = presetTopology(name);
+    const list = everyPair(topology);
+    const [shortest, even] = [shortestRoutes(topology, list), evenRoutes(topology, list)];
+    expect(busiest(topology, shortest)).toBeCloseTo(before, 9);
+    expect(busiest(topology, even)).toBeCloseTo(after, 9);
+  });
+
+  it("lead from source to target in as few hops", () => {
+    const topology = presetTopology("dragonfly:3x4");
+    const list = everyPair(topology);
+    const [shortest, even] = [shortestRoutes(topology, list), evenRoutes(topology, list)];
+    const hops = ({ routes }: MessageRoutes, r: number): number => routes.linkOffset[r + 1] - routes.linkOffset[r];
+    for (let i = 0; i < list.count; i++) {
+      const [r, links] = [even.routeOf[i] as number, even.routes.links];
+      expect(hops(even, r)).toBe(hops(shortest, shortest.routeOf[i] as number));
+      let node = list.source[i] as number;
+      for (let k = even.routes.linkOffset[r] as number; k < (even.routes.linkOffset[r + 1] as number); k++) {
+        expect(topology.linkSource[links[k] as number]).toBe(node);
+        node = topology.linkTarget[links[k] as number] as number;
+      }
+      expect(node).toBe(list.target[i]);
+    }
+  });
+});
