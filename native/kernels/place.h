@@ -6,8 +6,9 @@
 //
 // Algorithm. Parallel list scheduling (Graham 1966): at every instant all transfers that end are completed first; then each
 // idle route starts the least of its ready transfers by (key, index). Routes that share resources are tried in order of
-// (key of that transfer, route) and start when their resources are free; a route that does not fit waits, and is tried
-// again when a transfer that uses one of its resources ends: before that nothing it lacks can become free.
+// (key of that transfer, route) and start when their resources are free; a route that does not fit waits for a transfer that
+// uses one of its resources to end: before that nothing it lacks can become free. So that not all routes of a freed resource
+// are sorted, each freed resource offers the least of its routes that fit; the least offer starts, and its resource offers anew.
 //
 // Invariants. I1: ready transfers of route r lie in a binary heap in the slice of r of one array, as no route can have more
 // than its transfers. I2: a route with ready transfers is busy, marked to be tried, or lacks a resource that is in use.
@@ -15,7 +16,9 @@
 // instant, as they only fill heaps and mark routes.
 //
 // Complexity. O(transfers log(transfers per route) + successors) without shared resources; with them, per transfer that
-// ends, the routes that use one of its resources, and a sort of those that fit. Memory 40 bytes per transfer.
+// ends, the routes that use one of its resources, once for each offer. Memory 40 bytes per transfer.
+// Rejected. All routes of freed resources marked, collected and sorted: 20 s where this takes 6, for 2 million transfers over
+// 8 rails of 128 boxes.
 #ifndef BANYAN_KERNELS_PLACE_H_
 #define BANYAN_KERNELS_PLACE_H_
 

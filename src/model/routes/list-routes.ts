@@ -120,7 +120,7 @@ export function evenRoutes(topology: Topology, list: Messages): MessageRoutes {
     linkOffset[r + 1] = linkOffset[r] + way.length;
   });
   const links = new Int32Array(linkOffset[ways.length]);
-  ways.forEach((way, r) => links.set(way, linkOffset[r]));
+  for (const [r, way] of ways.entries()) links.set(way, linkOffset[r]);
   const even = wholeRoutes(routes.source, routes.target, linkOffset, links);
   return { routes: even, routeOf, alternatives: new Array<number>(ways.length).fill(1) };
 }

@@ -3,6 +3,7 @@ import { commonDivisor } from "../numbers/integers.ts";
 import { indicesBelow } from "../numbers/ordering.ts";
 import type { Topology } from "../topology/topology.ts";
 import { type GridCycles, gridCycles } from "./grid-rings.ts";
+import { searchedCycles } from "./searched-rings.ts";
 
 /** Directed rings through all NPUs of a box that share no slot of a link. */
 export interface RingDecomposition {
@@ -19,15 +20,15 @@ const BUDGET = 8_000_000;
 const SETS_A_STEP = 8;
 
 /**
- * Returns the most directed Hamiltonian cycles that were found over the direct links of a box of at most 16 NPUs or of a larger grid
- * (`gridCycles`, each there and back), or over switches that all NPUs are linked to, none using bandwidth of another: exact where
+ * Returns the most directed Hamiltonian cycles that were found over the direct links of a box of at most 16 NPUs, or of more NPUs
+ * (`gridCycles`, else `searchedCycles`, each there and back), or over switches that all NPUs are linked to, none using bandwidth of another: exact where
  * as many as `bound`. In a box first pairs of a ring and its reverse are tried, then any, by depth-first search in which every
  * cut must let the rings still to come through. Deterministic; the search gives up after a number of steps. Throws InputError for
  * other networks, InfeasibleError where there is no ring.
  */
 export function ringDecomposition(topology: Topology): RingDecomposition {
-  const grid = largeGrid(topology);
-  if (grid !== null) return gridRings(topology, grid);
+  const cycles = cyclesOfMany(topology);
+  if (cycles !== null) return ringsBothWays(topology, cycles);
   const box = ringSlots(topology);
   if ("rings" in box) return switchedRings(box);
   const { npus, slots, bytesPerSecond } = box;
@@ -43,12 +44,14 @@ export function ringDecomposition(topology: Topology): RingDecomposition {
   throw new InfeasibleError("no ring goes through all NPUs of the box once");
 }
 
-/** Returns the cycles of a grid whose cuts are too many to be looked at; null for other networks. */
-const largeGrid = (topology: Topology): GridCycles | null =>
-  topology.npuCount > MOST_IN_BOX && hasDirectLinks(topology) ? gridCycles(topology) : null;
+/** Returns cycles of a network whose cuts are too many to be looked at; null for others, and where none is found. */
+const cyclesOfMany = (topology: Topology): GridCycles | null =>
+  topology.npuCount > MOST_IN_BOX && hasDirectLinks(topology)
+    ? (gridCycles(topology) ?? searchedCycles(topology))
+    : null;
 
 /** Every cycle is gone round both ways; there are no more rings than any NPU can send to. */
-function gridRings(topology: Topology, { cycles, bytesPerSecond }: GridCycles): RingDecomposition {
+function ringsBothWays(topology: Topology, { cycles, bytesPerSecond }: GridCycles): RingDecomposition {
   const sent = new Float64Array(topology.npuCount);
   topology.linkSource.forEach((from, link) => {
     sent[from] += topology.linkBytesPerSecond[link];
@@ -341,17 +344,17 @@ export function channelTrees({ npus, exits, rings }: Boxes, trees: readonly Int3
 
 /**
  * Returns what a network needs and does not have for rings through all NPUs (`ringDecomposition`), as a noun phrase; null where
- * there is one. O(2^npus) for the at most 16 NPUs of direct links, else O(links).
+ * there is one. O(2^npus) for the at most 16 NPUs of direct links; of more a cycle is looked for; else O(links).
  */
 export function whyNoRing(topology: Topology): string | null {
-  if (largeGrid(topology) !== null) return null;
+  if (cyclesOfMany(topology) !== null) return null;
   try {
     const box = ringSlots(topology);
     if ("rings" in box || hasRing(box)) return null;
     return "a network with a ring of links through all NPUs, each once, for rings";
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
-    return "2 to 16 NPUs with direct links, a torus or mesh with an even side of up to 512, or switches that all NPUs are linked to, for rings";
+    return "2 to 16 NPUs with direct links, up to 2,048 with a cycle of links both ways through all that is found, or switches that all NPUs are linked to, for rings";
   }
 }
 

@@ -107,7 +107,7 @@ describe("refusals", () => {
     [
       "rings",
       "mesh:5x5",
-      "2 to 16 NPUs with direct links, a torus or mesh with an even side of up to 512, or switches that all NPUs are linked to, for rings",
+      "2 to 16 NPUs with direct links, up to 2,048 with a cycle of links both ways through all that is found, or switches that all NPUs are linked to, for rings",
     ],
     ["nccl-rings", "switch:8", "boxes with equally many NPUs each, such as those of dgx-a100:2, for nccl-rings"],
     ["nccl-tree", "mesh:3x3", "boxes with equally many NPUs each, such as those of dgx-a100:2, for nccl-tree"],
