@@ -20,6 +20,7 @@ const BENCHES = [
   "training",
   "optima",
   "limits",
+  "frontier",
   "taccl",
   "ilp",
   "web",

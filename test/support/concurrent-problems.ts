@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { draw } from "../../src/base/random.ts";
 import type { ConcurrentFlow, ConcurrentProblem } from "../../src/engine/contract/kernels.ts";
 import type { LpSolver } from "../../src/engine/contract/programs.ts";
+import { nodeCount, outLinks, type Topology } from "../../src/model/topology/topology.ts";
 
 /** Problems of the concurrent kernel, and their answer from a linear program with a flow for every pair. */
 
@@ -192,4 +193,27 @@ function boundByLengths(problem: ConcurrentProblem, length: Int32Array): number 
     }
   }
   return capacity.reduce((sum, value, a) => sum + value * length[a], 0) / spent;
+}
+
+/** Returns the greatest rate of an all-to-all, or of the demands of pairs, in units of `unit` bytes per second, as rateByLp. */
+export function allToAllRate(topology: Topology, demand: Float64Array | null, unit: number, lp: LpSolver): number {
+  const { npuCount, linkTarget, linkBytesPerSecond } = topology;
+  const nodes = nodeCount(topology);
+  const { links } = outLinks(topology);
+  const rows = new Float64Array(npuCount * nodes);
+  for (let s = 0; s < npuCount; s++) {
+    for (let v = 0; v < npuCount; v++) rows[s * nodes + v] = demand === null ? 1 : demand[s * npuCount + v];
+  }
+  const arcs = Array.from(
+    links,
+    (link) => [topology.linkSource[link], linkTarget[link], linkBytesPerSecond[link] / unit] as const,
+  );
+  return rateByLp(
+    concurrentOf(nodes, arcs, {
+      sources: Int32Array.from({ length: npuCount }, (_, v) => v),
+      sourceWeight: new Float64Array(npuCount).fill(1),
+      demand: rows,
+    }),
+    lp,
+  );
 }

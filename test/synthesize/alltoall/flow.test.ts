@@ -10,11 +10,11 @@ import { parseConstruction } from "../../../src/model/direct/parse.ts";
 import { compare, type Rational, rational, toNumber } from "../../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { networkSymmetry } from "../../../src/model/symmetry/network-symmetry.ts";
-import { nodeCount, outLinks, type Topology } from "../../../src/model/topology/topology.ts";
+import { nodeCount, type Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { type AllToAllFlow, allToAllFlow } from "../../../src/synthesize/alltoall/flow.ts";
 import { provenRate } from "../../../src/verify/flows/flow-limit.ts";
-import { concurrentOf, rateByLp } from "../../support/concurrent-problems.ts";
+import { allToAllRate } from "../../support/concurrent-problems.ts";
 import { runs } from "../../support/runs.ts";
 import { inlineRunner } from "../../support/synthesis.ts";
 
@@ -221,24 +221,4 @@ const networks = fc
   });
 
 /** Returns the greatest rate in units of LINK. */
-function optimum(topology: Topology, demand: Float64Array | null): number {
-  const { npuCount, linkTarget, linkBytesPerSecond } = topology;
-  const nodes = nodeCount(topology);
-  const { links } = outLinks(topology);
-  const rows = new Float64Array(npuCount * nodes);
-  for (let s = 0; s < npuCount; s++) {
-    for (let v = 0; v < npuCount; v++) rows[s * nodes + v] = demand === null ? 1 : demand[s * npuCount + v];
-  }
-  const arcs = Array.from(
-    links,
-    (link) => [topology.linkSource[link], linkTarget[link], linkBytesPerSecond[link] / LINK] as const,
-  );
-  return rateByLp(
-    concurrentOf(nodes, arcs, {
-      sources: Int32Array.from({ length: npuCount }, (_, v) => v),
-      sourceWeight: new Float64Array(npuCount).fill(1),
-      demand: rows,
-    }),
-    lp,
-  );
-}
+const optimum = (topology: Topology, demand: Float64Array | null): number => allToAllRate(topology, demand, LINK, lp);

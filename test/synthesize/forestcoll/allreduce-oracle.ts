@@ -3,7 +3,7 @@ import { add, compare, multiply, type Rational, rational, subtract } from "../..
 import { linkCount, nodeCount, type Topology } from "../../../src/model/topology/topology.ts";
 import type { AllReduceRates } from "../../../src/synthesize/forestcoll/allreduce-rates.ts";
 
-/** The optimal all-reduce and its proof by other means: the dissertation's own linear program, and the definitions. */
+/** Optimal rates of trees and the proof of an all-reduce's by other means: the dissertation's own linear program, and the definitions. */
 
 /** A linear program in the making: variables >= 0, rows as lists of [variable, coefficient]. */
 class Program {
@@ -45,29 +45,35 @@ class Program {
   }
 }
 
+/** Which way trees go: from their roots, as an all-gather's, to them, as a reduce-scatter's, or both, as an all-reduce's. */
+const WAYS = { allgather: ["out"], reducescatter: ["in"], allreduce: ["out", "in"] } as const;
+
 /**
  * Returns the value of (B.5) of Zhao 2026 with the variables b' of B.7, letter by letter: for each direction a multi-commodity
  * flow through the network realizes capacities b' between members, and for each member a flow in those brings it everything.
+ * What goes one way only has one direction, and the same share of every member.
  */
-export function flowProgramRate(topology: Topology, members: readonly number[], solver: LpSolver): number {
+export function flowProgramRate(
+  topology: Topology,
+  members: readonly number[],
+  solver: LpSolver,
+  kind: keyof typeof WAYS = "allreduce",
+): number {
   const program = new Program();
   const links = linkCount(topology);
   const infinity = Number.POSITIVE_INFINITY;
-  const x = members.map(() => program.variable(1));
-  const capacity = [0, 1].map(() => Array.from({ length: links }, () => program.variable()));
+  const x =
+    kind === "allreduce"
+      ? members.map(() => program.variable(1))
+      : Array<number>(members.length).fill(program.variable(members.length));
+  const capacity = WAYS[kind].map((way) => ({ way, column: Array.from({ length: links }, () => program.variable()) }));
   for (let l = 0; l < links; l++) {
-    program.row(
-      [
-        [capacity[0]?.[l] as number, 1],
-        [capacity[1]?.[l] as number, 1],
-      ],
-      0,
-      topology.linkBytesPerSecond[l] as number,
-    );
+    const used = capacity.map(({ column }) => [column[l] as number, 1] as const);
+    program.row(used, 0, topology.linkBytesPerSecond[l] as number);
   }
-  for (const [way, column] of capacity.entries()) {
-    const tail = way === 0 ? topology.linkSource : topology.linkTarget;
-    const head = way === 0 ? topology.linkTarget : topology.linkSource;
+  for (const { way, column } of capacity) {
+    const tail = way === "out" ? topology.linkSource : topology.linkTarget;
+    const head = way === "out" ? topology.linkTarget : topology.linkSource;
     // [from][to] capacity between members, and what of it each link carries, by the member it comes from
     const between = members.map((_, a) => members.map((_, b) => (a === b ? -1 : program.variable())));
     const carried = members.map(() => Array.from({ length: links }, () => program.variable()));
