@@ -222,7 +222,7 @@ export const taccl: Synthesizer = {
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: [],
   options: ["timeLimitMs", "sketch"],
-  traits: { solves: true },
+  traits: { solves: true, endsInTime: true },
   plans: true,
   refuses,
   ownChunks: async ({ sketch }) => sketch?.chunksPerNpu ?? 1,
