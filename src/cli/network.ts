@@ -1,9 +1,10 @@
 import { InputError, shown } from "../base/errors.ts";
 import type { TopologyOptions } from "../import/networks/topology-options.ts";
 import { looksLikePreset, presetMeant, presetTopology } from "../model/presets/preset.ts";
+import type { Sketch } from "../model/sketch/sketch.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import { changedNetwork, topologyOptions } from "../request/network-from-texts.ts";
-import type { Options } from "../request/option-table.ts";
+import { type Options, textOf } from "../request/option-table.ts";
 import { headOf, nameOf, nearestFile, openSource, STANDARD_INPUT, statOf, textFrom } from "./files/input-file.ts";
 
 /**
@@ -70,3 +71,19 @@ export async function networksOf(
  */
 export const networkOf = async (text: string, options: Options, usual: TopologyOptions = {}): Promise<Topology> =>
   (await networksOf(text, options, usual)).topology;
+
+/**
+ * Returns the network of TOPO with its --without and --degrade, and the sketch of --sketch, which is one of the whole network and
+ * tells how many nodes there are where nothing else does. Throws InputError.
+ */
+export async function networkAndSketch(
+  text: string,
+  options: Options,
+): Promise<{ readonly topology: Topology; readonly sketch?: Sketch }> {
+  const path = textOf(options, "sketch");
+  if (path === undefined) return { topology: await networkOf(text, options) };
+  const { readSketchFile, sketchFileNodes } = await import("./files/sketch-file.ts");
+  const usualNodes = await sketchFileNodes(path);
+  const { topology, whole } = await networksOf(text, options, usualNodes === null ? {} : { usualNodes });
+  return { topology, sketch: await readSketchFile(path, whole) };
+}

@@ -35,7 +35,7 @@ const CUT_OF_SENDS: readonly Taken[] = [
 const MAKING: readonly OptionId[] = optionsOf("making");
 /** What `export` takes of them: neither what only a maker that is named takes, nor what is about the synthesis itself. */
 const MAKING_FOR_EXPORT = MAKING.filter(
-  (id) => ROWS[id].own !== "named only" && !["timeLimit", "simulate", "switching"].includes(id),
+  (id) => ROWS[id].own !== "named only" && !["timeLimit", "sketch", "simulate", "switching"].includes(id),
 );
 const AS_JSON_TOPOLOGY = "as a banyan-topology JSON file";
 
@@ -221,6 +221,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       "with",
       "programs",
       ["timeLimit", "for each line: what is not done by then is left out; solvers end with the best they have"],
+      ["sketch", "taccl: what its lines may use, a TACCL sketch"],
       ...MEMBERS,
       "seed",
       ["trials", "most trials per phase"],

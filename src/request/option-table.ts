@@ -272,7 +272,7 @@ export const TABLE = {
   },
   sketch: {
     part: "making",
-    own: "named only",
+    own: "handed on",
     value: "<file>",
     help: "taccl: what the schedule may use, a TACCL sketch; default: several are proposed and tried",
   },

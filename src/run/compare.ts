@@ -18,7 +18,7 @@ import { refusalOf } from "../synthesize/applicable.ts";
 import { ALGORITHMS, algorithmNamed } from "../synthesize/catalog.ts";
 import { limitWithFlow } from "./all-to-all.ts";
 import { isBetter, usOf } from "./auto/best.ts";
-import { type Algorithm, candidatesFor, isOwnFailure, wholeProblem } from "./auto/candidates.ts";
+import { type Algorithm, candidatesFor, isOwnFailure, SOLVERS_SHARE, wholeProblem } from "./auto/candidates.ts";
 import { contender } from "./auto/chunk-trials.ts";
 import type { OwnLine } from "./own/own-lines.ts";
 import { besideEngine } from "./programs/beside.ts";
@@ -75,9 +75,6 @@ async function programLine(engine: Engine, schedule: AnySchedule): Promise<Progr
   }
   return least ?? { programUs: null, noProgram: noProgram as string };
 }
-
-/** Solvers that are given this part of a line's time end by themselves before it is over. */
-const SOLVERS_SHARE = 0.8;
 
 /** Returns what `work` returns within a time. Throws InputError where it was not done by then; work that does not heed its signal goes on until it is. */
 async function within<T>(
@@ -252,7 +249,11 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
     throw new InputError(optionName("sizesBytes"), `at most ${MOST_SIZES} sizes`, sizesBytes.length).as("out-of-range");
   const firstSize = sizesBytes[0] as number;
   const first = { ...rest, sizeBytes: firstSize };
-  const { candidates, leftOut } = candidatesFor(topology, first, algorithms);
+  const { candidates, leftOut } = candidatesFor(
+    topology,
+    { ...first, ...(timeLimitMs !== undefined && { timeLimitMs }) },
+    algorithms,
+  );
   const isLibrary = librariesOf(wholeProblem(topology, first));
   // what is wrong with them is said before the work
   for (const one of own) one.at(firstSize);

@@ -55,6 +55,8 @@ export interface Maker {
 export interface Traits {
   /** It solves integer programs, which takes seconds to minutes: only tried where it is asked for by name. */
   readonly solves?: true;
+  /** Although it does, it has a good schedule soon: also tried, last, where a sketch is given, and compared where each line has a limit of time. */
+  readonly endsInTime?: true;
   /** Seldom far from the best, and quick also where there are many NPUs: tried first, the lowest number before the others. */
   readonly promising?: number;
   /** It goes on until it meets a bound and gives up early where others do better: tried last, in this order. */

@@ -192,6 +192,24 @@ describe("integer programs", () => {
     expect(named).toMatch(/ tacos-ilp /);
   });
 
+  it("of taccl are compared, and tried by auto, beside a sketch or within a limit of time", async () => {
+    const rowsOf = async (line: string): Promise<string[]> =>
+      (await here.json(line)).rows.map(({ algorithm }: { readonly algorithm: string }) => algorithm);
+    const compared = "compare mesh:3x4 --collective alltoall --sizes 16KiB";
+    here.put("flat.json", { intranode_sketch: { strategy: "none" } });
+    expect(await rowsOf(compared)).not.toContain("taccl");
+    expect(await rowsOf(`${compared} --time-limit 4s`)).toContain("taccl");
+    expect(await rowsOf(`${compared} --time-limit 4s --sketch flat.json`)).toContain("taccl");
+    await here.refuses(
+      `${compared} --algorithms tacos,ring --sketch flat.json`,
+      / has no effect with any of tacos, ring$/m,
+    );
+    const { auto } = await here.json(
+      "synth mesh:3x4 --collective alltoall --size 16KiB --algorithm auto --time-limit 6s --sketch flat.json",
+    );
+    expect(auto.tried.map((one: { readonly algorithm: string }) => one.algorithm)).toContain("taccl");
+  });
+
   it.each([
     [
       "synth boxes.json --collective allgather --algorithm tacos --sketch relays.json",

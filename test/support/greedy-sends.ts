@@ -21,7 +21,7 @@ export function greedySends(network: SketchNetwork, collective: Collective): Sen
         changed = false;
         for (let route = 0; route < slotPs.length; route++) {
           const [from, to] = [routes.source[route], routes.target[route]];
-          if (network.leavesBox[route] === 1 && !mayCarry(network.sketch, holders[0], from)) continue;
+          if (network.leavesBox[route] === 1 && !mayCarry(network, holders[0], from)) continue;
           let busy = 0;
           for (let i = routes.linkOffset[route]; i < routes.linkOffset[route + 1]; i++) {
             busy = Math.max(busy, load[routes.links[i]]);

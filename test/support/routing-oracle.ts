@@ -52,7 +52,7 @@ export function routingTimes(network: SketchNetwork, whole: Collective, { chunk,
 
 /** Returns what is wrong with sends: each chunk's must be a tree out of a holder that reaches all targets, and no more than that. */
 export function routingFaults(network: SketchNetwork, whole: Collective, { chunk, route }: Sends): string[] {
-  const { routes, leavesBox, sketch } = network;
+  const { routes, leavesBox } = network;
   const faults: string[] = [];
   for (let i = 1; i < chunk.length; i++) {
     if (chunk[i - 1] > chunk[i] || (chunk[i - 1] === chunk[i] && route[i - 1] >= route[i]))
@@ -66,7 +66,7 @@ export function routingFaults(network: SketchNetwork, whole: Collective, { chunk
     const passed = new Set<number>();
     for (const r of own) {
       passed.add(routes.source[r]);
-      if (leavesBox[r] === 1 && ![...holders].some((owner) => mayCarry(sketch, owner, routes.source[r])))
+      if (leavesBox[r] === 1 && ![...holders].some((owner) => mayCarry(network, owner, routes.source[r])))
         faults.push(`chunk ${c}: relay of route ${r}`);
     }
     const entered = own.map((r) => routes.target[r]);

@@ -29,7 +29,7 @@ import { withEngine } from "../engine.ts";
 import { nameOf, openSource } from "../files/input-file.ts";
 import { outputFile } from "../files/output-file.ts";
 import { notWanted, whatItIs } from "../files/what-it-is.ts";
-import { networkOf } from "../network.ts";
+import { networkAndSketch, networkOf } from "../network.ts";
 import { gainLines } from "../reports/gain-lines.ts";
 import { type Style, unstyled } from "../reports/style.ts";
 import { table } from "../reports/table.ts";
@@ -72,13 +72,14 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     ...membershipOf(options),
     ...synthesisOptions(options),
   };
-  const topology = await networkOf(args[0] as string, options);
+  const { topology, sketch } = await networkAndSketch(args[0] as string, options);
   noteExtrapolation(context, topology, request.sizesBytes);
   const shows = output === undefined || json;
   const live = shows ? liveLines(context, written, topology, request.sizesBytes) : null;
   const comparison = await withEngine(context, async (engine) =>
     compare(engine, topology, {
       ...request,
+      ...(sketch && { sketch }),
       own: await ownLines(context, engine.kernels, topology, collective),
       signal,
       onLine: ({ sizeBytes, algorithm, done, total }) =>

@@ -38,8 +38,7 @@ import { withEngine } from "../engine.ts";
 import { openSource, readText, statOf } from "../files/input-file.ts";
 import { outputFile } from "../files/output-file.ts";
 import { OPEN_IN_SENDS, scheduleOf } from "../files/schedule-file.ts";
-import { readSketchFile, sketchFileNodes } from "../files/sketch-file.ts";
-import { networkOf } from "../network.ts";
+import { networkAndSketch, networkOf } from "../network.ts";
 import { autoLines } from "../reports/auto-report.ts";
 import { failureLines, rankingLines } from "../reports/failure-report.ts";
 import { jointReportLines } from "../reports/joint-report.ts";
@@ -119,15 +118,17 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const sketchPath = textOf(options, "sketch");
   if (sketchPath !== undefined)
     refuseUntaken({ ...(wanted.algorithm && { algorithm: wanted.algorithm }), sketch: sketchPath });
-  const boxes = sketchPath === undefined ? null : await sketchFileNodes(sketchPath);
-  const topology = await networkOf(args[0] as string, options, boxes === null ? {} : { usualNodes: boxes });
+  const { topology, sketch } = await networkAndSketch(args[0] as string, options);
   noteTaken(context, topology);
   if (old !== undefined) refuseOther(oldFile as string, old.topology, topology);
-  const sketch = sketchPath === undefined ? undefined : await readSketchFile(sketchPath, topology);
   const request = collectiveRequest(options, topology);
   const each = optionValue(options, "withoutEach");
   if (each !== undefined)
-    return rankByTime(context, topology, failuresNamed(topology, each), { ...request, ...wanted });
+    return rankByTime(context, topology, failuresNamed(topology, each), {
+      ...request,
+      ...wanted,
+      ...(sketch && { sketch }),
+    });
   const repair = old !== undefined && isTreeFlow(old) ? old : undefined;
   const maker = wanted.algorithm === AUTO ? null : algorithmNamed(wanted.algorithm ?? USUAL_ALGORITHM);
   if (output !== undefined && maker?.makes === "steps") {

@@ -19,7 +19,8 @@ const HYPERPARAMETERS = ["input_chunkup", "input_size"] as const;
 /**
  * Returns the communication sketch of a TACCL file for a network (TACCL, appendix A, listing 1; the fields of its public
  * examples). A file says how many nodes there are, not how many GPUs they have: that is the network's. Without `nnodes`, which
- * the listing leaves out, the nodes are the network's boxes. Lines may end in `//` comments, as the listing's do.
+ * the listing leaves out, the nodes are the network's boxes. `topology`: the whole network; the sketch can be used where parts of
+ * it failed. Lines may end in `//` comments, as the listing's do.
  *
  * Throws InputError with the place in the file: for text that is no JSON, fields that are unknown (with the one that was perhaps
  * meant), wrong types, and parts that contradict each other (`checkSketch`). Whether the network has what the sketch names is
@@ -59,6 +60,7 @@ export function readSketch(text: string, fileName: string, topology: Topology): 
         ? 1
         : asInteger(hyper.input_chunkup, placeIn(fileName, "hyperparameters.input_chunkup"), 1),
     inputBytes: inputBytesOf(hyper.input_size, placeIn(fileName, "hyperparameters.input_size")),
+    madeFor: topology,
   };
   checkSketch(sketch);
   return sketch;

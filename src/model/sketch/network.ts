@@ -12,11 +12,11 @@ import {
 } from "../routes/routing.ts";
 import { isNpu, linkCount, pairName, type Topology } from "../topology/topology.ts";
 import {
-  boxesOfSketch,
   checkSketch,
   type HyperedgePolicy,
   type InternodeSketch,
   mayCarry,
+  placesOfSketch,
   type Sketch,
   type SketchNetwork,
   type SketchSymmetry,
@@ -42,6 +42,11 @@ interface Draft {
   readonly topology: Topology;
   readonly sketch: Sketch;
   readonly ways: SketchWays;
+  readonly boxOf: Int32Array;
+  /** [boxes * NPUs of a box] The NPU of a place; -1 where it failed. */
+  readonly npuAt: Int32Array;
+  /** What the sketch names may have failed. */
+  readonly isPart: boolean;
   readonly connections: Connection[];
   readonly policies: HyperedgePolicy[];
 }
@@ -50,6 +55,9 @@ interface Draft {
  * Returns the logical topology of a sketch (TACCL, sections 3.1 to 3.3): inside a box its direct links and, through a switch,
  * every pair that the switch joins; between boxes the shortest ways of the connections that the sketch names. No way passes an
  * NPU. A route has the rate of its slowest link, over beta_split between boxes, and that share of all its links.
+ *
+ * Where the network has lost or slower nodes and links than the one that the sketch was made for, connections without a way and
+ * rotations that no longer hold are left out; so the sketch of the result may have fewer rotations than the one given.
  *
  * Where the strategy is "none" all switches inside a box are used, without a policy; NPUs of a box that has neither links nor
  * switches of its own meet in the network's. Two boxes that no link and no switch joins need not be connected.
@@ -60,10 +68,16 @@ interface Draft {
  */
 export function sketchNetwork(topology: Topology, sketch: Sketch): SketchNetwork {
   checkSketch(sketch);
-  const boxOf = boxesOfSketch(topology, sketch);
-  const ways = sketchWays(topology, boxOf, sketch.boxes);
-  const draft: Draft = { topology, sketch, ways, connections: [], policies: [] };
-  for (let box = 0; box < sketch.boxes; box++) connectInside(draft, box);
+  const { boxes, npusPerBox } = sketch;
+  const { place, isPart } = placesOfSketch(topology, sketch);
+  const boxOf = place.map((at) => Math.floor(at / npusPerBox));
+  const npuAt = new Int32Array(boxes * npusPerBox).fill(-1);
+  place.forEach((at, npu) => {
+    npuAt[at] = npu;
+  });
+  const ways = sketchWays(topology, boxOf, boxes);
+  const draft: Draft = { topology, sketch, ways, boxOf, npuAt, isPart, connections: [], policies: [] };
+  for (let box = 0; box < boxes; box++) connectInside(draft, box);
   if (sketch.internode !== null) connectBoxes(draft, sketch.internode);
 
   const connections = draft.connections.sort((a, b) => a.from - b.from || a.to - b.to);
@@ -73,13 +87,18 @@ export function sketchNetwork(topology: Topology, sketch: Sketch): SketchNetwork
   const network = {
     topology,
     sketch,
-    routes: withSplit(withShares(topology, columns, false), leavesBox, sketch),
+    routes: withSplit(withShares(topology, columns, false), leavesBox, sketch, place),
     hyperedge: Int32Array.from(connections, ({ hyperedge }) => hyperedge),
     policies: draft.policies,
     leavesBox,
+    place,
     boxOf,
   };
-  return { ...network, symmetries: sketchSymmetries(network) };
+  if (!isPart) return { ...network, symmetries: sketchSymmetries(network) };
+  const mapOf = rotationMaps(network);
+  const symmetries = sketch.symmetries.filter((rotation) => typeof mapOf(rotation) !== "string");
+  const kept = { ...network, sketch: { ...sketch, symmetries } };
+  return { ...kept, symmetries: sketchSymmetries(kept) };
 }
 
 function connect(draft: Draft, from: number, to: number, links: readonly number[], hyperedge: number): void {
@@ -93,38 +112,39 @@ function connect(draft: Draft, from: number, to: number, links: readonly number[
 }
 
 function connectInside(draft: Draft, box: number): void {
-  const { sketch, ways } = draft;
+  const { sketch, ways, npuAt, boxOf } = draft;
   const { npusPerBox, intranode } = sketch;
-  const first = box * npusPerBox;
+  const npusOf = npuAt.subarray(box * npusPerBox, (box + 1) * npusPerBox);
   if (intranode.strategy === "relay") {
     for (const [sender, receivers] of intranode.connections ?? []) {
-      for (const receiver of receivers) connectPair(draft, first + sender, first + receiver);
+      for (const receiver of receivers) connectPair(draft, npusOf[sender], npusOf[receiver], sender);
     }
     return;
   }
   const before = draft.connections.length;
-  for (let from = first; from < first + npusPerBox; from++) {
+  const all = Array.from(npusOf).filter(isThere);
+  for (const from of all) {
     for (const [to, links] of ways.directFrom(from)) {
-      if (to < first || to >= first + npusPerBox) continue;
+      if (boxOf[to] !== box) continue;
       for (const link of links) connect(draft, from, to, [link], -1);
     }
   }
   if (intranode.strategy === "switch") {
     intranode.switches.forEach((ranks, i) => {
-      const npus = ranks.map((rank) => first + rank);
+      const npus = ranks.map((rank) => npusOf[rank]).filter(isThere);
       connectSwitch(draft, npus, intranode.policies[i], `intranode_sketch.switches[${i}]`);
     });
     return;
   }
   for (const npus of ways.insides[box]) connectSwitch(draft, npus, "none", null);
-  if (draft.connections.length > before) return;
-  const all = Array.from({ length: npusPerBox }, (_, rank) => first + rank);
-  connectSwitch(draft, all, "none", null);
+  if (draft.connections.length === before) connectSwitch(draft, all, "none", null);
 }
+
+const isThere = (npu: number): boolean => npu >= 0;
 
 /** Joins every two NPUs through switches: through those of their box where there are such, else through the network's. */
 function connectSwitch(draft: Draft, npus: readonly number[], policy: HyperedgePolicy, place: string | null): void {
-  const { sketch, ways, topology, policies } = draft;
+  const { sketch, ways, topology, policies, isPart } = draft;
   const hyperedge = policies.length;
   let any = false;
   for (const from of npus) {
@@ -132,7 +152,7 @@ function connectSwitch(draft: Draft, npus: readonly number[], policy: HyperedgeP
       if (from === to) continue;
       const found = switched(sketch, ways, from, to);
       any ||= found.length > 0;
-      if (found.length === 0 && place !== null)
+      if (found.length === 0 && place !== null && !isPart)
         throw noWay(draft, place, `GPUs that a switch of ${topology.name} joins`, from, to);
       for (const links of found) connect(draft, from, to, links, hyperedge);
     }
@@ -147,17 +167,19 @@ function switched({ npusPerBox }: Sketch, ways: SketchWays, from: number, to: nu
 }
 
 /** Joins two NPUs of a box by their direct links, or through switches where there are none. */
-function connectPair(draft: Draft, from: number, to: number): void {
+function connectPair(draft: Draft, from: number, to: number, sender: number): void {
   const { sketch, ways } = draft;
-  const place = `intranode_sketch.intranode_conn.${from % sketch.npusPerBox}`;
+  const place = `intranode_sketch.intranode_conn.${sender}`;
   connectAsNamed(draft, from, to, place, () => switched(sketch, ways, from, to));
 }
 
-/** Joins two NPUs, as a field of the sketch names them, by their direct links, or the other ways where there are none. */
+/** Joins two NPUs, as a field of the sketch names them, by their direct links, or the other ways where there are none; -1 failed. */
 function connectAsNamed(draft: Draft, from: number, to: number, place: string, others: () => Ways): void {
+  if (from < 0 || to < 0) return;
   const direct = draft.ways.direct(from, to).map((link) => [link]);
   const found = direct.length > 0 ? direct : others();
-  if (found.length === 0) throw noWay(draft, place, `connections that ${draft.topology.name} has`, from, to);
+  if (found.length === 0 && !draft.isPart)
+    throw noWay(draft, place, `connections that ${draft.topology.name} has`, from, to);
   for (const links of found) connect(draft, from, to, links, -1);
 }
 
@@ -165,7 +187,7 @@ const noWay = ({ sketch, topology }: Draft, place: string, expected: string, fro
   new InputError(sketchPlace(sketch, place), expected, pairName(topology, from, to));
 
 function connectBoxes(draft: Draft, internode: InternodeSketch): void {
-  const { sketch, ways, topology } = draft;
+  const { sketch, ways, topology, npuAt, isPart } = draft;
   const { boxes, npusPerBox } = sketch;
   const pairs = connectionsOf(internode, npusPerBox);
   const before = draft.connections.length;
@@ -174,13 +196,13 @@ function connectBoxes(draft: Draft, internode: InternodeSketch): void {
       if (a === b || !ways.joins(a, b)) continue;
       const turn = (b - a + boxes) % boxes;
       for (const [sender, receiver] of pairs) {
-        const [from, to] = [a * npusPerBox + sender, b * npusPerBox + receiver];
+        const [from, to] = [npuAt[a * npusPerBox + sender], npuAt[b * npusPerBox + receiver]];
         const others = (): Ways => ways.through(from, to, false, receiver + turn);
         connectAsNamed(draft, from, to, "internode_sketch.internode_conn", others);
       }
     }
   }
-  if (draft.connections.length === before)
+  if (draft.connections.length === before && !isPart)
     throw new InputError(sketchPlace(sketch, "internode_sketch"), `nodes that ${topology.name} joins`, inWords("none"));
 }
 
@@ -193,13 +215,13 @@ function connectionsOf({ connections }: InternodeSketch, npus: number): readonly
 }
 
 /** Divides the shares of what a sender with a beta_split sends to other boxes. Throws InputError where they are no exact numbers. */
-function withSplit(routes: RouteSet, leavesBox: Uint8Array, sketch: Sketch): RouteSet {
+function withSplit(routes: RouteSet, leavesBox: Uint8Array, sketch: Sketch, place: Int32Array): RouteSet {
   const split = sketch.internode?.betaSplit;
   if (split === undefined || split.size === 0) return routes;
   const shareNum = routes.shareNum.slice();
   const shareDen = routes.shareDen.slice();
   leavesBox.forEach((leaves, route) => {
-    const sender = routes.source[route] % sketch.npusPerBox;
+    const sender = place[routes.source[route]] % sketch.npusPerBox;
     const parts = split.get(sender) ?? 1;
     if (leaves === 0 || parts === 1) return;
     for (let i = routes.linkOffset[route]; i < routes.linkOffset[route + 1]; i++) {
@@ -326,13 +348,17 @@ function sketchSymmetries(network: Network): SketchSymmetry[] {
 /**
  * Returns a function from rotations to permutations, or to why they are none. A rotation must map routes onto routes with the
  * same links (bandwidth, latency, share, one after the other) and the same policy, the k-th of parallel routes onto the k-th,
- * and what relays may not carry onto what relays may not carry; that two routes share a link need not be kept.
+ * and what relays may not carry onto what relays may not carry; that two routes share a link need not be kept. There is none
+ * where NPUs of the sketch failed.
  * O(routes x route length + NPUs x NPUs of a box) a call, less where it fails.
  */
 export function rotationMaps(network: Network): (rotation: SymmetryOffset) => SketchSymmetry | string {
+  const { npuCount } = network.topology;
+  const { boxes, npusPerBox } = network.sketch;
+  if (npuCount !== boxes * npusPerBox) return () => `${boxes * npusPerBox - npuCount} of its NPUs failed`;
   const firstRoute = firstRoutes(network);
   return (rotation) => {
-    const npuTo = rotated(network.topology.npuCount, rotation);
+    const npuTo = rotated(npuCount, rotation);
     const routeTo = imagesOfRoutes(network, npuTo, firstRoute);
     if (typeof routeTo === "string") return routeTo;
     return relayFault(network, npuTo) ?? { npuTo, routeTo };
@@ -402,8 +428,9 @@ function equalLinks(topology: Topology, routes: RouteSet, a: number, b: number):
  * Returns why relays do not turn with the owners of chunks, so that a chunk and its image could not leave their boxes alike;
  * null where they do. The map is one to one, so it is enough to look at what may not be carried.
  */
-function relayFault({ sketch, topology }: Network, npuTo: Int32Array): string | null {
-  const { npusPerBox, internode } = sketch;
+function relayFault(network: Network, npuTo: Int32Array): string | null {
+  const { topology } = network;
+  const { npusPerBox, internode } = network.sketch;
   if (internode === null || internode.relays === null) return null;
   const name = (owner: number, sender: number): string =>
     `the chunks of ${topology.nodeNames[owner]} through ${topology.nodeNames[sender]}`;
@@ -411,7 +438,7 @@ function relayFault({ sketch, topology }: Network, npuTo: Int32Array): string | 
     for (let rank = 0; rank < npusPerBox; rank++) {
       const owner = sender - (sender % npusPerBox) + rank;
       const [turned, through] = [npuTo[owner], npuTo[sender]];
-      if (mayCarry(sketch, owner, sender) || !mayCarry(sketch, turned, through)) continue;
+      if (mayCarry(network, owner, sender) || !mayCarry(network, turned, through)) continue;
       return `${name(turned, through)} are allowed by gpus_to_sender_rev_map, unlike ${name(owner, sender)}`;
     }
   }

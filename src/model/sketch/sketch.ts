@@ -1,6 +1,6 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import type { RouteSet } from "../routes/routes.ts";
-import { linkCount, type Topology } from "../topology/topology.ts";
+import { linkCount, type Topology, topologyHash } from "../topology/topology.ts";
 
 /**
  * A communication sketch: what a designer lets the synthesis use (TACCL, section 3 and listing 1). Local ranks count the
@@ -20,6 +20,8 @@ export interface Sketch {
   readonly chunksPerNpu: number;
   /** Bytes of one NPU's input (`input_size`); null where the sketch does not say. */
   readonly inputBytes: number | null;
+  /** The network that it was made for, of which nodes and links may be missing, or slower, where it is used; absent: that one. */
+  readonly madeFor?: Topology;
 }
 
 /** What a switch is for: as few connections as possible, as many, or no matter. */
@@ -71,6 +73,8 @@ export interface SketchNetwork {
   readonly policies: readonly HyperedgePolicy[];
   /** [routes] 1: from box to box. */
   readonly leavesBox: Uint8Array;
+  /** [npus] The NPU's number in the sketch: box * npusPerBox + local rank; its own where no NPU failed. */
+  readonly place: Int32Array;
   /** [npus] */
   readonly boxOf: Int32Array;
   /** Generators of the sketch's symmetry, each checked to map routes with equal times onto each other. */
@@ -250,15 +254,19 @@ function checkRotations({ symmetries, boxes, npusPerBox }: Sketch, refuse: Refus
 }
 
 /**
- * Returns whether an NPU may send chunks that `owner` had at the start to other boxes (TACCL, appendix A, chunk_to_relay_map;
+ * Returns whether an NPU may send chunks that another one, `owner`, had at the start to other boxes (TACCL, appendix A, chunk_to_relay_map;
  * gpus_to_sender_rev_map in its files). Only the owner's box has relays: where a chunk passes through another one, any NPU that
  * is connected may send it on.
  */
-export function mayCarry({ internode, npusPerBox }: Sketch, owner: number, sender: number): boolean {
+export function mayCarry(
+  { sketch: { internode, npusPerBox }, place, boxOf }: Pick<SketchNetwork, "sketch" | "place" | "boxOf">,
+  owner: number,
+  sender: number,
+): boolean {
   const relays = internode?.relays;
   if (relays === undefined || relays === null) return true;
-  if (Math.floor(owner / npusPerBox) !== Math.floor(sender / npusPerBox)) return true;
-  return relays.get(owner % npusPerBox)?.includes(sender % npusPerBox) ?? false;
+  if (boxOf[owner] !== boxOf[sender]) return true;
+  return relays.get(place[owner] % npusPerBox)?.includes(place[sender] % npusPerBox) ?? false;
 }
 
 /**
@@ -296,13 +304,24 @@ export function whyNoBoxes({ npuCount, nodeTraits }: Topology): string {
   return `whose boxes have ${several.join(", ")} and ${last} NPUs`;
 }
 
+/** Where the NPUs of a network stand in a sketch. */
+export interface SketchPlaces {
+  /** [npus] */
+  readonly place: Int32Array;
+  /** Something is missing, or slower, since the sketch was made. */
+  readonly isPart: boolean;
+}
+
 /**
- * Returns each NPU's box. Throws InputError where the sketch has other numbers of boxes or NPUs than the network. A network
- * whose NPUs have no groups, or groups that are no boxes, is divided as the sketch says, and any network may be one box of
- * which all links are used.
+ * Returns where each NPU stands in the sketch: by its name where the sketch was made for a network of which this is a part, else
+ * by its number. Throws InputError where the sketch then has other numbers of boxes or NPUs than the network. A network whose NPUs
+ * have no groups, or groups that are no boxes, is divided as the sketch says, and any network may be one box of which all links
+ * are used. O(NPUs + links).
  */
-export function boxesOfSketch(topology: Topology, sketch: Sketch): Int32Array {
-  const { boxes, npusPerBox } = sketch;
+export function placesOfSketch(topology: Topology, sketch: Sketch): SketchPlaces {
+  const { boxes, npusPerBox, madeFor } = sketch;
+  const part = madeFor === undefined ? null : placesInWhole(topology, madeFor);
+  if (part !== null) return { place: part, isPart: true };
   const found = boxCount(topology);
   const whole = boxes === 1 && sketch.intranode.strategy === "none";
   if (found !== null && found !== boxes && !whole)
@@ -313,5 +332,13 @@ export function boxesOfSketch(topology: Topology, sketch: Sketch): Int32Array {
       `nodes that make the ${topology.npuCount} NPUs of ${topology.name}`,
       inWords(`${boxes} of ${npusPerBox} GPUs`),
     );
-  return Int32Array.from({ length: topology.npuCount }, (_, npu) => Math.floor(npu / npusPerBox));
+  return { place: Int32Array.from({ length: topology.npuCount }, (_, npu) => npu), isPart: false };
+}
+
+/** Returns the numbers of a network's NPUs in another one, by their names; null where it is the same, or one is not there. */
+function placesInWhole(topology: Topology, whole: Topology): Int32Array | null {
+  if (topology === whole || topologyHash(topology) === topologyHash(whole)) return null;
+  const numbers = new Map(whole.nodeNames.slice(0, whole.npuCount).map((name, npu) => [name, npu]));
+  const place = Int32Array.from({ length: topology.npuCount }, (_, npu) => numbers.get(topology.nodeNames[npu]) ?? -1);
+  return place.includes(-1) ? null : place;
 }

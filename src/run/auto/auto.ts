@@ -9,7 +9,7 @@ import type { LeftOut, Report } from "../../report/result.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
 import { problemOf, refuseTinyChunks } from "../../request/problem.ts";
 import { catalogueIndex, isBetter, lessSent, usOf } from "./best.ts";
-import { type Algorithm, candidatesFor, isOwnFailure, seldomWins, trialOrder } from "./candidates.ts";
+import { type Algorithm, candidatesFor, isOwnFailure, SOLVERS_SHARE, seldomWins, trialOrder } from "./candidates.ts";
 import { contender } from "./chunk-trials.ts";
 
 const DEFAULT_BUDGET_MS = 10_000;
@@ -85,7 +85,12 @@ async function trials<Result extends Tried>(
       const stopped = found.best === null ? {} : { signal: endingIn(remaining, signal) };
       const rivalUs = found.best === null ? undefined : usOf(found.best.report);
       const quickPolicy = quick === undefined ? algorithm.traits?.quickPolicy : undefined;
-      const asked = { ...options, ...stopped, ...(quickPolicy !== undefined && { policy: quickPolicy }) };
+      const asked = {
+        ...options,
+        ...stopped,
+        ...(algorithm.traits?.solves === true && { timeLimitMs: SOLVERS_SHARE * Math.max(0, remaining) }),
+        ...(quickPolicy !== undefined && { policy: quickPolicy }),
+      };
       const result = await contender(algorithm, topology, asked, make, rivalUs);
       const { report } = result;
       if (quickPolicy !== undefined && result.couldBeBetter === true) {

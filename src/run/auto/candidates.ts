@@ -26,18 +26,29 @@ const MOST_HOPS = 2e7;
 /** Whether an algorithm lists every transfer, however many. */
 const listsTransfers = (algorithm: Algorithm): boolean => algorithm.makes === "steps" && algorithm.makesLogs !== true;
 
+/** Part of the time left that solvers are given: they end by themselves, with the best they have, before it is over. */
+export const SOLVERS_SHARE = 0.8;
+
 /** Returns why an algorithm is left out unless it is named; null where it is not. `hops`: of chunks that go all the way. */
-function whyOnlyNamed(algorithm: Algorithm, transfers: number, hops: number): string | null {
-  const { goesAllTheWay, solves } = algorithm.traits ?? {};
+function whyOnlyNamed(
+  algorithm: Algorithm,
+  transfers: number,
+  hops: number,
+  { sketch, timeLimitMs }: Pick<SynthesizeOptions, "sketch" | "timeLimitMs">,
+): string | null {
+  const { goesAllTheWay, solves, endsInTime } = algorithm.traits ?? {};
   if (transfers > MOST_LISTED && listsTransfers(algorithm))
     return `it would list ${transfers.toExponential(1)} transfers`;
   if (goesAllTheWay === true && hops > MOST_HOPS) return `chunks would go through links ${hops.toExponential(1)} times`;
-  return solves === true ? "it solves integer programs" : null;
+  if (solves !== true) return null;
+  if (endsInTime !== true) return "it solves integer programs";
+  const isAsked = sketch !== undefined || timeLimitMs !== undefined;
+  return isAsked ? null : `it solves integer programs, and there is no ${optionName("sketch")}`;
 }
 
 /**
  * Returns the algorithms that can be used, of those named or of all that make the collective, and the others. Throws InputError
- * where none can.
+ * where none can. `options.timeLimitMs`: of each algorithm.
  */
 export function candidatesFor(
   topology: Topology,
@@ -59,7 +70,7 @@ export function candidatesFor(
       ? transfers * meanHops(problem.topology)
       : 0;
   for (const algorithm of named) {
-    const reason = names === undefined ? whyOnlyNamed(algorithm, transfers, hops) : null;
+    const reason = names === undefined ? whyOnlyNamed(algorithm, transfers, hops, options) : null;
     if (reason !== null) {
       leftOut.push({ algorithm: algorithm.name, reason: `tried only where it is named: ${reason}` });
       continue;
@@ -93,10 +104,11 @@ const AFTER_ALL_OTHERS = 1e3;
 export const seldomWins = (algorithm: Algorithm, transfers: number): boolean =>
   algorithm.traits?.library === "in rank order" || (transfers >= MANY_TRANSFERS && listsTransfers(algorithm));
 
-/** Returns the order of trial: cheap and promising first, what goes by ranks alone last. */
+/** Returns the order of trial: cheap and promising first, what goes by ranks alone and what solves programs last. */
 export function trialOrder(candidates: readonly Algorithm[], transfers: number): Algorithm[] {
   const rank = (algorithm: Algorithm): number => {
-    const { promising, searches = 0, library } = algorithm.traits ?? {};
+    const { promising, searches = 0, library, solves } = algorithm.traits ?? {};
+    if (solves === true) return Number.POSITIVE_INFINITY;
     if (promising !== undefined) return promising - Number.MAX_SAFE_INTEGER;
     if (library === "in rank order") return AFTER_ALL_OTHERS;
     if (transfers < MANY_TRANSFERS) return searches;

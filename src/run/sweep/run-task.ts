@@ -110,13 +110,13 @@ async function synthTask(engine: Engine, task: SweepTask, world: TaskWorld): Pro
   const { sketch: sketchName, repair: repairName, ...own } = options;
   const sketchText = typeof sketchName === "string" ? await inputs.text(sketchName) : null;
   const boxes = sketchText === null ? null : readSketchNodes(sketchText, sketchName as string);
-  const { topology } = await networksOf(task, inputs, boxes ?? undefined);
+  const { topology, whole } = await networksOf(task, inputs, boxes ?? undefined);
   const repairText = typeof repairName === "string" ? await inputs.text(repairName) : null;
   const old = repairText === null ? null : singleSchedule(repairText, repairName as string);
   const asked: SynthesizeOptions = {
     ...(await collectiveOf(own, topology, inputs)),
     ...synthesisOptions(own),
-    ...(sketchText === null ? {} : { sketch: readSketch(sketchText, sketchName as string, topology) }),
+    ...(sketchText === null ? {} : { sketch: readSketch(sketchText, sketchName as string, whole) }),
     ...(old !== null && isTreeFlow(old) ? { repair: old } : {}),
     signal: world.signal,
   };

@@ -47,7 +47,7 @@ const LONGEST_DETOUR = 1.7;
 function allowedFor(network: SketchNetwork, holders: Int32Array): (route: number) => boolean {
   const { leavesBox, routes, sketch } = network;
   if (sketch.internode === null || sketch.internode.relays === null) return () => true;
-  return (route) => leavesBox[route] === 0 || holders.some((owner) => mayCarry(sketch, owner, routes.source[route]));
+  return (route) => leavesBox[route] === 0 || holders.some((owner) => mayCarry(network, owner, routes.source[route]));
 }
 
 /** Returns the distances of each chunk, searched for once for chunks of equal holders. O(chunks * NPUs * log(NPUs)) and the searches. */

@@ -186,7 +186,7 @@ function routingConflict(network: SketchNetwork, whole: Collective, distancesOf:
 }
 
 function whyNot(network: SketchNetwork, holders: Int32Array, target: number): string {
-  const { topology, routes, boxOf, leavesBox, sketch } = network;
+  const { topology, routes, boxOf, leavesBox } = network;
   const { npuCount } = topology;
   const names = (npus: Iterable<number>): string => listed([...new Set(npus)].map((npu) => topology.nodeNames[npu]));
   const reach = (from: Int32Array, allowed: (route: number) => boolean): Int32Array =>
@@ -205,7 +205,7 @@ function whyNot(network: SketchNetwork, holders: Int32Array, target: number): st
 
   const free = new Set(reach(holders, () => true));
   if (free.has(target)) {
-    const carriers = out.map((route) => routes.source[route]).filter((sender) => mayCarry(sketch, owner, sender));
+    const carriers = out.map((route) => routes.source[route]).filter((sender) => mayCarry(network, owner, sender));
     const map = `gpus_to_sender_rev_map: chunks of GPU ${names([owner])}`;
     const inside = new Set(reach(holders, (route) => leavesBox[route] === 0));
     const reached = carriers.filter((sender) => inside.has(sender));

@@ -124,9 +124,10 @@ interface DigitSends {
 /** Larger radixes are between few digits and sending directly. */
 const RADIXES = [2, 3, 4, 8] as const;
 
-/** Returns the ways to number ranks and boxes that are worth a look. */
-function digitsToTry({ sketch }: SketchNetwork): readonly Digits[] {
+/** Returns the ways to number ranks and boxes that are worth a look; none where NPUs failed, to which digits would lead. */
+function digitsToTry({ sketch, topology }: SketchNetwork): readonly Digits[] {
   const { boxes, npusPerBox: ranks } = sketch;
+  if (topology.npuCount !== boxes * ranks) return [];
   const radixes = [...RADIXES.filter((radix) => radix < ranks), ranks];
   const isPowerOf = (radix: number): boolean => {
     let power = radix;
@@ -210,7 +211,7 @@ function digitSends(
     let least = Number.POSITIVE_INFINITY;
     for (const route of between.get(boxOf[entry.npu] * boxes + toBox) ?? []) {
       const sender = routes.source[route];
-      if (!mayCarry(sketch, owner, sender)) continue;
+      if (!mayCarry(network, owner, sender)) continue;
       const [a, b, c] = [entry.npu % ranks, sender % ranks, routes.target[route] % ranks];
       const cost = (hopsOf(a, b, ranks, inside).length * ranks + offset(a, b)) * ranks + offset(b, c);
       // the first of parallel routes comes last

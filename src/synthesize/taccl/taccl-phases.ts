@@ -209,7 +209,7 @@ export function rerouting(
   sends: Sends,
   finish: (tasks: Tasks) => Tasks,
 ): Reroute | undefined {
-  const { routes, sketch, leavesBox } = network;
+  const { routes, leavesBox } = network;
   const npus = network.topology.npuCount;
   if (network.symmetries.length > 0 || sends.chunk.length > MOST_SENDS) return undefined;
   if (!everyoneWants(collective, sends, routes.target)) return undefined;
@@ -228,7 +228,7 @@ export function rerouting(
     const from = into.offset[npu];
     const found = into.items[from + draws.below(into.offset[npu + 1] - from)];
     if (found === route[task]) return null;
-    if (leavesBox[found] === 1 && !mayCarry(sketch, holders[0], routes.source[found])) return null;
+    if (leavesBox[found] === 1 && !mayCarry(network, holders[0], routes.source[found])) return null;
     // the new source must have the chunk, and not by way of this NPU
     let at = routes.source[found];
     while (at !== npu && bringer[at] >= 0) at = routes.source[route[bringer[at]]];

@@ -1,5 +1,6 @@
 import { InfeasibleError } from "../../base/errors.ts";
 import { COLLECTIVE_KINDS, type Collective } from "../../model/collective/collective.ts";
+import { lossesOf } from "../../model/sketch/losses.ts";
 import { sketchNetwork } from "../../model/sketch/network.ts";
 import { proposedSketches, relaxations } from "../../model/sketch/proposals.ts";
 import type { Sketch } from "../../model/sketch/sketch.ts";
@@ -96,8 +97,8 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   const { topology, collective, timeLimitMs } = request;
   const deadline = deadlineIn(limitOf(request));
   const attempts: Attempts = { best: null, conflicts: [], stages: [] };
-  const notes: string[] = [];
   const given = request.sketch ?? null;
+  const notes = given === null ? [] : lossesOf(topology, given);
   const all = given === null ? proposedSketches(topology, collective.kind) : [given];
   const { sketches, unseen } =
     all.length === 1
@@ -221,7 +222,7 @@ export const taccl: Synthesizer = {
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: [],
   options: ["timeLimitMs", "sketch"],
-  traits: { solves: true },
+  traits: { solves: true, endsInTime: true },
   plans: true,
   refuses,
   ownChunks: async ({ sketch }) => sketch?.chunksPerNpu ?? 1,
