@@ -55,7 +55,9 @@ describe("what is proved is what a linear program of flows gives", () => {
       expect(limited, `${i}`).toBeGreaterThan(1 - 10 ** -DIGITS);
       limits.push(limited);
       const sums = await sumsLimit(engine, topology, collective);
-      if (kind === "allreduce") expect(rateOfLimit(toNumber(sums?.ps ?? 0n)) / wanted, `${i}`).toBeCloseTo(1, DIGITS);
+      if (kind === "allreduce") {
+        expect(sums === null ? 0 : rateOfLimit(toNumber(sums.ps)) / wanted, `${i}`).toBeCloseTo(1, DIGITS);
+      }
     }
     // what holds for any algorithm is proved by cuts and partitions: nearly always as much
     expect(limits.filter((one) => one < 1 + 10 ** -DIGITS).length / NETWORKS).toBeGreaterThan(0.8);

@@ -92,6 +92,7 @@ describe("auto", () => {
     expect(report.auto?.tried.filter((one) => one.us === us).map(({ algorithm }) => algorithm)).toEqual([
       "tacos",
       "direct",
+      "mcf",
     ]);
     // a message from each NPU to each other
     expect([report.algorithm, report.schedule.transfers]).toEqual(["direct", 16 * 15]);
