@@ -185,6 +185,7 @@ the rate that is proved for trees, and the ideal of the TACOS papers, which is n
 Trees (forestcoll, blink, multitree): throughput is what they reach with ever more pieces, as an exact fraction; their time is in
 as many pieces as are fastest at this size (--chunks fixes the number). What the certificate in the file proves for every schedule
 is a limit, what it proves for trees a class limit. --k of an all-reduce fixes the trees of reduce-scatter and then all-gather.
+--offload lets forestcoll count on switches that sum and duplicate, on any network: both directions of an all-reduce side by side.
 
 Phases (themis, blueconnect): reduce-scatters and all-gathers within the dimensions of a product network. Up to 2e6 transfers they
 become steps as above; larger ones stay phases, simulated dimension by dimension (model: dimensions). used: bytes sent / (time x

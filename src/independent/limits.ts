@@ -401,7 +401,8 @@ function dual({ net, trees }: Ground, witness: Json): Fraction {
   for (const entry of listAt(witness["potentials"] ?? [], "witness.potentials")) {
     const one = objectAt(entry, "witness.potentials");
     const node = nodeOf(net, one["node"]);
-    if (trees.inNetwork || trees.task.groups[0]?.rank.has(node))
+    const isActive = net.copies[node] || net.sums[node];
+    if ((trees.inNetwork && isActive) || trees.task.groups[0]?.rank.has(node))
       wrong("a potential is at a node that does not only forward");
     for (const way of ["out", "in"] as const) {
       const [num, den] = fractionAt(one[way], "witness.potentials", null);

@@ -236,7 +236,7 @@ export const TABLE = {
   offload: {
     part: "making",
     own: "handed on",
-    help: "phases (themis, blueconnect): switches that can sum and duplicate do so",
+    help: "phases (themis, blueconnect) and trees (forestcoll): switches that can sum and duplicate do so",
     field: { label: "Switches sum and copy in phases" },
   },
   nvls: {

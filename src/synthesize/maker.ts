@@ -33,7 +33,7 @@ export interface MakerOptions {
   readonly keepShare?: number;
   /** Trees: false leaves what switches could duplicate and reduce out of the report. */
   readonly nvls?: boolean;
-  /** Phases within dimensions: switches that can sum and duplicate do so. */
+  /** Phases within dimensions, trees of forestcoll: switches that can sum and duplicate do so. */
   readonly offload?: boolean;
 }
 export type MakerOption = keyof MakerOptions;

@@ -21,7 +21,7 @@ export interface OrbitCut {
 export interface AllReducePoint {
   /** Buffer per second. */
   readonly rate: number;
-  /** [members] what each reduces and broadcasts. */
+  /** [npus] what each reduces and broadcasts; switches that must be reached nothing. */
   readonly shares: Float64Array;
   /** [links] bandwidth for broadcasting and for reducing. */
   readonly out: Float64Array;
@@ -125,9 +125,9 @@ interface Program {
 }
 
 function programOf(network: AllReduceNetwork, orbits: AllReduceOrbits): Program {
-  const { npuCount, bandwidth, opposite } = network;
+  const { rootCount, bandwidth, opposite } = network;
   const most = bandwidth.reduce((a, b) => Math.max(a, b), 1);
-  const shareOrbits = orbits.nodeOrbit.subarray(0, npuCount).reduce((count, o) => Math.max(count, o + 1), 0);
+  const shareOrbits = orbits.nodeOrbit.subarray(0, rootCount).reduce((count, o) => Math.max(count, o + 1), 0);
   const rateColumn = shareOrbits + (opposite === null ? 2 : 1) * orbits.links.length;
   const backwards = reversedNetwork(network);
   return { network, backwards, orbits, most, shareOrbits, rateColumn, fixed: programRows(), firstCutRow: 1 };
@@ -197,15 +197,15 @@ function balanceRows(program: Program, columnOf: typeof outColumn): Rows {
 
 function coefficientsOf(program: Program, { direction, inside }: OrbitCut): Map<number, number> {
   const { rateColumn, network, backwards } = program;
-  const { npuCount, linkSource } = network;
+  const { rootCount, linkSource } = network;
   const { nodeOrbit, linkOrbit } = program.orbits;
   const row = new Map<number, number>();
   const count = (column: number, by: number): void => {
     row.set(column, (row.get(column) ?? 0) + by);
   };
-  const most = 2 * inside.subarray(0, npuCount).reduce((sum, bit) => sum + bit, 0) > npuCount;
+  const most = 2 * inside.subarray(0, rootCount).reduce((sum, bit) => sum + bit, 0) > rootCount;
   if (most) count(rateColumn, 1);
-  for (let v = 0; v < npuCount; v++) {
+  for (let v = 0; v < rootCount; v++) {
     if (most && inside[v] === 0) count(nodeOrbit[v], -1);
     if (!most && inside[v] === 1) count(nodeOrbit[v], 1);
   }
@@ -219,14 +219,16 @@ function coefficientsOf(program: Program, { direction, inside }: OrbitCut): Map<
 
 function pointOf(program: Program, { objective: value, primal }: LpSolution): AllReducePoint {
   const { most } = program;
-  const { npuCount, opposite } = program.network;
+  const { npuCount, rootCount, opposite } = program.network;
   const { linkOrbit, nodeOrbit } = program.orbits;
   const link = (columnOf: typeof outColumn) =>
     Float64Array.from(linkOrbit, (orbit) => Math.max(0, primal[columnOf(program, orbit)] * most));
   const out = link(outColumn);
+  const shares = new Float64Array(npuCount);
+  for (let v = 0; v < rootCount; v++) shares[v] = Math.max(0, primal[nodeOrbit[v]] * most);
   return {
     rate: value * most,
-    shares: Float64Array.from(nodeOrbit.subarray(0, npuCount), (orbit) => Math.max(0, primal[orbit] * most)),
+    shares,
     out,
     in: opposite === null ? link(inColumn) : Float64Array.from(opposite, (l) => out[l]),
   };
@@ -276,7 +278,7 @@ export interface AllReduceOrbits {
  * and those that are found. O(work) up to a second, plus O(links) per map.
  */
 export function allReduceOrbits(network: AllReduceNetwork, known: readonly Int32Array[] = []): AllReduceOrbits {
-  const { nodeCount, npuCount } = network;
+  const { nodeCount, npuCount, rootCount } = network;
   const arcs = arcsOf(network);
   const maps: Int32Array[] = [];
   const nodeSets = disjointSets(nodeCount);
@@ -287,7 +289,7 @@ export function allReduceOrbits(network: AllReduceNetwork, known: readonly Int32
     return true;
   };
   for (const map of known) admit(map);
-  const colour = new Int32Array(nodeCount).fill(1, 0, npuCount);
+  const colour = new Int32Array(nodeCount).fill(1, 0, rootCount).fill(2, rootCount, npuCount);
   const finder = mapFinder(colour, arcs.source, arcs.target, arcs.kind, MOST_WORK);
   for (const alike of finder.classes) {
     let failures = 0;
@@ -359,12 +361,13 @@ function arcsOf({ nodeCount, linkSource, linkTarget, bandwidth }: AllReduceNetwo
   };
 }
 
-/** Returns whether a map permutes the nodes and takes members to members and arcs to arcs of their kind. O(arcs). */
-function keeps(map: Int32Array, { nodeCount, npuCount }: AllReduceNetwork, arcs: Arcs): boolean {
+/** Returns whether a map permutes the nodes and takes members to members, stops to stops and arcs to arcs of their kind. O(arcs). */
+function keeps(map: Int32Array, { nodeCount, npuCount, rootCount }: AllReduceNetwork, arcs: Arcs): boolean {
+  const isAlike = (a: number, b: number): boolean => a < rootCount === b < rootCount && a < npuCount === b < npuCount;
   const taken = new Uint8Array(nodeCount);
   for (let v = 0; v < nodeCount; v++) {
     const image = map[v];
-    if (image === undefined || image < 0 || taken[image] !== 0 || v < npuCount !== image < npuCount) return false;
+    if (image === undefined || image < 0 || taken[image] !== 0 || !isAlike(v, image)) return false;
     taken[image] = 1;
   }
   return arcs.source.every((_, a) => {
@@ -375,6 +378,8 @@ function keeps(map: Int32Array, { nodeCount, npuCount }: AllReduceNetwork, arcs:
 
 /** A packing network in units, as the linear program of all-reduce sees it. */
 export interface AllReduceNetwork extends PackingNetwork {
+  /** Members; the other of the `npuCount` nodes are stops: switches that trees have to reach, and root nothing. */
+  readonly rootCount: number;
   /** Bytes per second in one unit; bandwidths are exact integers >= 1 of them, without a common divisor. */
   readonly unit: number;
   /** [links] a link of equal bandwidth the other way, each of another; null where some link has none. */
@@ -382,15 +387,21 @@ export interface AllReduceNetwork extends PackingNetwork {
 }
 
 /**
- * Returns the network of a group. `usable` [links] is what may be used of each link, in bytes per second: exact integers.
+ * Returns the network of a group. `usable` [links] is what may be used of each link, in bytes per second: exact integers. `stops`
+ * are switches that duplicate and sum, and that trees have to reach as well.
  * O(nodes + links log links).
  */
-export function allReduceNetwork(topology: Topology, members: Int32Array, usable: Float64Array): AllReduceNetwork {
-  const network = packingNetwork(topology, members, usable, "out");
+export function allReduceNetwork(
+  topology: Topology,
+  members: Int32Array,
+  usable: Float64Array,
+  stops: readonly number[] = [],
+): AllReduceNetwork {
+  const network = packingNetwork(topology, Int32Array.from([...members, ...stops]), usable, "out");
   const unit = commonDivisor(network.bandwidth) || 1;
   const bandwidth = network.bandwidth.map((b) => b / unit);
   const opposite = oppositeLinks(network.linkSource, network.linkTarget, [bandwidth]);
-  return { ...network, bandwidth, unit, opposite };
+  return { ...network, rootCount: members.length, bandwidth, unit, opposite };
 }
 
 /** Returns the network with every link turned around; links keep their numbers. */

@@ -38,6 +38,8 @@ export interface AllReduceSolvers {
 export interface AllReduceOptions {
   /** [links] bytes per second that may be used of each link: exact integers; default: all. */
   readonly usable?: Float64Array;
+  /** Switches that duplicate and sum, and that all trees have to reach; the bound holds also for trees that need not. */
+  readonly stops?: readonly number[];
   /** [nodes] each: maps of the network onto itself that are known; others are sought. */
   readonly maps?: readonly Int32Array[];
   /** Linear programs solved at most; the bound is then the best so far. */
@@ -57,8 +59,10 @@ export interface AllReduceRates {
   /** Buffer bytes per second that no trees exceed; equal to the rate where that is optimal. */
   readonly bound: Rational;
   readonly optimal: boolean;
-  /** [members] copies of trees rooted at each, in ranks: exact integers >= 0; as many in-trees as out-trees. */
+  /** [members and stops] copies of trees rooted at each, in ranks, 0 at stops: exact integers >= 0; as many in-trees as out-trees. */
   readonly copies: Float64Array;
+  /** Stops that keep the solution below the bound. */
+  readonly narrow: readonly number[];
   /** [links] copies of out-trees that fit, and of in-trees (out-trees of the reversed network). Exact integers, balanced at nodes that only forward. */
   readonly outCapacity: Float64Array;
   readonly inCapacity: Float64Array;
@@ -104,7 +108,8 @@ export async function allReduceRates(
   { rate, lp }: AllReduceSolvers,
   options: AllReduceOptions = {},
 ): Promise<AllReduceRates | null> {
-  const network = allReduceNetwork(topology, members, options.usable ?? topology.linkBytesPerSecond);
+  const { usable = topology.linkBytesPerSecond, stops } = options;
+  const network = allReduceNetwork(topology, members, usable, stops);
   const uniform = await uniformCopies(network, rate);
   const orbits = allReduceOrbits(
     network,
@@ -132,10 +137,11 @@ export async function allReduceRates(
     bound: bytes(bound.rate),
     optimal: order === 0,
     copies: best.copies,
+    narrow: search.narrow.map((v) => network.node[v]),
     outCapacity: onLinks(best.out),
     inCapacity: onLinks(best.in),
     copyBytesPerSecond: bytes(best.copy),
-    uniform: best.copies.every((copies) => copies === best.copies[0]),
+    uniform: best.copies.subarray(0, members.length).every((copies) => copies === best.copies[0]),
     uniformRate: uniform === null ? null : bytes(uniform.rate),
     certificate: certificateOf(network, orbits, bound.proof),
     rounds: search.rounds,
@@ -176,7 +182,10 @@ function renumbered({ node }: AllReduceNetwork, map: Int32Array): Int32Array {
 interface Planes {
   /** The last solution; null where the solver gave none. */
   readonly point: AllReducePoint | null;
+  /** Of the program of members alone: those bound trees that need not reach the stops as well. */
   readonly prices: AllReducePrices;
+  /** Stops that sets with a price lack which have all members. */
+  readonly narrow: readonly number[];
   readonly rounds: number;
   readonly cuts: number;
 }
@@ -190,29 +199,32 @@ function cuttingPlanes(
   mostRounds: number,
   mostCuts: number,
 ): Planes {
-  const { nodeCount, npuCount, opposite } = network;
-  const sinks = firstOf(orbits.nodeOrbit.subarray(0, npuCount));
+  const { nodeCount, npuCount, rootCount, opposite } = network;
+  const reached = firstOf(orbits.nodeOrbit.subarray(0, npuCount));
+  const members = reached.filter((v) => v < rootCount);
   const program = allReduceProgram(network, orbits, lp);
-  const findOut = cutSearch(network, sinks);
-  const findIn = opposite === null ? cutSearch(reversedNetwork(network), sinks) : () => [];
   const cut = (direction: Direction) => (inside: Uint8Array) => ({ direction, inside });
   const ways = opposite === null ? (["out", "in"] as const) : (["out"] as const);
-  const single = sinks.map((v) => new Uint8Array(nodeCount).fill(1, v, v + 1));
-  const oneOff = sinks.map((v) => new Uint8Array(nodeCount).fill(1).fill(0, v, v + 1));
+  const single = members.map((v) => new Uint8Array(nodeCount).fill(1, v, v + 1));
+  const oneOff = members.map((v) => new Uint8Array(nodeCount).fill(1).fill(0, v, v + 1));
   let point: AllReducePoint | null = null;
   let prices: AllReducePrices = {
     cuts: single.map((inside, i) => ({
       cut: { direction: "out", inside },
-      weight: orbits.nodes[orbits.nodeOrbit[sinks[i] as number]],
+      weight: orbits.nodes[orbits.nodeOrbit[members[i] as number]],
     })),
     out: new Float64Array(nodeCount),
     in: new Float64Array(nodeCount),
   };
   let rounds = 0;
   let cuts = 0;
-  try {
-    let fresh: OrbitCut[] = ways.flatMap((way) => [...single, ...oneOff].map(cut(way)));
+  const search = (sinks: readonly number[], first: readonly OrbitCut[]): void => {
+    const findOut = cutSearch(network, sinks);
+    const findIn = opposite === null ? cutSearch(reversedNetwork(network), sinks) : () => [];
+    let fresh = first;
     while (rounds < mostRounds && cuts < mostCuts) {
+      if (point !== null)
+        fresh = [...findOut(point.shares, point.out).map(cut("out")), ...findIn(point.shares, point.in).map(cut("in"))];
       const added = program.addCuts(fresh);
       if (added === 0) break;
       cuts += added;
@@ -221,12 +233,23 @@ function cuttingPlanes(
       rounds++;
       ({ point, prices } = solved);
       if (point.rate <= enough) break;
-      fresh = [...findOut(point.shares, point.out).map(cut("out")), ...findIn(point.shares, point.in).map(cut("in"))];
     }
+  };
+  try {
+    search(
+      members,
+      ways.flatMap((way) => [...single, ...oneOff].map(cut(way))),
+    );
+    const ofMembers = prices;
+    if (reached.length > members.length) search(reached, []);
+    const lacked = prices.cuts.filter(({ cut: { inside } }) => !inside.subarray(0, rootCount).includes(0));
+    const narrow = Array.from({ length: npuCount - rootCount }, (_, i) => rootCount + i).filter((v) =>
+      lacked.some(({ cut: { inside } }) => inside[v] === 0),
+    );
+    return { point, prices: ofMembers, narrow, rounds, cuts };
   } finally {
     program.close();
   }
-  return { point, prices, rounds, cuts };
 }
 
 /** Returns the first index of each value. */
@@ -357,12 +380,12 @@ async function coarser(
   most: number,
   rate: RateKernel,
 ): Promise<AllReduceCopies> {
-  const { npuCount } = network;
+  const { rootCount } = network;
   const total = solution.copies.reduce((sum, x) => sum + x, 0);
-  if (total <= most * npuCount) return solution;
+  if (total <= most * rootCount) return solution;
   let best: AllReduceCopies | null = null;
   for (let perMember = 1; perMember <= most; perMember *= 2) {
-    const widest = total / (perMember * npuCount);
+    const widest = total / (perMember * rootCount);
     const copies = solution.copies.map((x) => Math.round(x / widest));
     let [steps, none] = [WIDTHS / 2, WIDTHS + 1];
     let found: AllReduceCopies | null = null;
@@ -452,16 +475,16 @@ function exactProof({ opposite }: AllReduceNetwork, prices: AllReducePrices, err
 
 /** Returns a proof whose sets have weight 1 around the members that have least; null where some have none. */
 function normalized(
-  { npuCount }: AllReduceNetwork,
+  { rootCount }: AllReduceNetwork,
   { nodeOrbit, nodes }: AllReduceOrbits,
   proof: OrbitProof,
 ): OrbitProof | null {
   const scale = commonScale(proof);
   const around = new Map<number, bigint>();
-  for (let v = 0; v < npuCount; v++) around.set(nodeOrbit[v], 0n);
+  for (let v = 0; v < rootCount; v++) around.set(nodeOrbit[v], 0n);
   for (const { inside, weight } of proof.cuts) {
     const scaled = scale(weight);
-    for (let v = 0; v < npuCount; v++) {
+    for (let v = 0; v < rootCount; v++) {
       if (inside[v] === 1) around.set(nodeOrbit[v], (around.get(nodeOrbit[v]) as bigint) + scaled);
     }
   }
@@ -575,7 +598,7 @@ function keyOf(inside: Uint8Array): string {
 export interface AllReduceCopies {
   /** Buffer per second, in units of the network. */
   readonly rate: Rational;
-  /** [members] copies of trees rooted at each: exact integers >= 0. */
+  /** [npus] copies of trees rooted at each: exact integers >= 0. */
   readonly copies: Float64Array;
   /** [links] copies of out-trees and of in-trees that fit: exact integers >= 0, balanced at nodes that only forward. */
   readonly out: Float64Array;
@@ -586,7 +609,7 @@ export interface AllReduceCopies {
 
 const MOST = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Returns the bottleneck of broadcasting: `weight` [members] from all members over links of these capacities. */
+/** Returns the bottleneck of broadcasting: `weight` [npus] from all members over links of these capacities. */
 async function bottleneckOf(
   network: AllReduceNetwork,
   weight: Float64Array,
@@ -605,7 +628,7 @@ async function bottleneckOf(
 }
 
 /**
- * Returns the fastest exact solution with shares and capacities in these proportions: `shares` [members], `out` and `in`
+ * Returns the fastest exact solution with shares and capacities in these proportions: `shares` [npus], `out` and `in`
  * [links] are exact integers >= 0 with out + in <= parts * bandwidth on every link. Null where they are not, where forwarding
  * nodes are unbalanced, where a member is not reached, or where numbers leave 2^53 - 1. Two calls of the rate kernel.
  *
@@ -658,7 +681,7 @@ async function settled(
  * both take equally long; null as above. Throws InfeasibleError where members cannot reach each other.
  */
 async function uniformCopies(network: AllReduceNetwork, rate: RateKernel): Promise<AllReduceCopies | null> {
-  const ones = new Float64Array(network.npuCount).fill(1);
+  const ones = new Float64Array(network.npuCount).fill(1, 0, network.rootCount);
   const gather = await bottleneckOf(network, ones, network.bandwidth, rate);
   const scatter = await bottleneckOf(reversedNetwork(network), ones, network.bandwidth, rate);
   for (const { capacity, cut } of [gather, scatter]) {

@@ -4,16 +4,19 @@ import { compare, divide, multiply, type Rational, rational, toNumber } from "..
 import type { DualCertificate, TreeFlow } from "../../model/trees/tree-flow.ts";
 import { TREE_OPTIONS, type TreeContext, type TreeMaker, type TreeRequest, type TreeSynthesis } from "../tree-maker.ts";
 import { aroundFailure } from "./allreduce-around.ts";
+import { FEW_MEMBERS, forestOf, MOST_COPIES, MOST_MEMBERS, MOST_ORBITS, mirrorOf } from "./allreduce-forests.ts";
 import { type AllReduceRates, allReduceRates } from "./allreduce-rates.ts";
 import { makeGroups } from "./groups.ts";
 import { type Grown, growBack, growForest, optimalRate } from "./grow.ts";
-import { FEW_PEERS, forestFrom, PACK_POLICIES, packingNetwork, packTrees, QUICK, triesAll } from "./packing.ts";
+import { inNetworkAllReduce, inNetworkForest } from "./in-network.ts";
+import { FEW_PEERS, PACK_POLICIES, QUICK, triesAll } from "./packing.ts";
 import { contributions, inSequence, mirroredForest, refuseSeveralGroups } from "./requests.ts";
 
 /**
  * ForestColl (dissertation of Zhao, 2026, chapter 4): trees that reach the exact optimum of throughput on any balanced network.
  * All-gather and reduce-scatter by one forest, broadcast and reduce by the trees of one root, all-reduce by a reduction and a
  * broadcast: one after the other, or side by side with unequal roots where the linear program of B.7 says that this is faster.
+ * With `offload` switches that sum and duplicate do so (`in-network.ts`).
  */
 export const forestcoll: TreeMaker = {
   name: "forestcoll",
@@ -21,14 +24,17 @@ export const forestcoll: TreeMaker = {
   description: "throughput-optimal trees on any network with switches, with a certificate (ForestColl)",
   collectives: ["allgather", "reducescatter", "allreduce", "broadcast", "reduce", "custom"],
   policies: [...PACK_POLICIES, FEW_PEERS],
-  options: TREE_OPTIONS,
+  options: [...TREE_OPTIONS, "offload"],
   traits: { promising: 1, quickPolicy: QUICK, fewPeersPolicy: FEW_PEERS, fewCopies: true },
   async make(request, context) {
     const { collective } = request;
     refuseSeveralGroups(collective, "forestcoll packs the trees of one at a time");
     const weight = contributions(collective);
+    const offload = request.own?.offload === true;
+    if (offload && collective.kind === "allreduce") return inNetworkAllReduce(request, context, weight);
     if (collective.kind === "allreduce") return allReduce(request, context, weight);
     const direction = collective.kind === "reducescatter" || collective.kind === "reduce" ? "in" : "out";
+    if (offload) return inNetworkForest(request, context, direction, weight);
     const grown = await growForest(request, context, direction, weight);
     return synthesisOf(grown, {
       ...flowFrame(request),
@@ -81,13 +87,6 @@ async function allReduce(request: TreeRequest, context: TreeContext, weight: Flo
     },
   );
 }
-
-/** Above this many members the linear program is tried only where symmetry makes it small, above more of them never. */
-const FEW_MEMBERS = 128;
-const MOST_MEMBERS = 1024;
-const MOST_ORBITS = 1000;
-/** Above few members, so many copies for each are too many to be packed. */
-const MOST_COPIES = 16;
 
 /** Trees of more edges in all take longer to pack than all that QUICK stands for. */
 const MOST_QUICK_EDGES = 1e6;
@@ -220,34 +219,3 @@ const gapNote = ({ optimal, rate, bound }: Pick<AllReduceRates, "optimal" | "rat
     : [
         `not proved optimal: ${Math.floor((10_000 * toNumber(rate)) / toNumber(bound)) / 100} % of the bound of the linear program`,
       ];
-
-type Side = Pick<Grown, "forest" | "policy" | "trials" | "couldBeLower">;
-
-/** Returns the in-trees that out-trees give when they are turned around; null where links have other room for those. */
-function mirrorOf(
-  { topology, usable }: TreeRequest,
-  { outCapacity, inCapacity }: AllReduceRates,
-  out: Side,
-): Side | null {
-  const forest = mirroredForest(topology, usable, out.forest, { own: outCapacity, turned: inCapacity });
-  return forest && { ...out, forest, trials: 0 };
-}
-
-async function forestOf(
-  { topology, collective, usable, seed, policy }: TreeRequest,
-  kernels: TreeContext["kernels"],
-  direction: "out" | "in",
-  rates: AllReduceRates,
-): Promise<Side | null> {
-  const network = packingNetwork(topology, collective.groupMembers, usable, direction);
-  const fits = direction === "out" ? rates.outCapacity : rates.inCapacity;
-  const capacity = Float64Array.from(network.link, (link) => fits[link]);
-  const outcome = await packTrees(network, capacity, rates.copies, kernels, { seed, policy });
-  if (outcome === null || "cut" in outcome) return null;
-  return {
-    forest: forestFrom(network, outcome.trees, direction, rates.copyBytesPerSecond, collective.groupMembers),
-    policy: outcome.policy,
-    trials: outcome.trials,
-    couldBeLower: outcome.couldBeLower,
-  };
-}

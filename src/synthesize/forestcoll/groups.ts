@@ -27,14 +27,13 @@ export async function makeGroups(
   request: TreeRequest,
   context: TreeContext,
 ): Promise<GroupsSynthesis> {
-  const { topology, collective, usable, repair } = request;
+  const { topology, collective, usable, repair, own } = request;
+  const { groupCount } = collective;
   if (repair !== null)
-    throw new InputError(
-      optionName("repair"),
-      "one group beside it (trees of several are made anew)",
-      collective.groupCount,
-    );
-  const each = Array.from({ length: collective.groupCount }, (_, group) => ofGroup(collective, group));
+    throw new InputError(optionName("repair"), "one group beside it (trees of several are made anew)", groupCount);
+  if (own?.offload === true)
+    throw new InputError(optionName("offload"), "one group beside it (trees of several only forward)", groupCount);
+  const each = Array.from({ length: groupCount }, (_, group) => ofGroup(collective, group));
   for (const one of each) {
     const error = unreached(topology, one, usable);
     if (error !== null) throw error;

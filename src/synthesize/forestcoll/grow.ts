@@ -479,7 +479,10 @@ function alongLinks(arc: LogicalArc, copies: bigint, network: ForestNetwork): St
 }
 
 /** Returns the walk without what it does between two visits of a node. */
-function withoutLoops(links: readonly number[], { linkSource, linkTarget }: ForestNetwork): number[] {
+export function withoutLoops(
+  links: readonly number[],
+  { linkSource, linkTarget }: Pick<ForestNetwork, "linkSource" | "linkTarget">,
+): number[] {
   const path: number[] = [];
   for (const link of links) {
     path.push(link);

@@ -123,7 +123,7 @@ export const inSequence = (a: Rational, b: Rational): Rational =>
   divide(rational(1), add(divide(rational(1), a), divide(rational(1), b)));
 
 /** Returns the forests with copies cut up until both have as many: c copies of bandwidth y are c f of bandwidth y / f. */
-function withEqualCopies(into: Forest, out: Forest): [Forest, Forest] {
+export function withEqualCopies(into: Forest, out: Forest): [Forest, Forest] {
   const { num, den } = rational(copiesOf(into, null), copiesOf(out, null));
   return [cutUp(into, den), cutUp(out, num)];
 }

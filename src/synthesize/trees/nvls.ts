@@ -6,6 +6,7 @@ import { networkSymmetry } from "../../model/symmetry/network-symmetry.ts";
 import { nodeCount, outLinks, reversed, type Topology } from "../../model/topology/topology.ts";
 import type { Forest, NetworkSymmetry, TreeFlow } from "../../model/trees/tree-flow.ts";
 import { fittingBandwidth, trafficOf } from "../../model/trees/tree-multicast.ts";
+import { abilityNote, abilityOf, type SwitchTrait } from "../forestcoll/in-network.ts";
 import { optimumOf } from "../forestcoll/optimum.ts";
 import { packingNetwork } from "../forestcoll/packing.ts";
 import { contributions, refuseSeveralGroups } from "../forestcoll/requests.ts";
@@ -23,13 +24,6 @@ const DIRECTIONS: Readonly<Partial<Record<CollectiveKind, readonly Forest["direc
 };
 
 const directionsOf = ({ kind }: Collective): readonly Forest["direction"][] => DIRECTIONS[kind] ?? [];
-
-/** What the switches do, in words. */
-const ABILITY = {
-  "multicast,aggregation": "sum and duplicate",
-  multicast: "duplicate",
-  aggregation: "sum",
-} as const;
 
 /**
  * In-network collectives as NCCL's NVLS does them (NVLink SHARP): every member is the root of an equal part. In a box the switch
@@ -65,11 +59,8 @@ export const nvls: TreeMaker = {
     const flow = flowOf(request, boxes, symmetry);
     const count = boxes.ranks.length;
     const policy = `${count === 1 ? "one box" : `${count} boxes`}${symmetry === null ? "" : ", one root for all by symmetry"}`;
-    const able = ABILITY[traitsFor(collective).join() as keyof typeof ABILITY];
-    const first = topology.nodeNames[boxes.hub[0]];
-    const notes = [
-      `switches ${able} at the rate of their links: ${first}${count === 1 ? "" : ` and ${count - 1} more`}`,
-    ];
+    const hubs = boxes.ranks.map(([first]) => boxes.hub[first]);
+    const notes = [abilityNote(topology, hubs, traitsFor(collective))];
     const size = boxes.ranks[0].length;
     if (collective.kind === "allreduce")
       notes.push(
@@ -91,7 +82,7 @@ const isFromOne = ({ kind }: Collective): boolean => kind === "broadcast" || kin
 
 function neededBy(topology: Topology, collective: Collective, usable: Float64Array): string | null {
   if (collective.groupCount !== 1 || collective.groupSize < 2) return "one group of two NPUs or more for nvls";
-  const able = ABILITY[traitsFor(collective).join() as keyof typeof ABILITY];
+  const able = abilityOf(traitsFor(collective));
   const boxes = boxesFor(topology, collective, usable);
   if (boxes === null) return `switches that ${able}, one linked to each NPU and two NPUs or more to one, for nvls`;
   if (isFromOne(collective) && boxes.ranks.length > 1)
@@ -337,9 +328,6 @@ function heads(
     return [rank, path.reverse()];
   });
 }
-
-/** What a switch must be able to do. */
-type SwitchTrait = "multicast" | "aggregation";
 
 /** Members that hang on the same switch, by rank. */
 interface SwitchBoxes {

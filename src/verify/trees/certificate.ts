@@ -130,17 +130,18 @@ function cutProof(flow: TreeFlow, cut: CutCertificate, demand: TreeDemand): Foun
 function dualProof(flow: TreeFlow, certificate: DualCertificate, demand: TreeDemand): Found | string {
   const bound = dualBound(flow, certificate, demand, treeWords(flow));
   if (typeof bound === "string") return bound;
-  if (flow.inNetwork === true && (certificate.potentials ?? []).length > 0) {
+  const { nodeTraits } = flow.topology;
+  if (flow.inNetwork === true && certificate.potentials?.some(({ node }) => isActive(nodeTraits[node])) === true) {
     return "potentials count on switches that only forward, but those of this flow duplicate and sum";
   }
-  const forwards = (certificate.potentials ?? []).length > 0;
+  const forwards = flow.inNetwork !== true && (certificate.potentials ?? []).length > 0;
   const one = "every schedule that sums each byte at one NPU";
   const holdsFor =
     demand.share === null
       ? forwards
         ? (`${one}, over switches that only forward` as const)
         : one
-      : forwards && flow.topology.nodeTraits.some(isActive)
+      : forwards && nodeTraits.some(isActive)
         ? "every schedule over switches that only forward"
         : "every schedule";
   return { bound, holdsFor, phaseBound: null };

@@ -6,7 +6,7 @@ import type { AllReduceRates } from "../../../src/synthesize/forestcoll/allreduc
 /** Optimal rates of trees and the proof of an all-reduce's by other means: the dissertation's own linear program, and the definitions. */
 
 /** A linear program in the making: variables >= 0, rows as lists of [variable, coefficient]. */
-class Program {
+export class Program {
   private readonly objective: number[] = [];
   private readonly rows: { terms: readonly (readonly [number, number])[]; lower: number; upper: number }[] = [];
 
