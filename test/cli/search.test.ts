@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Context } from "../../src/cli/context.ts";
 import { cacheFolder, cacheText, evaluationsOf, openSearchCache } from "../../src/cli/files/search-cache.ts";
+import { EVALUATIONS_VERSION } from "../../src/synthesize/finder/evaluated.ts";
 import { commandsHere } from "../support/cli-here.ts";
 import { missing, outOfRange, refused, unexpected } from "../support/refusals.ts";
 
@@ -97,7 +98,7 @@ describe("banyan search", () => {
   it("finds the same with its cache, without one, and beside a damaged one, which it names", async () => {
     const line = "search --nodes 100 --degree 4";
     const first = named(await here.json(line));
-    const [file] = ["networks-2.json"].map((name) => join(here.at("cache"), name));
+    const file = join(here.at("cache"), `networks-${EVALUATIONS_VERSION}.json`);
     expect(existsSync(file)).toBe(true);
     expect(named(await here.json(line))).toEqual(first);
     expect(named(await here.json(`${line} --no-cache`))).toEqual(first);
@@ -118,8 +119,8 @@ describe("banyan search", () => {
     ["--nodes 1e9 --degree 4", outOfRange("nodes", "1e9", 10000)],
     ["--nodes 9 --degree 3 --bidirectional", unexpected("degree", 3, 4, 10)],
     [
-      "--nodes 4 --degree 5 --bidirectional",
-      unexpected("--nodes and --degree", "4 and 5 both ways", "--nodes", 4, "--degree", 6),
+      "--nodes 4 --degree 1 --bidirectional",
+      unexpected("--nodes and --degree", "4 and 1 both ways", "--nodes", 4, "--degree", 2),
     ],
     ["--nodes 8 --degree 2 --collective alltoal", refused("unknown-name", "collective", "alltoal", "alltoall")],
     ["--nodes 8 --degree 2 --size 1MiB:0", outOfRange("a weight of --size", "0")],

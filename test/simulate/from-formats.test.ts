@@ -1,14 +1,13 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { random } from "../../src/base/random.ts";
-import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import { scheduleToJson } from "../../src/export/schedules/schedule-json.ts";
 import { readTopology } from "../../src/import/networks/network-formats.ts";
 import { readAnySchedule } from "../../src/import/schedules/schedule-json.ts";
 import type { JointSchedule } from "../../src/model/joint/joint-schedule.ts";
-import { stepsOf } from "../../src/model/steps/schedule.ts";
+import { listSchedule } from "../../src/model/messages/list-schedule.ts";
+import { messages } from "../../src/model/messages/messages.ts";
 import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
-import { synthesize } from "../../src/run/synthesize.ts";
 import { simulate, switchingFor } from "../../src/simulate/simulate.ts";
 import { simulateReference } from "../../src/simulate/steps/reference.ts";
 import { simulateJoint, simulateSchedule } from "../../src/simulate/steps/replay.ts";
@@ -17,8 +16,8 @@ import { type FileCase, fileCases, shuffled } from "../support/formats-cases.ts"
 import { readScheduleFile, type ScheduleFile } from "../support/formats-file.ts";
 import { logsAsTransfers } from "../support/formats-logs.ts";
 import { defaultSwitching, replayFile } from "../support/formats-replay.ts";
-import { engineOf } from "../support/joint-schedules.ts";
 import { runs } from "../support/runs.ts";
+import { wholeCollective } from "../support/synthesis.ts";
 import { anyManner, anyNetwork, someSlots, someSymmetricSlots } from "./any-slots.ts";
 
 const FILES = 500;
@@ -144,12 +143,14 @@ describe("the simulator and a replay written from FORMATS.md", () => {
     }),
   };
 
-  it("give a direct all-reduce 26,000 ps where row order at each instant would give 24,000", async () => {
+  it("give an all-reduce straight from each to each 26,000 ps where row order at each instant would give 24,000", () => {
     const topology = readTopology(JSON.stringify(ATONCE), "at-once.json");
-    const asked = { collective: "allreduce", algorithm: "direct", sizeBytes: 4 } as const;
-    const { schedule, report } = await synthesize(engineOf(jsKernels), topology, asked);
-    expect(report.time).toMatchObject({ us: 0.026, model: "network/store-and-forward" });
-    const { end } = replayFile(readScheduleFile(scheduleToJson(stepsOf(schedule))));
+    const list = messages();
+    for (let k = 1; k < 4; k++) for (let c = 0; c < 4; c++) list.add(c, (c - k + 4) % 4, c, true);
+    for (let k = 1; k < 4; k++) for (let c = 0; c < 4; c++) list.add(c, c, (c + k) % 4, false);
+    const schedule = listSchedule(topology, wholeCollective(topology, "allreduce", 4), list);
+    expect(simulate(schedule, { switching: "store-and-forward" }).ps).toBe(26_000);
+    const { end } = replayFile(readScheduleFile(scheduleToJson(schedule)));
     expect(Math.max(...end)).toBe(26_000);
   });
 });
