@@ -92,7 +92,8 @@ class Placer {
     for (std::int32_t resource = 0; resource < network_.resource_count; resource++) {
       for (std::int32_t j = users_.Begin(resource); j < users_.End(resource); j++) {
         const std::int32_t first = network_.use_offset[users_.items[At(j)]];
-        const bool is_pair = network_.use_offset[users_.items[At(j)] + 1] == first + 2 && IsWhole(first) && IsWhole(first + 1);
+        const bool is_pair =
+            network_.use_offset[users_.items[At(j)] + 1] == first + 2 && IsWhole(first) && IsWhole(first + 1);
         const std::int32_t other = network_.use_resource[first] == resource ? first + 1 : first;
         beside_[At(j)] = is_pair ? network_.use_resource[other] : kNone;
       }
@@ -179,7 +180,8 @@ class Placer {
       const std::int32_t other = beside_[At(j)];
       if (other == kNone) {
         if (!resources_.Free(route)) continue;
-      } else if (!is_whole || resources_.Left(other) != network_.capacity[other] || (is_freed_[At(other)] != 0 && other < resource)) {
+      } else if (!is_whole || resources_.Left(other) != network_.capacity[other] ||
+                 (is_freed_[At(other)] != 0 && other < resource)) {
         continue;
       }
       least.key = key;
@@ -239,12 +241,12 @@ class Placer {
   Buffer<std::int32_t> heap_begin_;  // [routes + 1]
   Buffer<std::int32_t> heap_size_;   // [routes]
   Buffer<std::int32_t> carried_;     // [routes] transfer under way, or kNone
-  Buffer<Time> head_;                // [routes] key of what it would start next; kNever: nothing, or something is under way
-  Buffer<std::uint8_t> marked_;      // [routes] it stands in open_
-  Buffer<std::int32_t> open_;        // [routes] routes that became ready at this instant
-  Buffer<std::uint8_t> is_freed_;    // [resources] it stands in freed_
-  Buffer<std::int32_t> freed_;       // [resources] what was freed at this instant
-  Buffer<Offer> offers_;             // [routes + resources] a heap, least first
+  Buffer<Time> head_;            // [routes] key of what it would start next; kNever: nothing, or something is under way
+  Buffer<std::uint8_t> marked_;  // [routes] it stands in open_
+  Buffer<std::int32_t> open_;    // [routes] routes that became ready at this instant
+  Buffer<std::uint8_t> is_freed_;  // [resources] it stands in freed_
+  Buffer<std::int32_t> freed_;     // [resources] what was freed at this instant
+  Buffer<Offer> offers_;           // [routes + resources] a heap, least first
   std::int32_t open_count_ = 0;
   std::int32_t freed_count_ = 0;
   std::int32_t offer_count_ = 0;
