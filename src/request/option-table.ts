@@ -222,7 +222,8 @@ export const TABLE = {
     own: "handed on",
     value: "<n>",
     help: "trees: copies per root; default: as many as the optimum needs, or of over 1,000 fewer that come within a percent of it; exact: the optimum, however many; auto: what is fastest at this size",
-    parse: (text: string, place: Place) => (text === EXACT ? EXACT : wholeOrAuto(text, place)),
+    parse: (text: string, place: Place) =>
+      /^[a-z]/i.test(text) ? oneOf(text, [EXACT, BY_TRIAL], place) : wholeNumber(text, place, 1),
     check(k: number | "auto" | "exact", place: Place) {
       const expected = `trees per root, an integer in 1 .. ${MOST_COPIES}, "exact" or "auto"`;
       if (k !== BY_TRIAL && k !== EXACT) integerIn(1, MOST_COPIES, expected)(k, place);

@@ -46,9 +46,11 @@ function ableSwitches({ topology, repair }: TreeRequest, traits: readonly Switch
     (node) => !isNpu(topology, node) && traits.every((trait) => topology.nodeTraits[node][trait] === true),
   );
   if (able.length === 0)
-    throw new InputError(optionName("offload"), `switches that ${abilityOf(traits)}`, topology.name).as(
-      "not-applicable",
-    );
+    throw new InputError(optionName("offload"), `switches that ${abilityOf(traits)}`, topology.name)
+      .as("not-applicable")
+      .saying(
+        `${topology.name} has no switches that ${abilityOf(traits)}, on which trees could count (${optionName("offload")})`,
+      );
   return able;
 }
 
