@@ -66,15 +66,12 @@ export function shortestRoutes(topology: Topology, list: Messages): MessageRoute
 const PASSES = 4;
 
 /**
- * Returns routes of the messages of fewest hops, one per pair of NPUs, that load links evenly: from those of shortestRoutes on,
- * in some passes, each pair takes the way on which links pay least for it, a link that is busy so long paying the seventh
- * power of that. Throws as shortestRoutes does. O(messages + passes x (targets x links + the links of all shortest ways)).
+ * Returns routes of as few hops as the `shortest` (shortestRoutes), one per pair of NPUs, that load links evenly: from those on, in
+ * some passes, each pair takes the way on which links pay least for it, a link that is busy so long paying the seventh power of
+ * that. O(messages + passes x (targets x links + the links of all shortest ways)).
  */
-export function evenRoutes(topology: Topology, list: Messages): MessageRoutes {
+export function evenRoutes(topology: Topology, { routes, routeOf }: MessageRoutes): MessageRoutes {
   const { linkTarget, linkSource, linkBytesPerSecond } = topology;
-  const { routes, routeOf: first } = shortestRoutes(topology, list);
-  // Of several equal links only the first is in use so far, and stands for them.
-  const routeOf = first.slice();
   const messages = new Float64Array(routes.source.length);
   for (const route of routeOf) messages[route]++;
   const slowest = linkBytesPerSecond.reduce((least, rate) => Math.min(least, rate), Number.POSITIVE_INFINITY);
@@ -101,7 +98,7 @@ export function evenRoutes(topology: Topology, list: Messages): MessageRoutes {
       for (let k = byTarget.offset[to]; k < byTarget.offset[to + 1]; k++) {
         const route = used[byTarget.items[k]];
         load(route, -1);
-        const priceOf = (link: number): number => ((busy[link] + messages[route] * cost[link]) * scale) ** 7;
+        const priceOf = (link: number): number => seventh((busy[link] + messages[route] * cost[link]) * scale);
         const before = (ways[route] as Int32Array).reduce((sum, link) => sum + priceOf(link), 0);
         const { via, price } = cheapestWay(routes.source[route], hops, out, linkTarget, priceOf);
         if ((price.get(to) as number) < before * (1 - LEAST_GAIN)) {
@@ -124,6 +121,12 @@ export function evenRoutes(topology: Topology, list: Messages): MessageRoutes {
   const even = wholeRoutes(routes.source, routes.target, linkOffset, links);
   return { routes: even, routeOf, alternatives: new Array<number>(ways.length).fill(1) };
 }
+
+/** By products, which are the same on every engine; powers are not. */
+const seventh = (x: number): number => {
+  const cube = x * x * x;
+  return cube * cube * x;
+};
 
 /** A way must be cheaper by more than rounding errors. */
 const LEAST_GAIN = 1e-9;

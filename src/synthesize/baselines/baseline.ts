@@ -116,7 +116,7 @@ function refuseManyMessages(collective: Collective): void {
 }
 
 /** Returns the item of the least number, the first of equal ones; of a single one the number is not asked. */
-function leastOf<Item>(items: readonly Item[], numberOf: (item: Item) => number): Item {
+export function leastOf<Item>(items: readonly Item[], numberOf: (item: Item) => number): Item {
   const [first, ...others] = items as readonly [Item, ...Item[]];
   if (others.length === 0) return first;
   let [best, least] = [first, numberOf(first)];

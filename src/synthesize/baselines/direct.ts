@@ -8,7 +8,7 @@ import { boxesOf } from "../../model/routes/rings.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import { linkCount, switchCount, type Topology } from "../../model/topology/topology.ts";
 import type { Synthesizer } from "../synthesizer.ts";
-import { simulatedPs } from "./baseline.ts";
+import { leastOf, simulatedPs } from "./baseline.ts";
 
 /** Rounds in each of which an NPU has one target, another than any other NPU. */
 interface Rounds {
@@ -101,13 +101,13 @@ export const direct: Synthesizer = {
     const rounds = roundsOf(topology);
     issue(list, collective, rounds);
     const shortest = shortestRoutes(topology, list);
-    const made = (order: Messages, ways: MessageRoutes, policy: string): Made => {
-      const schedule = listSchedule(topology, collective, order, ways);
-      return { schedule, policy, ps: simulatedPs(schedule) };
-    };
-    const tried: Made[] = [];
+    const made = (order: Messages, ways: MessageRoutes, policy: string): Made => ({
+      schedule: listSchedule(topology, collective, order, ways),
+      policy,
+    });
+    const tried = [made(list, shortest, rounds.policy)];
     if (switchCount(topology) > 0 && list.count <= MOST_COMPARED) {
-      const even = evenRoutes(topology, list);
+      const even = evenRoutes(topology, shortest);
       tried.push(made(list, even, `${rounds.policy}, links loaded evenly`));
       const isOnePhase = collective.kind !== "allreduce" && collective.kind !== "custom";
       const order = isOnePhase ? inPortRounds(topology, list, even) : null;
@@ -115,11 +115,7 @@ export const direct: Synthesizer = {
         tried.push(made(reordered(list, order), { ...even, routeOf: composed(even.routeOf, order) }, PORT_ROUNDS));
       }
     }
-    const best = tried.reduce(
-      (least, next) => (next.ps < least.ps ? next : least),
-      made(list, shortest, rounds.policy),
-    );
-    return { schedule: best.schedule, policy: best.policy, trials: tried.length + 1 };
+    return { ...leastOf(tried, ({ schedule }) => simulatedPs(schedule)), trials: tried.length };
   },
 };
 
@@ -127,7 +123,6 @@ export const direct: Synthesizer = {
 interface Made {
   readonly schedule: StepSchedule;
   readonly policy: string;
-  readonly ps: number;
 }
 
 /** Of more messages only the usual order on the usual ways is made. */

@@ -33,7 +33,8 @@ describe("evenRoutes", () => {
   ])("load %s for %d to %d messages", (name, before, after) => {
     const topology = presetTopology(name);
     const list = everyPair(topology);
-    const [shortest, even] = [shortestRoutes(topology, list), evenRoutes(topology, list)];
+    const shortest = shortestRoutes(topology, list);
+    const even = evenRoutes(topology, shortest);
     expect(busiest(topology, shortest)).toBeCloseTo(before, 9);
     expect(busiest(topology, even)).toBeCloseTo(after, 9);
   });
@@ -41,7 +42,8 @@ describe("evenRoutes", () => {
   it("lead from source to target in as few hops", () => {
     const topology = presetTopology("dragonfly:3x4");
     const list = everyPair(topology);
-    const [shortest, even] = [shortestRoutes(topology, list), evenRoutes(topology, list)];
+    const shortest = shortestRoutes(topology, list);
+    const even = evenRoutes(topology, shortest);
     const hops = ({ routes }: MessageRoutes, r: number): number => routes.linkOffset[r + 1] - routes.linkOffset[r];
     for (let i = 0; i < list.count; i++) {
       const [r, links] = [even.routeOf[i] as number, even.routes.links];
