@@ -2,17 +2,7 @@ import { InfeasibleError, InternalError } from "../../base/errors.ts";
 import type { Rate } from "../../engine/contract/kernels.ts";
 import type { LpSolver } from "../../engine/contract/programs.ts";
 import { bigGcd, bigLcm, bigSum, commonDivisor } from "../../model/numbers/integers.ts";
-import {
-  add,
-  commonDenominator,
-  compare,
-  divide,
-  multiply,
-  nearbyFraction,
-  type Rational,
-  rational,
-  toNumber,
-} from "../../model/numbers/rational.ts";
+import { add, compare, divide, multiply, type Rational, rational, toNumber } from "../../model/numbers/rational.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { DualCertificate } from "../../model/trees/tree-flow.ts";
 import {
@@ -28,6 +18,7 @@ import {
   reversedNetwork,
 } from "./allreduce-program.ts";
 import { balancedCapacity, cutSearch, unbalancedNode } from "./cuts.ts";
+import { PRECISIONS, partsTried, signedFraction } from "./exact-values.ts";
 import type { RateKernel } from "./optimum.ts";
 
 export interface AllReduceSolvers {
@@ -258,11 +249,6 @@ function firstOf(values: Int32Array): number[] {
   return [...values.keys()].filter((i) => !seen.has(values[i]) && seen.add(values[i]));
 }
 
-/** Values of the linear program are right to this many parts of the greatest. */
-const ACCURACY = 1e-9;
-const MOST_PARTS = 1e6;
-/** Multiples of the bound's denominator that are tried as denominators of the values. */
-const MULTIPLES = [1, 2, 3, 4, 6, 8, 12];
 /** Parts of the rate that values are rounded to where no denominator leads to the bound. */
 const FINE_PARTS = 2 ** 40;
 /** Copies per root, over what all roots have in common, that are tried for a solution with fewer copies. */
@@ -279,17 +265,9 @@ async function exactCopies(
   bound: Rational,
   rate: RateKernel,
 ): Promise<AllReduceCopies | null> {
-  const most = Math.floor(Number.MAX_SAFE_INTEGER / (2 * network.bandwidth.reduce((sum, b) => sum + b, 0)));
   const values = new Set([...point.shares, ...point.out, ...point.in]);
-  const common = commonDenominator(values, ACCURACY * Math.max(...values), MOST_PARTS);
-  const fine = Math.max(1, Math.ceil(FINE_PARTS / point.rate));
   let best: AllReduceCopies | null = null;
-  for (const parts of [
-    common ?? 1,
-    ...MULTIPLES.map((multiple) => multiple * Number(bound.den)),
-    Math.min(fine, most),
-  ]) {
-    if (!(parts <= most)) continue;
+  for (const parts of partsTried(values, bound, network.bandwidth, FINE_PARTS / point.rate)) {
     const found = await rounded(network, point, parts, rate);
     if (found !== null && (best === null || compare(found.rate, best.rate) > 0)) best = found;
     if (best !== null && compare(best.rate, bound) === 0) break;
@@ -425,12 +403,6 @@ export interface OrbitProof {
 }
 
 const ZERO = rational(0);
-/** Precisions of the fractions that are tried, coarse ones first: the exact values mostly have small denominators. */
-const PRECISIONS = [
-  { error: 1e-7, most: 1e3 },
-  { error: 1e-9, most: 1e5 },
-  { error: 1e-13, most: 1e7 },
-];
 /** Node numbers that a certificate may list. */
 const MOST_LISTED = 4_000_000;
 
@@ -441,8 +413,8 @@ function boundOf(
   prices: AllReducePrices,
 ): { readonly rate: Rational; readonly proof: OrbitProof } | null {
   let best: { rate: Rational; proof: OrbitProof } | null = null;
-  for (const { error, most } of PRECISIONS) {
-    const proof = normalized(network, orbits, exactProof(network, prices, error, most));
+  for (const precision of PRECISIONS) {
+    const proof = normalized(network, orbits, exactProof(network, prices, precision));
     if (proof === null) continue;
     const rate = provedRate(network, orbits, proof);
     if (best === null || compare(rate, best.rate) < 0) best = { rate, proof };
@@ -454,11 +426,12 @@ function boundOf(
  * Returns the proof of prices as fractions. On a network that equals its reverse the program has cuts "out" only, and each
  * stands for half of itself and half of its mirror image.
  */
-function exactProof({ opposite }: AllReduceNetwork, prices: AllReducePrices, error: number, most: number): OrbitProof {
-  const fraction = (value: number): Rational => {
-    const { num, den } = nearbyFraction(Math.abs(value), error, most);
-    return rational(value < 0 ? -num : num, den);
-  };
+function exactProof(
+  { opposite }: AllReduceNetwork,
+  prices: AllReducePrices,
+  precision: (typeof PRECISIONS)[number],
+): OrbitProof {
+  const fraction = (value: number): Rational => signedFraction(value, precision);
   const half = rational(1, 2);
   const weighted = prices.cuts.map(({ cut, weight }) => ({ ...cut, weight: fraction(weight) }));
   if (opposite === null) {

@@ -2,18 +2,11 @@ import { InternalError } from "../../base/errors.ts";
 import type { Rate } from "../../engine/contract/kernels.ts";
 import type { LpSolver } from "../../engine/contract/programs.ts";
 import { bigLcm, commonDivisor } from "../../model/numbers/integers.ts";
-import {
-  commonDenominator,
-  compare,
-  divide,
-  multiply,
-  nearbyFraction,
-  type Rational,
-  rational,
-} from "../../model/numbers/rational.ts";
+import { compare, divide, multiply, type Rational, rational } from "../../model/numbers/rational.ts";
 import type { DualCertificate } from "../../model/trees/tree-flow.ts";
 import { programRows } from "../program-rows.ts";
 import { balancedCapacity, cutSearch } from "./cuts.ts";
+import { ACCURACY, PRECISIONS, partsTried, signedFraction } from "./exact-values.ts";
 import type { RateKernel } from "./optimum.ts";
 import type { PackingNetwork } from "./packing.ts";
 
@@ -46,19 +39,8 @@ export function forwardsTooLittle({ nodeCount, npuCount, linkSource, linkTarget,
 const FEW_FLOWS = 2e5;
 /** Linear programs solved at most. */
 const ROUNDS = 400;
-/** Values of the program are right to this part of the greatest. */
-const ACCURACY = 1e-9;
-const MOST_PARTS = 1e6;
-/** Multiples of the bound's denominator that are tried as denominators of the values. */
-const MULTIPLES = [1, 2, 3, 4, 6, 8, 12];
 /** Parts of the greatest value that values are rounded to where no denominator leads to the bound. */
 const FINE_PARTS = 2 ** 30;
-/** Precisions of the fractions that prices are turned into, coarse ones first. */
-const PRECISIONS = [
-  { error: 1e-7, most: 1e3 },
-  { error: 1e-9, most: 1e5 },
-  { error: 1e-13, most: 1e7 },
-];
 
 /**
  * Returns what to use of each link where nodes that only forward have less bandwidth in than out: the best there is, with its
@@ -234,11 +216,8 @@ interface Proof {
 /** Returns the least bound that prices as fractions prove: any weights prove one. */
 function bestProof(network: PackingNetwork, weight: Float64Array, prices: Prices): Proof {
   let best: Proof | null = null;
-  for (const { error, most } of PRECISIONS) {
-    const fraction = (value: number): Rational => {
-      const { num, den } = nearbyFraction(Math.abs(value), error, most);
-      return rational(value < 0 ? -num : num, den);
-    };
+  for (const precision of PRECISIONS) {
+    const fraction = (value: number): Rational => signedFraction(value, precision);
     const cuts = prices.cuts
       .map(({ inside, weight: price }) => ({ inside, weight: fraction(price) }))
       .filter((cut) => cut.weight.num > 0n);
@@ -301,16 +280,8 @@ async function exactCapacity(
 ): Promise<Exact> {
   const { bandwidth } = network;
   const greatest = capacity.reduce((a, b) => Math.max(a, b), 0);
-  const most = Math.floor(Number.MAX_SAFE_INTEGER / (2 * bandwidth.reduce((sum, b) => sum + b, 0)));
-  const common = commonDenominator(new Set(capacity), ACCURACY * greatest, MOST_PARTS);
-  const fine = Math.max(1, Math.ceil(FINE_PARTS / greatest));
   let best: Exact | null = null;
-  for (const parts of [
-    common ?? 1,
-    ...MULTIPLES.map((multiple) => multiple * Number(bound.den)),
-    Math.min(fine, most),
-  ]) {
-    if (!(parts <= most)) continue;
+  for (const parts of partsTried(new Set(capacity), bound, bandwidth, FINE_PARTS / greatest)) {
     const limit = bandwidth.map((b) => b * parts);
     const near = balancedCapacity(
       network,
