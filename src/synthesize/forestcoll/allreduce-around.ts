@@ -1,9 +1,12 @@
 import { designOf } from "../../model/dimensions/design.ts";
 import { compare, multiply, type Rational, rational } from "../../model/numbers/rational.ts";
 import { oppositeLinks } from "../../model/topology/link-classes.ts";
-import type { Forest } from "../../model/trees/tree-flow.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import type { DualCertificate, Forest, TreeFlow } from "../../model/trees/tree-flow.ts";
 import { rateOfForest } from "../../model/trees/tree-multicast.ts";
 import type { TreeContext, TreeRequest } from "../tree-maker.ts";
+import { MOST_MEMBERS, MOST_ORBITS } from "./allreduce-forests.ts";
+import { allReduceRates, provedHere } from "./allreduce-rates.ts";
 import { growForest, isWhole, writtenOut } from "./grow.ts";
 import { forestFrom, type PackingNetwork, packingNetwork } from "./packing.ts";
 import { type Damaged, damagedForest, mendedForest, withoutTrees } from "./regrow.ts";
@@ -18,10 +21,14 @@ export interface Around {
   readonly forests: readonly [Forest, Forest];
   /** Buffer bytes per second. */
   readonly rate: Rational;
+  /** What proved the rate before something failed, if it still proves something. */
+  readonly dual: Dual;
   /** Out-trees as they were, and those that were grown again. */
   readonly kept: number;
   readonly changed: number;
 }
+
+type Dual = ReturnType<typeof provedHere>;
 
 /**
  * Returns trees for an all-reduce on a network in which something failed, out of those of an all-gather on the network before: of
@@ -41,36 +48,64 @@ export async function aroundFailure(
   const opposite = oppositeLinks(network.linkSource, network.linkTarget, [network.bandwidth]);
   const before = opposite && (await treesBefore(request, context, network));
   if (opposite === null || before === null) return null;
-  const rooting = withoutTrees(before, network.npuCount - 1, isNarrow(cut, members));
-  const capacity = roomBeside(rooting, network, opposite, before.copyBytesPerSecond);
+  const { forest, certificate } = before;
+  const rooting = withoutTrees(forest, network.npuCount - 1, isNarrow(cut, members));
+  const capacity = roomBeside(rooting, network, opposite, forest.copyBytesPerSecond);
   const mended = await mendedForest({ forest: rooting, network, capacity }, context.kernels, request);
   if (mended === null) return null;
-  const out = forestFrom(network, mended.trees, "out", before.copyBytesPerSecond, members);
+  const out = forestFrom(network, mended.trees, "out", forest.copyBytesPerSecond, members);
   const back = mirroredForest(topology, usable, out);
   if (back === null) return null;
   const forests = sideBySide([back, out], members.length, usable);
   if (forests === null) return null;
   const rate = rateOfForest(forests[0]);
-  const enough = multiply(multiply(rateOfForest(before), rational(1, 2)), ENOUGH);
-  return compare(rate, enough) < 0 ? null : { ...mended, forests, rate };
+  const enough = multiply(multiply(rateOfForest(forest), rational(1, 2)), ENOUGH);
+  if (compare(rate, enough) < 0) return null;
+  const dual = certificate && provedHere(topology, members, usable, certificate);
+  return { ...mended, forests, rate, dual };
 }
 
-/** Returns the trees of an all-gather on the network before something failed, in the numbers of the network as it is. */
+/** Trees of an all-gather before something failed, and what proved the rate of the all-reduce then: in the numbers of the network as it is. */
+interface Before {
+  readonly forest: Forest;
+  readonly certificate: DualCertificate | null;
+}
+
 async function treesBefore(
   request: TreeRequest,
   context: TreeContext,
   network: PackingNetwork,
-): Promise<Forest | null> {
+): Promise<Before | null> {
   const { topology, collective, repair } = request;
   const weight = contributions(collective);
   if (repair !== null && !repair.concurrent && repair.collective.kind === "allreduce") {
-    return damagedForest(repair, topology, collective.groupMembers, network, "out");
+    const forest = damagedForest(repair, topology, collective.groupMembers, network, "out");
+    return forest && { forest, certificate: dualByName(topology, repair) };
   }
   const design = designOf(topology);
   if (design === null || design === topology || !isWhole(request, weight)) return null;
   const whole = { ...request, topology: design, usable: design.linkBytesPerSecond, repair: null };
   const { forest, symmetry } = await growForest(whole, context, "out", weight);
-  return symmetry && writtenOut(design, collective, forest, symmetry, network);
+  if (symmetry === null) return null;
+  const solvers = { rate: context.kernels.rate, lp: await context.lp() };
+  const options = { maps: symmetry.steps, orbits: MOST_ORBITS };
+  const isSmall = collective.groupSize <= MOST_MEMBERS;
+  const rates = isSmall ? await allReduceRates(design, collective.groupMembers, solvers, options) : null;
+  const written = writtenOut(design, collective, forest, symmetry, network);
+  return { forest: written, certificate: rates?.certificate ?? null };
+}
+
+/** Returns the weighted cuts of an old flow in the numbers of the network as it is, by the names of nodes; null where it has none. */
+function dualByName(topology: Topology, { certificate, topology: old }: TreeFlow): DualCertificate | null {
+  if (certificate?.kind !== "dual") return null;
+  const numberOf = new Map(topology.nodeNames.map((name, node) => [name, node]));
+  const now = Array.from(old.nodeNames, (name) => numberOf.get(name) ?? -1);
+  const { cuts, potentials = [] } = certificate;
+  return {
+    kind: "dual",
+    cuts: cuts.map((cut) => ({ ...cut, nodes: cut.nodes.map((node) => now[node]) })),
+    potentials: potentials.map((potential) => ({ ...potential, node: now[potential.node] })),
+  };
 }
 
 /** Marks the members on that side of a cut which has fewer, [members]. */

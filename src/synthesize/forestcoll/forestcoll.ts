@@ -180,8 +180,8 @@ async function allReduceTogether(
 }
 
 /**
- * Returns trees side by side that go around what failed on a large network, of which the narrowest cut is all that is proved; null
- * where there are none, or others are as fast.
+ * Returns trees side by side that go around what failed on a large network; null where there are none, or others are as fast. They
+ * are certified by the narrowest cut, or by what proved the rate before the failure where that bounds them lower.
  */
 async function allReduceAround(
   request: TreeRequest,
@@ -196,8 +196,9 @@ async function allReduceAround(
   const around = await aroundFailure(request, context, cut);
   const phases = inSequence(out, out);
   if (around === null || compare(around.rate, phases) <= 0) return null;
-  const { forests, rate, kept, changed } = around;
-  const certificate = { kind: "cut", nodes: cut, direction: "out" } as const;
+  const { forests, rate, dual, kept, changed } = around;
+  const byCut = { kind: "cut", nodes: cut, direction: "out" } as const;
+  const certificate = dual !== null && compare(dual.bound, out) < 0 ? dual.certificate : byCut;
   return {
     flow: { ...flowFrame(request), forests, concurrent: true, symmetry: null, certificate },
     policy: `reduction and broadcast side by side, no roots where it is narrowest, ${changed} of ${kept + changed} trees grown again`,
