@@ -43,7 +43,7 @@ export async function aroundFailure(
   if (opposite === null || before === null) return null;
   const rooting = withoutTrees(before, network.npuCount - 1, isNarrow(cut, members));
   const capacity = roomBeside(rooting, network, opposite, before.copyBytesPerSecond);
-  const mended = await mendedForest({ forest: rooting, network, capacity }, context.kernels, request);
+  const mended = await mendedForest({ forest: rooting, network, capacity, isOwn: true }, context.kernels, request);
   if (mended === null) return null;
   const out = forestFrom(network, mended.trees, "out", before.copyBytesPerSecond, members);
   const back = mirroredForest(topology, usable, out);

@@ -144,6 +144,8 @@ export interface Damaged {
   readonly network: PackingNetwork;
   /** [links of the network] copies that fit now. */
   readonly capacity: Float64Array;
+  /** Nobody else needs the forest's columns, so that they may be written over. */
+  readonly isOwn?: boolean;
 }
 
 export interface Repair {
@@ -175,7 +177,7 @@ async function repairForest(damaged: Damaged, pack: PackRest): Promise<Repair | 
     for (let t = 0; t < isKept.length; t++) if (isKept[t] === 0) copies[forest.root[t]] += forest.copies[t];
     const outcome = await pack(left.slice(), copies);
     if (outcome === null) return null;
-    if ("trees" in outcome) return joined(forest, isKept, linksOf, edges, outcome.trees);
+    if ("trees" in outcome) return joined(damaged, isKept, edges, outcome.trees);
     const out = mostEntering(outcome.cut, network, isKept, linksOf);
     if (out.length === 0) return null;
     for (const t of out) {
@@ -221,45 +223,48 @@ function mostEntering(
 
 /** Returns a forest, links as in Damaged, without the trees of the marked roots. O(links of all edges). */
 export function withoutTrees(forest: Damaged["forest"], edges: number, isMarked: Uint8Array): Damaged["forest"] {
-  const { linkOffset, links } = forest;
   const isKept = Uint8Array.from(forest.root, (rank) => 1 - isMarked[rank]);
-  const linksOf = (t: number): Int32Array => links.subarray(linkOffset[t * edges], linkOffset[(t + 1) * edges]);
-  return joined(forest, isKept, linksOf, edges, NO_TREES).trees;
+  return joined({ forest }, isKept, edges, NO_TREES).trees;
 }
 
-/** Returns the kept trees, then the new ones. */
+/**
+ * Returns the kept trees, then the new ones; in the columns of the old forest, where these may be written over and have the room.
+ * O(links of all edges).
+ */
 function joined(
-  forest: Damaged["forest"],
+  { forest, isOwn = false }: Pick<Damaged, "forest" | "isOwn">,
   isKept: Uint8Array,
-  linksOf: (t: number) => Int32Array,
   edges: number,
   fresh: PackedTrees,
 ): Repair {
   const kept = isKept.reduce((count, bit) => count + bit, 0);
-  const parts: { from: PackedTrees; tree: number; links: Int32Array }[] = [];
-  for (let t = 0; t < isKept.length; t++) if (isKept[t] === 1) parts.push({ from: forest, tree: t, links: linksOf(t) });
-  for (let t = 0; t < fresh.root.length; t++) {
-    const links = fresh.links.subarray(fresh.linkOffset[t * edges], fresh.linkOffset[(t + 1) * edges]);
-    parts.push({ from: fresh, tree: t, links });
-  }
-  const linkOffset = new Float64Array(parts.length * edges + 1);
-  const links = new Int32Array(parts.reduce((length, part) => length + part.links.length, 0));
-  parts.forEach(({ from, tree, links: own }, i) => {
-    const start = linkOffset[i * edges];
-    links.set(own, start);
-    const old = from.linkOffset;
+  const trees = kept + fresh.root.length;
+  let length = fresh.links.length;
+  for (let t = 0; t < isKept.length; t++)
+    if (isKept[t] === 1) length += forest.linkOffset[(t + 1) * edges] - forest.linkOffset[t * edges];
+  const inPlace = isOwn && trees <= isKept.length && length <= forest.links.length;
+  const linkOffset = inPlace ? forest.linkOffset.subarray(0, trees * edges + 1) : new Float64Array(trees * edges + 1);
+  const links = inPlace ? forest.links.subarray(0, length) : new Int32Array(length);
+  const root = new Int32Array(trees);
+  const copies = new Float64Array(trees);
+  let next = 0;
+  const add = (from: PackedTrees, tree: number): void => {
     const first = tree * edges;
-    const shift = start - old[first];
-    for (let e = 1; e <= edges; e++) linkOffset[i * edges + e] = old[first + e] + shift;
-  });
-  return {
-    trees: {
-      root: Int32Array.from(parts, ({ from, tree }) => from.root[tree]),
-      copies: Float64Array.from(parts, ({ from, tree }) => from.copies[tree]),
-      linkOffset,
-      links,
-    },
-    kept,
-    changed: fresh.root.length,
+    const place = next * edges;
+    const old = from.linkOffset;
+    const [begin, end] = [old[first], old[first + edges]];
+    const start = next === 0 ? 0 : linkOffset[place];
+    root[next] = from.root[tree];
+    copies[next] = from.copies[tree];
+    next++;
+    // what has not moved is where it belongs
+    if (inPlace && from === forest && place === first) return;
+    // no tree moves to where one is that has not been moved yet
+    links.set(from.links.subarray(begin, end), start);
+    const shift = start - begin;
+    for (let e = 1; e <= edges; e++) linkOffset[place + e] = old[first + e] + shift;
   };
+  for (let t = 0; t < isKept.length; t++) if (isKept[t] === 1) add(forest, t);
+  for (let t = 0; t < fresh.root.length; t++) add(fresh, t);
+  return { trees: { root, copies, linkOffset, links }, kept, changed: fresh.root.length };
 }
