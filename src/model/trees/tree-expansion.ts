@@ -66,7 +66,13 @@ function writeTree(forest: Forest, tree: number, room: Forest, to: number, edges
 }
 
 /** Writes as tree `to` the image of the tree that is `back` before it. */
-function writeImage({ root, linkOffset, links }: Forest, to: number, back: number, map: NetworkMap, edges: number): void {
+function writeImage(
+  { root, linkOffset, links }: Forest,
+  to: number,
+  back: number,
+  map: NetworkMap,
+  edges: number,
+): void {
   root[to] = map.node[root[to - back]];
   const image = map.link;
   const first = to * edges;
