@@ -1,6 +1,6 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import { disjointSets, groupedOnce, type NumberedSets, numberedSets } from "../graph/graph.ts";
-import { addTo, composed } from "../numbers/ordering.ts";
+import { addTo } from "../numbers/ordering.ts";
 import { linkCount, nodeCount, type Topology } from "../topology/topology.ts";
 import type { NetworkSymmetry } from "../trees/tree-flow.ts";
 
@@ -33,26 +33,6 @@ export function generatorMaps(topology: Topology, { steps }: NetworkSymmetry): N
       );
     return { node, link };
   });
-}
-
-/** Yields what each element of the group does, the identity first, the first dimension fastest. O(nodes + links) each. */
-export function* groupElements(topology: Topology, symmetry: NetworkSymmetry): Generator<NetworkMap> {
-  const generators = generatorMaps(topology, symmetry);
-  const identity = (length: number): Int32Array => Int32Array.from({ length }, (_, i) => i);
-  let element: NetworkMap = { node: identity(nodeCount(topology)), link: identity(linkCount(topology)) };
-  const power = new Int32Array(generators.length);
-  /** [dimensions] the element with the powers of this dimension and those above it, and none of those below. */
-  const above = generators.map(() => element);
-  for (;;) {
-    yield element;
-    let d = 0;
-    while (d < power.length && power[d] === symmetry.sizes[d] - 1) power[d++] = 0;
-    if (d === power.length) return;
-    power[d]++;
-    const { node, link } = generators[d];
-    element = { node: composed(node, above[d].node), link: composed(link, above[d].link) };
-    above.fill(element, 0, d + 1);
-  }
 }
 
 /** Returns the orbits of items, 0 .. count - 1, under maps of items ([count] each) and their products. O(maps x count). */

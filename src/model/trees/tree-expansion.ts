@@ -1,5 +1,5 @@
-import { InputError, InternalError } from "../../base/errors.ts";
-import { groupElements, type NetworkMap } from "../symmetry/network-maps.ts";
+import { InputError } from "../../base/errors.ts";
+import { generatorMaps, type NetworkMap } from "../symmetry/network-maps.ts";
 import { type Forest, groupOrder, type TreeFlow, treeCount } from "./tree-flow.ts";
 
 /** Above this many links of all edges trees are not written out. */
@@ -21,15 +21,20 @@ export function expandTrees(flow: TreeFlow): TreeFlow {
     );
   }
   const edges = flow.collective.groupSize - 1;
-  const whole = forests.map((forest) => roomFor(forest, order, edges));
-  let g = 0;
-  for (const map of groupElements(topology, symmetry)) {
-    forests.forEach((forest, f) => {
-      writeImage(forest, map, whole[f], g, order, edges);
-    });
-    g++;
-  }
-  if (g !== order) throw new InternalError(`${g} elements of a group of ${order}`);
+  const maps = generatorMaps(topology, symmetry);
+  const whole = forests.map((forest) => {
+    const images = roomFor(forest, order, edges);
+    for (let tree = 0; tree < treeCount(forest); tree++) {
+      writeTree(forest, tree, images, tree * order, edges);
+      let written = 1;
+      // those of the dimensions so far, moved on along the next one, power by power
+      for (const [d, size] of symmetry.sizes.entries()) {
+        const before = written;
+        for (; written < before * size; written++) writeImage(images, tree * order + written, before, maps[d], edges);
+      }
+    }
+    return images;
+  });
   return { ...flow, forests: whole, symmetry: null };
 }
 
@@ -40,30 +45,40 @@ function roomFor(forest: Forest, order: number, edges: number): Forest {
   forest.copies.forEach((many, tree) => {
     copies.fill(many, tree * order, (tree + 1) * order);
   });
-  const linkOffset = new Float64Array(trees * order * edges + 1);
-  linkOffset[linkOffset.length - 1] = forest.links.length * order;
   return {
     ...forest,
     copies,
     root: new Int32Array(trees * order),
-    linkOffset,
+    linkOffset: new Float64Array(trees * order * edges + 1),
     links: new Int32Array(forest.links.length * order),
   };
 }
 
-/** Writes image g of each tree, behind the images 0 .. g - 1 of it. */
-function writeImage(forest: Forest, map: NetworkMap, whole: Forest, g: number, order: number, edges: number): void {
-  const { root, linkOffset, links } = forest;
-  const { links: written, linkOffset: offsets } = whole;
-  const imageOf = map.link;
-  for (let tree = 0; tree < root.length; tree++) {
-    whole.root[tree * order + g] = map.node[root[tree]];
-    const first = tree * edges;
-    const from = linkOffset[first];
-    const to = linkOffset[first + edges];
-    const at = from * order + g * (to - from);
-    for (let i = from; i < to; i++) written[at + i - from] = imageOf[links[i]];
-    const image = (tree * order + g) * edges;
-    for (let e = 0; e < edges; e++) offsets[image + e] = at + linkOffset[first + e] - from;
-  }
+/** Writes a tree as tree `to` of the room, behind those before it. */
+function writeTree(forest: Forest, tree: number, room: Forest, to: number, edges: number): void {
+  const { linkOffset } = forest;
+  const first = tree * edges;
+  const end = first + edges;
+  const start = room.linkOffset[to * edges];
+  room.root[to] = forest.root[tree];
+  room.links.set(forest.links.subarray(linkOffset[first], linkOffset[end]), start);
+  for (let e = 1; e <= edges; e++) room.linkOffset[to * edges + e] = start + linkOffset[first + e] - linkOffset[first];
+}
+
+/** Writes as tree `to` the image of the tree that is `back` before it. */
+function writeImage(
+  { root, linkOffset, links }: Forest,
+  to: number,
+  back: number,
+  map: NetworkMap,
+  edges: number,
+): void {
+  root[to] = map.node[root[to - back]];
+  const image = map.link;
+  const first = to * edges;
+  const shift = back * (linkOffset[first] - linkOffset[first - edges]);
+  for (let e = first + 1; e <= first + edges; e++) linkOffset[e] = linkOffset[e - back * edges] + shift;
+  const end = linkOffset[first + edges] | 0;
+  const before = shift | 0;
+  for (let i = linkOffset[first] | 0; i < end; i++) links[i] = image[links[i - before]];
 }

@@ -175,33 +175,33 @@ export function copiesOnLinks(
   linkCount: number,
   skips: Uint8Array | null = null,
 ): bigint[] {
-  const { copies } = forest;
+  const { copies, linkOffset, links } = forest;
   const sums = new Float64Array(linkCount);
-  eachLink(forest, edges, skips, (link, tree) => {
-    sums[link] += copies[tree];
-  });
+  for (let tree = 0; tree < copies.length; tree++) {
+    const own = copies[tree];
+    const first = linkOffset[tree * edges];
+    const ofTree = links.subarray(first, linkOffset[(tree + 1) * edges]);
+    if (skips === null) {
+      for (let i = 0; i < ofTree.length; i++) sums[ofTree[i]] += own;
+      continue;
+    }
+    let i = 0;
+    for (let e = tree * edges; e < (tree + 1) * edges; e++) {
+      i += skips[e];
+      for (const end = linkOffset[e + 1] - first; i < end; i++) sums[ofTree[i]] += own;
+    }
+  }
   // sums only grow, so one that was rounded on the way is not below 2^53
   if (sums.every((sum) => sum <= Number.MAX_SAFE_INTEGER)) return Array.from(sums, BigInt);
   const exact = new Array<bigint>(linkCount).fill(0n);
-  const own = Array.from(copies, BigInt);
-  eachLink(forest, edges, skips, (link, tree) => {
-    exact[link] += own[tree];
-  });
-  return exact;
-}
-
-function eachLink(
-  { copies, linkOffset, links }: ForestLinks,
-  edges: number,
-  skips: Uint8Array | null,
-  visit: (link: number, tree: number) => void,
-): void {
   for (let tree = 0; tree < copies.length; tree++) {
+    const own = BigInt(copies[tree]);
     for (let e = tree * edges; e < (tree + 1) * edges; e++) {
       const from = linkOffset[e] + (skips === null ? 0 : skips[e]);
-      for (let i = from; i < linkOffset[e + 1]; i++) visit(links[i], tree);
+      for (let i = from; i < linkOffset[e + 1]; i++) exact[links[i]] += own;
     }
   }
+  return exact;
 }
 
 /**

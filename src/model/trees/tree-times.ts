@@ -208,7 +208,9 @@ export function checkPieces(pieces: number): void {
   }
 }
 
-const MOST_PIECES = 4096;
+const MOST_PIECES = 16_384;
+/** Above so many pieces the time alone counts. */
+const FEW_PIECES = 4096;
 /** A piece is charged this part of the latency of the longest edge. */
 const OVERHEAD_PARTS = 64;
 /** More pieces must gain more than this part of the time. */
@@ -216,15 +218,16 @@ const WORTHWHILE_PARTS = 128;
 
 /**
  * Returns into how many pieces each copy's part is best cut when the collective has `sizeBytes`, by a closed form of the
- * time (treeFlowClock in simulate/trees/tree-flow.ts): 1 .. 4,096, of at least one byte each.
+ * time (treeFlowClock in simulate/trees/tree-flow.ts): 1 .. 16,384, of at least one byte each.
  *
  * With n pieces a tree takes (height + n - 1) (bytes / n / rate) + latency. In the network model more pieces always gain, the
  * last of them almost nothing; on machines every message costs its ends some time. So each piece is charged 1/64 of
  * the longest edge's latency (the copies of a tree send a piece as one message), and the fewest pieces are taken that cost
- * at most 1/128 more than the least.
+ * at most 1/128 more than the least. Where these are more than 4,096, as on trees a hundred edges high, that part is as much as
+ * all that pieces can still gain: then those are taken that cost the least.
  *
  * Tried are 1 .. 32 and from there on numbers a sixteenth apart, all of them: times are rounded up chunk by chunk, so they
- * are convex but for noise, in which a search that follows slopes could get stuck. At most 116 calls of the closed form.
+ * are convex but for noise, in which a search that follows slopes could get stuck. At most 139 calls of the closed form.
  */
 export function bestPieces(
   flow: TreeFlow,
@@ -236,7 +239,7 @@ export function bestPieces(
   const costs = candidates.map((pieces) => closedForm(pieces, sizeBytes) + pieces * overheadPs);
   const least = Math.min(...costs);
   const first = costs.findIndex((cost) => cost - least <= Math.floor(least / WORTHWHILE_PARTS));
-  return candidates[first];
+  return candidates[candidates[first] > FEW_PIECES ? costs.indexOf(least) : first];
 }
 
 function longestEdgePs(flow: TreeFlow): number {

@@ -1,7 +1,8 @@
 import { designOf } from "../../model/dimensions/design.ts";
 import { compare, multiply, type Rational, rational } from "../../model/numbers/rational.ts";
+import { networkSymmetry } from "../../model/symmetry/network-symmetry.ts";
 import { oppositeLinks } from "../../model/topology/link-classes.ts";
-import type { Topology } from "../../model/topology/topology.ts";
+import { nodeCount, type Topology } from "../../model/topology/topology.ts";
 import type { DualCertificate, Forest, TreeFlow } from "../../model/trees/tree-flow.ts";
 import { rateOfForest } from "../../model/trees/tree-multicast.ts";
 import type { TreeContext, TreeRequest } from "../tree-maker.ts";
@@ -49,9 +50,10 @@ export async function aroundFailure(
   const before = opposite && (await treesBefore(request, context, network));
   if (opposite === null || before === null) return null;
   const { forest, certificate } = before;
-  const rooting = withoutTrees(forest, network.npuCount - 1, isNarrow(cut, members));
+  const narrow = narrowMembers(topology, cut, members);
+  const rooting = withoutTrees(forest, network.npuCount - 1, narrow);
   const capacity = roomBeside(rooting, network, opposite, forest.copyBytesPerSecond);
-  const mended = await mendedForest({ forest: rooting, network, capacity }, context.kernels, request);
+  const mended = await mendedForest({ forest: rooting, network, capacity, isOwn: true }, context.kernels, request);
   if (mended === null) return null;
   const out = forestFrom(network, mended.trees, "out", forest.copyBytesPerSecond, members);
   const back = mirroredForest(topology, usable, out);
@@ -108,12 +110,55 @@ function dualByName(topology: Topology, { certificate, topology: old }: TreeFlow
   };
 }
 
-/** Marks the members on that side of a cut which has fewer, [members]. */
-function isNarrow(cut: Int32Array, members: Int32Array): Uint8Array {
-  const inside = new Set(cut);
-  const marks = Uint8Array.from(members, (npu) => (inside.has(npu) ? 1 : 0));
-  const most = 2 * marks.reduce((sum, mark) => sum + mark, 0) > members.length;
-  return most ? marks.map((mark) => 1 - mark) : marks;
+/**
+ * Marks the members on the side of a cut which has fewer, and those of its images under maps of the design into which or out of
+ * which links failed as well, [members]. O(links), and O(nodes) for each map and image.
+ */
+function narrowMembers(topology: Topology, cut: Int32Array, members: Int32Array): Uint8Array {
+  const inside = new Uint8Array(nodeCount(topology));
+  for (const node of cut) inside[node] = 1;
+  const most = 2 * members.reduce((sum, npu) => sum + inside[npu], 0) > members.length;
+  const narrow = most ? inside.map((mark) => 1 - mark) : inside;
+  const isHurt = hurtImages(topology, narrow);
+  return Uint8Array.from(members, (npu) => (narrow[npu] === 1 || isHurt[npu] === 1 ? 1 : 0));
+}
+
+/** Marks the nodes of the images of a set that failed links enter or leave, where maps of the design have disjoint images of it. */
+function hurtImages(topology: Topology, set: Uint8Array): Uint8Array {
+  const marks = new Uint8Array(set.length);
+  const design = designOf(topology);
+  const maps = design === null || nodeCount(design) > set.length ? [] : (networkSymmetry(design)?.steps ?? []);
+  const images = disjointImages(set, maps);
+  if (design === null || images === null) return marks;
+  const { linkSource, linkTarget, linkBytesPerSecond } = design;
+  const isHurt = new Set<number>();
+  for (let link = 0; link < linkSource.length; link++) {
+    const [from, to] = [images[linkSource[link]], images[linkTarget[link]]];
+    if (from === to || topology.linkBytesPerSecond[link] === linkBytesPerSecond[link]) continue;
+    isHurt.add(from).add(to);
+  }
+  images.forEach((image, node) => {
+    if (image >= 0 && isHurt.has(image)) marks[node] = 1;
+  });
+  return marks;
+}
+
+/** Returns the image of a set that each node is in, [nodes], -1: none; null where images overlap. */
+function disjointImages(set: Uint8Array, maps: readonly Int32Array[]): Int32Array | null {
+  const imageOf = new Int32Array(set.length).fill(-1);
+  const images = [[...set.keys()].filter((node) => set[node] === 1)];
+  for (const node of images[0]) imageOf[node] = 0;
+  for (let i = 0; i < images.length; i++) {
+    for (const map of maps) {
+      const image = images[i].map((node) => map[node]);
+      const at = imageOf[image[0]];
+      if (image.some((node) => imageOf[node] !== at)) return null;
+      if (at >= 0) continue;
+      for (const node of image) imageOf[node] = images.length;
+      images.push(image);
+    }
+  }
+  return imageOf;
 }
 
 /**

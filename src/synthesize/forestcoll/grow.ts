@@ -300,7 +300,7 @@ async function ofDesign(
   const { copyBytesPerSecond } = packing;
   const ofOne = { direction, ...found.trees, copyBytesPerSecond };
   const forest = writtenOut(design, collective, ofOne, found.symmetry, network);
-  const mended = await mendedForest({ forest, network, capacity: columns.capacity }, kernels, request);
+  const mended = await mendedForest({ forest, network, capacity: columns.capacity, isOwn: true }, kernels, request);
   if (mended === null) return null;
   const { trees, kept, changed } = mended;
   const grownAgain = `one root for all before something failed, ${changed} of ${kept + changed} trees grown again`;

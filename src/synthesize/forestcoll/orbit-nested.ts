@@ -17,9 +17,12 @@ export function nestedTrees(
   { orbit, budget }: OrbitBudgets,
   k: number,
 ): readonly OrbitTree[] | null {
-  for (const byBudget of [true, false]) {
-    const trees = nestedBy(topology, paths, { orbit, budget }, k, byBudget);
-    if (trees !== null) return trees;
+  for (const shares of [sharesByDirection, sharesByNode]) {
+    const parts = shares(topology, { orbit, budget }, k);
+    for (const byBudget of [true, false]) {
+      const trees = nestedBy(topology, paths, { orbit, budget }, k, parts, byBudget);
+      if (trees !== null) return trees;
+    }
   }
   return null;
 }
@@ -29,6 +32,7 @@ function nestedBy(
   paths: Paths,
   { orbit, budget }: OrbitBudgets,
   k: number,
+  parts: readonly Share[],
   byBudget: boolean,
 ): readonly OrbitTree[] | null {
   const levels = levelsOf(topology, { orbit, budget }, byBudget);
@@ -37,7 +41,7 @@ function nestedBy(
     (uses) => 1 + Math.floor((topology.npuCount * PRICE_SCALE) / Math.max(1, Math.floor(uses / k))),
   );
   const trees: OrbitTree[] = [];
-  for (const { copies, left } of evenShares(topology, { orbit, budget }, k)) {
+  for (const { copies, left } of parts) {
     const into = growLowest(topology, paths, levels, { orbit, left, price });
     if (into === null) return null;
     trees.push({ copies, into });
@@ -61,48 +65,100 @@ function growLowest(topology: Topology, paths: Paths, levels: readonly Level[], 
   return best?.into ?? null;
 }
 
+/** What some copies that follow each other may use of each orbit, each of them. */
+interface Share {
+  readonly copies: number;
+  /** [orbits] */
+  readonly left: Float64Array;
+}
+
 /**
- * Splits budgets evenly over k copies; what does not divide goes to copies in turn, orbit after orbit of the same direction
- * (away from NPUs, towards them, neither), for orbits of one tier stand in for each other. Equal neighbours come as one.
+ * Splits budgets evenly over k copies, whose rests begin with the copy from[orbit]. Equal neighbours come as one.
  */
-function evenShares(
-  topology: Topology,
-  { orbit, budget }: OrbitBudgets,
-  k: number,
-): { readonly copies: number; readonly left: Float64Array }[] {
-  const direction = directionsOf(topology, orbit, budget.length);
-  const turn = [0, 0, 0];
-  const from = new Float64Array(budget.length);
-  const starts = new Set([0]);
-  for (let o = 0; o < budget.length; o++) {
-    from[o] = turn[direction[o]];
-    const end = (from[o] + (budget[o] % k)) % k;
-    turn[direction[o]] = end;
-    starts.add(from[o]).add(end);
-  }
-  const order = [...starts].sort((a, b) => a - b);
+function evenShares(budget: Float64Array, from: Float64Array, k: number): Share[] {
+  const ends = from.map((first, o) => (first + budget[o]) % k);
+  const order = [...new Set([0, ...from, ...ends])].sort((a, b) => a - b);
   return order.map((copy, i) => ({
     copies: (i + 1 < order.length ? order[i + 1] : k) - copy,
     left: budget.map((uses, o) => Math.floor(uses / k) + ((copy - from[o] + k) % k < uses % k ? 1 : 0)),
   }));
 }
 
-function directionsOf(topology: Topology, orbit: Int32Array, orbits: number): Int32Array {
+/**
+ * Splits budgets evenly over k copies; what does not divide goes to copies in turn, orbit after orbit of the same direction
+ * (away from NPUs, towards them, neither), for orbits of one tier stand in for each other.
+ */
+function sharesByDirection(topology: Topology, { orbit, budget }: OrbitBudgets, k: number): Share[] {
+  const { direction } = endsOf(topology, orbit, budget.length);
+  const turn = [0, 0, 0];
+  const from = budget.map((uses, o) => {
+    const first = turn[direction[o]];
+    turn[direction[o]] = (first + uses) % k;
+    return first;
+  });
+  return evenShares(budget, from, k);
+}
+
+/**
+ * Splits budgets evenly over k copies; what does not divide goes to copies in turn, orbit after orbit of the same direction at the
+ * same nodes, and further away to the copies that get there: network cards of one link each way have the same copies on both.
+ */
+function sharesByNode(topology: Topology, { orbit, budget }: OrbitBudgets, k: number): Share[] {
+  const { direction, near, far, distance } = endsOf(topology, orbit, budget.length);
+  const turn = [0, 1, 2].map(() => new Map<number, number>());
+  const from = new Float64Array(budget.length);
+  const outwards = [...from.keys()].sort((a, b) => distance[a] - distance[b] || a - b);
+  for (const o of outwards) {
+    const next = turn[direction[o]];
+    from[o] = next.get(near[o]) ?? 0;
+    next.set(near[o], (from[o] + budget[o]) % k);
+    if (!next.has(far[o])) next.set(far[o], from[o]);
+  }
+  return evenShares(budget, from, k);
+}
+
+/** Where orbits of links lead, [orbits]. */
+interface OrbitEnds {
+  /** 0: towards NPUs, 1: neither, 2: away from them. */
+  readonly direction: Int32Array;
+  /** The nodes at the end that is nearer to NPUs, and at the other, by the least that is surely in the same orbit. */
+  readonly near: Int32Array;
+  readonly far: Int32Array;
+  /** Links between the near end and the nearest NPU. */
+  readonly distance: Int32Array;
+}
+
+function endsOf(topology: Topology, orbit: Int32Array, orbits: number): OrbitEnds {
   const { npuCount, linkSource, linkTarget } = topology;
-  const distance = new Int32Array(nodeCount(topology)).fill(-1).fill(0, 0, npuCount);
+  const hops = new Int32Array(nodeCount(topology)).fill(-1).fill(0, 0, npuCount);
   for (let round = 0, changed = true; changed; round++) {
     changed = false;
     for (let link = 0; link < orbit.length; link++) {
-      if (distance[linkSource[link]] !== round || distance[linkTarget[link]] >= 0) continue;
-      distance[linkTarget[link]] = round + 1;
+      if (hops[linkSource[link]] !== round || hops[linkTarget[link]] >= 0) continue;
+      hops[linkTarget[link]] = round + 1;
       changed = true;
     }
   }
-  const direction = new Int32Array(orbits);
-  for (let link = 0; link < orbit.length; link++) {
-    direction[orbit[link]] = 1 + Math.sign(distance[linkTarget[link]] - distance[linkSource[link]]);
+  const { first, least } = orbitNodes(topology, orbit, orbits);
+  const direction = first.map((link) => 1 + Math.sign(hops[linkTarget[link]] - hops[linkSource[link]]));
+  const near = first.map((link, o) => least(direction[o] === 0 ? linkTarget[link] : linkSource[link]));
+  const far = first.map((link, o) => least(direction[o] === 0 ? linkSource[link] : linkTarget[link]));
+  const distance = first.map((link) => Math.min(hops[linkSource[link]], hops[linkTarget[link]]));
+  return { direction, near, far, distance };
+}
+
+/** Returns the first link of each orbit, and what gives each node the least of those that the orbits show to be in its own. */
+function orbitNodes({ linkSource, linkTarget, nodeNames }: Topology, orbit: Int32Array, orbits: number) {
+  const nodes = disjointSets(nodeNames.length);
+  const first = new Int32Array(orbits).fill(-1);
+  for (let link = orbit.length - 1; link >= 0; link--) {
+    const known = first[orbit[link]];
+    first[orbit[link]] = link;
+    if (known < 0) continue;
+    nodes.join(linkSource[link], linkSource[known]);
+    nodes.join(linkTarget[link], linkTarget[known]);
   }
-  return direction;
+  return { first, least: nodes.least };
 }
 
 /** A tree of root 0: the path into each NPU, [NPUs]. */
@@ -376,24 +432,13 @@ export function levelsOf(topology: Topology, { orbit, budget }: OrbitBudgets, by
 }
 
 /** Returns a number for the tier of each orbit; each orbit of links between NPUs is a tier of its own. */
-function tiersOf(
-  { npuCount, linkSource, linkTarget, nodeNames }: Topology,
-  orbit: Int32Array,
-  orbits: number,
-): Int32Array {
-  const nodes = disjointSets(nodeNames.length);
-  const first = new Int32Array(orbits).fill(-1);
-  for (let link = orbit.length - 1; link >= 0; link--) {
-    const known = first[orbit[link]];
-    first[orbit[link]] = link;
-    if (known < 0) continue;
-    nodes.join(linkSource[link], linkSource[known]);
-    nodes.join(linkTarget[link], linkTarget[known]);
-  }
+function tiersOf(topology: Topology, orbit: Int32Array, orbits: number): Int32Array {
+  const { npuCount, linkSource, linkTarget } = topology;
+  const { first, least } = orbitNodes(topology, orbit, orbits);
   const byEnds = new Map<string, number>();
   return first.map((link, o) => {
     const [a, b] = [linkSource[link], linkTarget[link]];
-    const ends = [nodes.least(a), nodes.least(b)].sort((x, y) => x - y).join();
+    const ends = [least(a), least(b)].sort((x, y) => x - y).join();
     const key = Math.max(a, b) < npuCount ? `orbit ${o}` : ends;
     const known = byEnds.get(key) ?? byEnds.size;
     byEnds.set(key, known);

@@ -8,6 +8,7 @@ import type { Forest, TreeFlow } from "../../model/trees/tree-flow.ts";
 import type { TreeContext, TreeRequest } from "../tree-maker.ts";
 import { fixedCopies, type Optimum, type Packing, packable } from "./optimum.ts";
 import { type PackingNetwork, packTrees, renumbered } from "./packing.ts";
+import { rehanger } from "./rehang.ts";
 
 /** A repaired forest reaches this share of the new optimum, where nothing else is asked for. */
 const LEAST_SHARE = 0.99;
@@ -54,19 +55,21 @@ export async function regrown(
 }
 
 /**
- * Returns the forest with the trees that used what has failed packed again, with others where they have to make room; null when that
- * does not succeed.
+ * Returns the forest with the trees that used what has failed hung on again where they broke (`rehanger`) or packed again, with
+ * others where they have to make room; null when that does not succeed.
  */
-export const mendedForest = (
+export const mendedForest = async (
   damaged: Damaged,
   kernels: TreeContext["kernels"],
   { seed, policy }: Pick<TreeRequest, "seed" | "policy">,
-): Promise<Repair | null> =>
-  repairForest(damaged, (capacity, copies) =>
+): Promise<Repair | null> => {
+  const pack: PackRest = (capacity, copies) =>
     copies.every((count) => count === 0)
       ? Promise.resolve({ trees: NO_TREES })
-      : packTrees(damaged.network, capacity, copies, kernels, { seed, policy, hasty: true }),
-  );
+      : packTrees(damaged.network, capacity, copies, kernels, { seed, policy, hasty: true });
+  // what hangs on again may be in the way of the rest
+  return (await repairForest(damaged, pack, true)) ?? (await repairForest(damaged, pack, false));
+};
 
 const NO_TREES: PackedTrees = {
   root: new Int32Array(0),
@@ -144,6 +147,8 @@ export interface Damaged {
   readonly network: PackingNetwork;
   /** [links of the network] copies that fit now. */
   readonly capacity: Float64Array;
+  /** Nobody else needs the forest's columns, so that they may be written over. */
+  readonly isOwn?: boolean;
 }
 
 export interface Repair {
@@ -163,19 +168,27 @@ type PackRest = (
  * narrow now, and, while a set of nodes has too little left to enter it, further trees that enter it most often. Null when
  * that does not succeed. O(edges of the forest) a round.
  */
-async function repairForest(damaged: Damaged, pack: PackRest): Promise<Repair | null> {
+async function repairForest(damaged: Damaged, pack: PackRest, hangsOn: boolean): Promise<Repair | null> {
   const { forest, network } = damaged;
   const edges = network.npuCount - 1;
-  const linksOf = (t: number): Int32Array =>
-    forest.links.subarray(forest.linkOffset[t * edges], forest.linkOffset[(t + 1) * edges]);
   const left = damaged.capacity.slice();
-  const isKept = keepWhatFits(forest.copies, linksOf, left);
+  const isKept = keepWhatFits(forest.copies, (t) => linksOfTree(forest, t, edges), left);
+  const mended = hangsOn ? hungOnAgain(damaged, isKept, left) : new Map<number, PackedTrees>();
+  for (const t of mended.keys()) isKept[t] = 1;
+  const linksOf = (t: number): Int32Array => mended.get(t)?.links ?? linksOfTree(forest, t, edges);
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const copies = new Float64Array(network.npuCount);
     for (let t = 0; t < isKept.length; t++) if (isKept[t] === 0) copies[forest.root[t]] += forest.copies[t];
     const outcome = await pack(left.slice(), copies);
     if (outcome === null) return null;
-    if ("trees" in outcome) return joined(forest, isKept, linksOf, edges, outcome.trees);
+    if ("trees" in outcome) {
+      const fresh: PackedTrees[] = [];
+      for (const [t, tree] of mended) {
+        if (isKept[t] === 1) fresh.push(tree);
+        isKept[t] = 0;
+      }
+      return joined(damaged, isKept, edges, [...fresh, outcome.trees]);
+    }
     const out = mostEntering(outcome.cut, network, isKept, linksOf);
     if (out.length === 0) return null;
     for (const t of out) {
@@ -184,6 +197,20 @@ async function repairForest(damaged: Damaged, pack: PackRest): Promise<Repair | 
     }
   }
   return null;
+}
+
+const linksOfTree = ({ linkOffset, links }: Damaged["forest"], tree: number, edges: number): Int32Array =>
+  links.subarray(linkOffset[tree * edges], linkOffset[(tree + 1) * edges]);
+
+/** Returns the trees that are not kept and that could be hung on again, by their numbers; takes their copies from `left`. */
+function hungOnAgain({ forest, network }: Damaged, isKept: Uint8Array, left: Float64Array): Map<number, PackedTrees> {
+  const rehung = rehanger(network);
+  const mended = new Map<number, PackedTrees>();
+  for (let t = 0; t < isKept.length; t++) {
+    const tree = isKept[t] === 1 ? null : rehung(forest, t, left);
+    if (tree !== null) mended.set(t, tree);
+  }
+  return mended;
 }
 
 /** Returns which trees, taken in turn, fit into `left` and use no link that is gone; takes their copies from it. */
@@ -221,45 +248,49 @@ function mostEntering(
 
 /** Returns a forest, links as in Damaged, without the trees of the marked roots. O(links of all edges). */
 export function withoutTrees(forest: Damaged["forest"], edges: number, isMarked: Uint8Array): Damaged["forest"] {
-  const { linkOffset, links } = forest;
   const isKept = Uint8Array.from(forest.root, (rank) => 1 - isMarked[rank]);
-  const linksOf = (t: number): Int32Array => links.subarray(linkOffset[t * edges], linkOffset[(t + 1) * edges]);
-  return joined(forest, isKept, linksOf, edges, NO_TREES).trees;
+  return joined({ forest }, isKept, edges, []).trees;
 }
 
-/** Returns the kept trees, then the new ones. */
+/**
+ * Returns the kept trees, then the new ones; in the columns of the old forest, where these may be written over and have the room.
+ * O(links of all edges).
+ */
 function joined(
-  forest: Damaged["forest"],
+  { forest, isOwn = false }: Pick<Damaged, "forest" | "isOwn">,
   isKept: Uint8Array,
-  linksOf: (t: number) => Int32Array,
   edges: number,
-  fresh: PackedTrees,
+  fresh: readonly PackedTrees[],
 ): Repair {
   const kept = isKept.reduce((count, bit) => count + bit, 0);
-  const parts: { from: PackedTrees; tree: number; links: Int32Array }[] = [];
-  for (let t = 0; t < isKept.length; t++) if (isKept[t] === 1) parts.push({ from: forest, tree: t, links: linksOf(t) });
-  for (let t = 0; t < fresh.root.length; t++) {
-    const links = fresh.links.subarray(fresh.linkOffset[t * edges], fresh.linkOffset[(t + 1) * edges]);
-    parts.push({ from: fresh, tree: t, links });
-  }
-  const linkOffset = new Float64Array(parts.length * edges + 1);
-  const links = new Int32Array(parts.reduce((length, part) => length + part.links.length, 0));
-  parts.forEach(({ from, tree, links: own }, i) => {
-    const start = linkOffset[i * edges];
-    links.set(own, start);
-    const old = from.linkOffset;
+  const changed = fresh.reduce((count, { root }) => count + root.length, 0);
+  const trees = kept + changed;
+  let length = fresh.reduce((sum, { linkOffset }) => sum + linkOffset[linkOffset.length - 1], 0);
+  for (let t = 0; t < isKept.length; t++)
+    if (isKept[t] === 1) length += forest.linkOffset[(t + 1) * edges] - forest.linkOffset[t * edges];
+  const inPlace = isOwn && trees <= isKept.length && length <= forest.links.length;
+  const linkOffset = inPlace ? forest.linkOffset.subarray(0, trees * edges + 1) : new Float64Array(trees * edges + 1);
+  const links = inPlace ? forest.links.subarray(0, length) : new Int32Array(length);
+  const root = new Int32Array(trees);
+  const copies = new Float64Array(trees);
+  let next = 0;
+  const add = (from: PackedTrees, tree: number): void => {
     const first = tree * edges;
-    const shift = start - old[first];
-    for (let e = 1; e <= edges; e++) linkOffset[i * edges + e] = old[first + e] + shift;
-  });
-  return {
-    trees: {
-      root: Int32Array.from(parts, ({ from, tree }) => from.root[tree]),
-      copies: Float64Array.from(parts, ({ from, tree }) => from.copies[tree]),
-      linkOffset,
-      links,
-    },
-    kept,
-    changed: fresh.root.length,
+    const place = next * edges;
+    const old = from.linkOffset;
+    const [begin, end] = [old[first], old[first + edges]];
+    const start = next === 0 ? 0 : linkOffset[place];
+    root[next] = from.root[tree];
+    copies[next] = from.copies[tree];
+    next++;
+    // what has not moved is where it belongs
+    if (inPlace && from === forest && place === first) return;
+    // no tree moves to where one is that has not been moved yet
+    links.set(from.links.subarray(begin, end), start);
+    const shift = start - begin;
+    for (let e = 1; e <= edges; e++) linkOffset[place + e] = old[first + e] + shift;
   };
+  for (let t = 0; t < isKept.length; t++) if (isKept[t] === 1) add(forest, t);
+  for (const part of fresh) for (let t = 0; t < part.root.length; t++) add(part, t);
+  return { trees: { root, copies, linkOffset, links }, kept, changed };
 }

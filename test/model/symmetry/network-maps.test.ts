@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { generatorMaps, groupElements, linkOrbits, orbitsOf } from "../../../src/model/symmetry/network-maps.ts";
+import { generatorMaps, linkOrbits, orbitsOf } from "../../../src/model/symmetry/network-maps.ts";
 import { networkSymmetry } from "../../../src/model/symmetry/network-symmetry.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import type { NetworkSymmetry } from "../../../src/model/trees/tree-flow.ts";
 import { anyCayley, cayleyNetwork, npusOf } from "../../support/cayley.ts";
+import { groupElements } from "../../support/group-elements.ts";
 import { unexpected } from "../../support/refusals.ts";
 import { runs } from "../../support/runs.ts";
 import { torusTranslations } from "../../support/tree-flows.ts";

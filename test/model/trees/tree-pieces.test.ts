@@ -20,12 +20,21 @@ describe("bestPieces", () => {
     });
   }
 
-  it("is the fewest of those that do as well, of at least a byte each, and at most 4,096", () => {
+  it("is the fewest of those that do as well, of at least a byte each, and at most 16,384", () => {
     const flow = ringFlow(4, 1e9, 0, 8000);
     expect(bestPieces(flow, 8000, () => 5)).toBe(1);
     expect(bestPieces(flow, 8000, (pieces) => 1 / pieces)).toBe(1000);
-    expect(bestPieces(flow, 1 << 30, (pieces) => 1e6 - pieces)).toBe(1);
-    expect(bestPieces(flow, 1 << 30, (pieces) => 1e9 - 1e5 * pieces)).toBe(4096);
+    expect(bestPieces(flow, 1 << 30, (pieces) => 1e7 - pieces)).toBe(1);
+    expect(bestPieces(flow, 1 << 30, (pieces) => 1e10 - 1e5 * pieces)).toBe(16_384);
     expect(bestPieces(flow, 3, (pieces) => 9 / pieces)).toBe(1);
+  });
+
+  it("gives nothing away where even the fewest that do as well are many", () => {
+    const flow = ringFlow(4, 1e9, 0, 8000);
+    // filling the pipeline takes the less and sending the more, the more pieces there are: 2^13 take the least time
+    const timed = (fill: number) => (pieces: number) => 1e9 + fill / pieces + pieces * (fill / 2 ** 26);
+    expect(bestPieces(flow, 1 << 30, timed(1e11))).toBeLessThan(4096);
+    expect(bestPieces(flow, 1 << 30, timed(6e11))).toBeGreaterThan(7700);
+    expect(bestPieces(flow, 1 << 30, timed(6e11))).toBeLessThan(8700);
   });
 });

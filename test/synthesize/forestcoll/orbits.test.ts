@@ -2,12 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { multiply, rational } from "../../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { groupElements } from "../../../src/model/symmetry/network-maps.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { type SymmetricForest, symmetricForest } from "../../../src/synthesize/forestcoll/grow.ts";
 import { FEW_PEERS } from "../../../src/synthesize/forestcoll/packing.ts";
 import { anyCayley, cayleyNetwork, isConnected } from "../../support/cayley.ts";
 import { expectForest, optimumOf, symmetryOf } from "../../support/forest-of-orbits.ts";
+import { groupElements } from "../../support/group-elements.ts";
 import { runs } from "../../support/runs.ts";
 
 const built = (topology: Topology): SymmetricForest | null => {
@@ -43,6 +44,25 @@ const SMALL: readonly (readonly [string, number, number, number])[] = [
   ["fat-tree:16x2,leaf=2,tiers=3,oversub=2@450,50GB/s", 1, 4, 1],
 ];
 
+/** Two boxes of 8 NPUs at a switch, each with a card of its own at one of two switches between boxes, in turn. */
+function boxesWithCards(): Topology {
+  const builder = topologyBuilder("boxes with cards");
+  const npus = Array.from({ length: 16 }, (_, v) => builder.addNpu(`npu${v}`));
+  const boxes = [0, 1].map((b) => builder.addSwitch(`box${b}`));
+  const fabrics = [0, 1].map((f) => builder.addSwitch(`fabric${f}`));
+  const join = (a: number, b: number, gbps: number): void => {
+    builder.addLink(a, b, gbps * 1e9, 500_000);
+    builder.addLink(b, a, gbps * 1e9, 500_000);
+  };
+  npus.forEach((npu, v) => {
+    const card = builder.addSwitch(`card${v}`);
+    join(npu, boxes[v >> 3] as number, 300);
+    join(npu, card, 25);
+    join(card, fabrics[v & 1] as number, 25);
+  });
+  return builder.build();
+}
+
 describe("symmetricForest", () => {
   it.each(SMALL)("packs the optimal trees of %s: k = %d, height %d, %d distinct", (preset, k, height, distinct) => {
     const topology = presetTopology(preset);
@@ -71,6 +91,17 @@ describe("symmetricForest", () => {
     // 127 servers behind NICs that carry 127 uses: each is entered once; spines carry 15 of the 96 outside the root's leaf
     const topology = presetTopology("fat-tree:128x8,leaf=32,tiers=2,oversub=8@450,50GB/s");
     expect(heightAndTrees(built(topology))).toEqual([3, 1]);
+  });
+
+  it("gives the same copies both links of a network card", () => {
+    // 13 copies and 15 uses of each link of a card: two copies may take a card twice, and must find both of its links
+    const topology = boxesWithCards();
+    const { k, U } = optimumOf(topology);
+    expect(k).toBe(13);
+    const symmetry = symmetryOf(topology);
+    const forest = symmetricForest(topology, symmetry, k, U);
+    expect(heightAndTrees(forest)).toEqual([2, 2]);
+    expectForest(topology, symmetry, forest as SymmetricForest, k, U);
   });
 
   it("finds nothing above the optimal rate", () => {
