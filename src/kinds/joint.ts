@@ -1,15 +1,41 @@
 import { jointScheduleJsonParts } from "../export/schedules/schedule-json.ts";
-import { farthestLatencyPs } from "../model/bounds/bounds.ts";
+import { farthestLatencyPs, greaterBound } from "../model/bounds/bounds.ts";
 import { networkTimes, wholeChunks } from "../model/bounds/class-limit.ts";
+import { doublingBoundOf } from "../model/bounds/doubling.ts";
 import { jointBoundOf, jointLimitOf } from "../model/bounds/joint.ts";
-import { type JointSchedule, jointEndPs, jointRows, jointTransferCount } from "../model/joint/joint-schedule.ts";
+import type { Bound } from "../model/bounds/witness.ts";
+import { repeatedCollectives } from "../model/collective/collective.ts";
+import {
+  type JointSchedule,
+  jointEndPs,
+  jointRows,
+  jointTransferCount,
+  tenantSchedule,
+} from "../model/joint/joint-schedule.ts";
 import { formatTime } from "../model/numbers/units.ts";
+import { routeTimes } from "../model/routes/routes.ts";
+import { hasMergedSends } from "../model/steps/step-schedule.ts";
 import { count } from "../report/amounts.ts";
 import { type JointReport, jointReport, jointTiming, tenantReport } from "../report/joint-result.ts";
 import { switchingFor } from "../simulate/simulate.ts";
 import { simulateJoint } from "../simulate/steps/replay.ts";
 import { verifyJoint } from "../verify/joint.ts";
 import type { Kind } from "./kind.ts";
+
+/**
+ * Returns the bound of planned times of all collectives together. Of merged sends only that each chunk holds its way for its
+ * serialisation, and what messages of each collective by itself take.
+ */
+function jointPlannedBound(schedule: JointSchedule): Bound {
+  const { topology, routes, tenants } = schedule;
+  const collectives = tenants.map(({ collective }) => collective);
+  if (!tenants.some((_, t) => hasMergedSends(tenantSchedule(schedule, t))))
+    return jointBoundOf(topology, collectives, routes);
+  const crossing = jointBoundOf(topology, collectives, routes, routeTimes);
+  return repeatedCollectives(collectives)
+    .distinct.map((one) => doublingBoundOf(topology, one, routes, routeTimes(topology, routes, one.chunkBytes)))
+    .reduce(greaterBound, crossing);
+}
 
 /** About this many bytes a transfer takes as text. */
 const TRANSFER_TEXT = 50;
@@ -36,7 +62,7 @@ export function jointKind(schedule: JointSchedule): Kind<JointReport> {
     limit: (_, known = jointLimitOf(schedule.topology, collectives)) => known,
     classLimit: (_, __, stores) =>
       wholeChunks(jointBoundOf(schedule.topology, collectives, schedule.routes, networkTimes(stores)), null),
-    plannedBound: () => jointBoundOf(schedule.topology, collectives, schedule.routes),
+    plannedBound: () => jointPlannedBound(schedule),
     boundsLate: false,
     endPs: () => jointEndPs(schedule),
     on: (topology) => jointKind({ ...schedule, topology }),

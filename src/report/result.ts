@@ -1,6 +1,7 @@
 import type { Backend } from "../engine/contract/kernels.ts";
-import { boundOf, describeWitness, mergedBoundOf } from "../model/bounds/bounds.ts";
+import { boundOf, describeWitness, greaterBound, mergedBoundOf } from "../model/bounds/bounds.ts";
 import { CLASS_TEXT, type ClassLimit, type ScheduleClass } from "../model/bounds/class-limit.ts";
+import { doublingBoundOf } from "../model/bounds/doubling.ts";
 import type { Bound } from "../model/bounds/witness.ts";
 import { busFactor, type Collective, hasRoot } from "../model/collective/collective.ts";
 import type { DirectFacts } from "../model/direct/facts.ts";
@@ -294,8 +295,10 @@ export const referenceReport = (ps: Rational | null): Details["reference"] =>
 /** Returns the bound of planned times over the routes of a schedule, of messages where it merges some. Throws as boundOf. */
 export function plannedBound(schedule: Schedule): Bound {
   const { topology, collective, routes } = schedule;
-  const bound = !isSlotSchedule(schedule) && hasMergedSends(schedule) ? mergedBoundOf : boundOf;
-  return bound(topology, collective, routes, routeTimes(topology, routes, collective.chunkBytes));
+  const times = routeTimes(topology, routes, collective.chunkBytes);
+  if (isSlotSchedule(schedule) || !hasMergedSends(schedule)) return boundOf(topology, collective, routes, times);
+  const crossing = mergedBoundOf(topology, collective, routes, times);
+  return greaterBound(crossing, doublingBoundOf(topology, collective, routes, times));
 }
 
 /** Returns a / b, and 1 where both are 0 (nothing to send). */

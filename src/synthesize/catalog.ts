@@ -17,6 +17,7 @@ import { forestcoll } from "./forestcoll/forestcoll.ts";
 import { multitree } from "./forestcoll/multitree.ts";
 import { tacosIlp } from "./ilp/ilp.ts";
 import { type JointIlpSynthesis, solveTogether } from "./ilp/together.ts";
+import { togetherBy } from "./joint/by-maker.ts";
 import { type JointContext, type JointRequest, type JointSynthesis, synthesizeJoint } from "./joint/joint.ts";
 import type { MakerOption } from "./maker.ts";
 import type { PhaseMaker } from "./phase-maker.ts";
@@ -70,7 +71,7 @@ export const USUAL_ALGORITHM = "tacos";
 /** What makes one schedule of several collectives at once, by algorithm; the usual one first. */
 export const TOGETHER: Readonly<
   Record<string, (request: JointRequest, context: JointContext) => Promise<JointSynthesis & Partial<JointIlpSynthesis>>>
-> = { tacos: synthesizeJoint, "tacos-ilp": solveTogether };
+> = { tacos: synthesizeJoint, "tacos-ilp": solveTogether, taccl: togetherBy(taccl), direct: togetherBy(direct) };
 
 /** Returns the names of the makers that take an option, in the catalogue's order. */
 export const takersOf = (option: MakerOption): string[] =>

@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { boundOf, limitOf, mergedBoundOf } from "../../src/model/bounds/bounds.ts";
-import { COLLECTIVE_KINDS, collective, type NamedCollective } from "../../src/model/collective/collective.ts";
+import { doublingBoundOf } from "../../src/model/bounds/doubling.ts";
+import {
+  COLLECTIVE_KINDS,
+  type Collective,
+  collective,
+  type NamedCollective,
+  placementOfLists,
+} from "../../src/model/collective/collective.ts";
 import { compare, rational, toNumber } from "../../src/model/numbers/rational.ts";
 import { routeTimes } from "../../src/model/routes/routes.ts";
 import { routesOf } from "../../src/model/routes/routing.ts";
@@ -50,6 +57,7 @@ function both(
     optimum: optimalUnits(c, t.npuCount, routes, slots, cap),
     merged: {
       bound: toNumber(mergedBoundOf(t, c, routes, times).ps) / UNIT,
+      doubling: toNumber(doublingBoundOf(t, c, routes, times).ps) / UNIT,
       optimum: (most = cap) =>
         optimalUnits(
           c,
@@ -175,6 +183,7 @@ describe("bounds against exhaustive search", () => {
           const merged = result.merged.bound < result.bound ? result.merged.optimum(500) : null;
           if (merged !== null) {
             expect(result.merged.bound).toBeLessThanOrEqual(merged);
+            expect(result.merged.doubling).toBeLessThanOrEqual(merged);
             if (merged < (result.optimum ?? 0)) sooner++;
             if (merged === result.merged.bound) met++;
           }
@@ -190,6 +199,107 @@ describe("bounds against exhaustive search", () => {
   });
 });
 
+describe("the bound by doubling", () => {
+  // rounds of the latency of two hops, and a unit for each chunk that is not there at the start; 0.5 ns: 1 unit each
+  const star: [string, NamedCollective, number, number, number][] = [
+    ["switch:2@1000GB/s,0.5ns", "allgather", 2, 3, 3],
+    ["switch:3@1000GB/s,0.5ns", "allgather", 1, 4, 4],
+    ["switch:3@1000GB/s,0.5ns", "gather", 1, 4, 4],
+    ["switch:3@1000GB/s,0.5ns", "scatter", 2, 6, 6],
+    ["switch:4@1000GB/s,0.5ns", "scatter", 1, 5, 5],
+    // one chunk alone takes latency and unit in every round
+    ["switch:3@1000GB/s,0.5ns", "broadcast", 1, 4, 4],
+    ["switch:4@1000GB/s,1ns", "broadcast", 1, 6, 6],
+    ["switch:3@1000GB/s,0.5ns", "reduce", 1, 4, 4],
+    // two ways in: three know it after a round; half of the others' chunks over each
+    ["ring:3@1000GB/s,2ns", "allgather", 1, 3, 3],
+    ["ring:4@1000GB/s,1ns", "scatter", 1, 3.5, 4],
+  ];
+  it.each(star)("%s %s in %d chunks: %d units, of %d", (shape, kind, chunks, units, least) => {
+    const { merged } = both(network(shape), kind, chunks, "ports", 60_000);
+    expect([merged.doubling, merged.optimum()]).toEqual([units, least]);
+  });
+
+  it("never exceeds the optimum of random small networks around a switch", () => {
+    let [searched, greater, met] = [0, 0, 0];
+    fc.assert(
+      fc.property(
+        fc.record({
+          delays: fc.array(fc.constantFrom(0.5, 0.5, 0.5, 1), { minLength: 3, maxLength: 4 }),
+          links: fc.array(fc.tuple(fc.nat(), fc.nat(), fc.integer({ min: 0, max: 3 })), { maxLength: 1 }),
+        }),
+        fc.constantFrom<NamedCollective>("allgather", "scatter", "broadcast", "gather", "reduce", "alltoall"),
+        fc.constantFrom(1, 1, 2),
+        fc.constantFrom<SwitchDegree>("ports", "ports", "ports", 2),
+        fc.nat(),
+        fc.integer({ min: 0, max: 1 }),
+        ({ delays, links }, kind, chunks, degree, root, outsiders) => {
+          const b = topologyBuilder("star");
+          for (const i of delays.keys()) b.addNpu(`n${i}`);
+          const hub = b.addSwitch("s");
+          for (const [npu, delay] of delays.entries()) b.addDuplex(npu, hub, RATE, delay * UNIT);
+          for (const [from, to, delay] of links) {
+            const [x, y] = [from % delays.length, to % delays.length];
+            if (x !== y) b.addLink(x, y, RATE, delay * UNIT);
+          }
+          const { merged } = both(b.build(), kind, chunks, degree, 1, root, outsiders);
+          const optimum = merged.optimum(5000);
+          if (optimum === null) return;
+          searched++;
+          expect(merged.doubling).toBeLessThanOrEqual(optimum);
+          if (merged.doubling <= merged.bound) return;
+          greater++;
+          if (merged.doubling === optimum) met++;
+        },
+      ),
+      { numRuns: runs(150) },
+    );
+    expect([searched > seen(50), greater > seen(15), met > seen(8)], `${searched} ${greater} ${met}`).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it("counts slow routes between sets of NPUs that faster ones join", () => {
+    const b = topologyBuilder("two pairs");
+    for (const name of ["a", "b", "c", "d"]) b.addNpu(name);
+    for (const first of [0, 2]) b.addDuplex(first, first + 1, RATE, 0);
+    b.addDuplex(1, 2, RATE, 7 * UNIT);
+    const found = (kind: NamedCollective) => {
+      const t = b.build();
+      const c = wholeCollective(t, kind, 4000);
+      const routes = routesOf(t, "ports");
+      return doublingBoundOf(t, c, routes, routeTimes(t, routes, c.chunkBytes));
+    };
+    // a message of both chunks of the other pair: 7 + 2
+    expect(found("allgather")).toMatchObject({
+      ps: rational(9 * UNIT),
+      witness: { count: 4, known: 2, sets: 2, ways: 1, rounds: 1 },
+    });
+    expect(found("reduce")).toMatchObject({ witness: { what: "copies", direction: "in", count: 4, known: 2 } });
+  });
+
+  it("follows the chunks that an NPU wants of a custom collective, wherever they start", () => {
+    const t = network("switch:4@1000GB/s,0.5ns");
+    const routes = routesOf(t, "ports");
+    const gather = wholeCollective(t, "gather", 4000);
+    const custom = { ...gather, kind: "custom" as const };
+    const of = (c: Collective) => doublingBoundOf(t, c, routes, routeTimes(t, routes, c.chunkBytes));
+    expect(of(custom).ps).toEqual(of(gather).ps);
+    const three = placementOfLists([[0], [1, 2], [1], [1]].map((list) => Int32Array.from(list)));
+    // a round of 1000 and one more chunk
+    expect(of({ ...custom, pre: three })).toMatchObject({ ps: rational(2000), witness: { known: 3, rounds: 1 } });
+  });
+
+  it("is nothing where one message at a time is no matter", () => {
+    const t = network("switch:4");
+    const routes = routesOf(t, "ports");
+    const alone = { ...wholeCollective(t, "allgather", 4000), groupSize: 1 };
+    expect(doublingBoundOf(t, alone, routes, routeTimes(t, routes, alone.chunkBytes)).witness.kind).toBe("nothing");
+  });
+});
+
 describe("the bound of merged sends", () => {
   it("is never above the time of a valid schedule, merged or not", () => {
     let below = 0;
@@ -198,6 +308,7 @@ describe("the bound of merged sends", () => {
       const times = routeTimes(topology, routes, goal.chunkBytes);
       const merged = toNumber(mergedBoundOf(topology, goal, routes, times).ps);
       expect(merged).toBeLessThanOrEqual(makespanPs(schedule));
+      expect(toNumber(doublingBoundOf(topology, goal, routes, times).ps)).toBeLessThanOrEqual(makespanPs(schedule));
       const single = toNumber(boundOf(topology, goal, routes, times).ps);
       if (makespanPs(schedule) < single) below++;
     };

@@ -3,21 +3,28 @@ import { describe, expect, it } from "vitest";
 import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import { jointScheduleJsonParts } from "../../src/export/schedules/schedule-json.ts";
 import { readAnySchedule } from "../../src/import/schedules/schedule-json.ts";
+import { jointKind } from "../../src/kinds/joint.ts";
 import { boundOf } from "../../src/model/bounds/bounds.ts";
 import { jointBoundOf } from "../../src/model/bounds/joint.ts";
 import { type JointSchedule, jointEndPs, tenantSchedule } from "../../src/model/joint/joint-schedule.ts";
-import { toNumber } from "../../src/model/numbers/rational.ts";
+import { rational, toNumber } from "../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { routeTimes } from "../../src/model/routes/routes.ts";
 import { routesOf } from "../../src/model/routes/routing.ts";
 import type { Schedule } from "../../src/model/slots/slot-schedule.ts";
+import { hasMergedSends, makespanPs } from "../../src/model/steps/step-schedule.ts";
 import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
+import { problemOf } from "../../src/request/problem.ts";
 import { type JointOptions, synthesizeJoint } from "../../src/run/joint.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
+import { runnerFor } from "../../src/run/threads/runner.ts";
 import { simulateJoint, simulateSchedule } from "../../src/simulate/steps/replay.ts";
+import { direct } from "../../src/synthesize/baselines/direct.ts";
+import { togetherBy } from "../../src/synthesize/joint/by-maker.ts";
+import { taccl } from "../../src/synthesize/taccl/taccl.ts";
 import { verifyJoint } from "../../src/verify/joint.ts";
 import { engineOf, jointFaults, tenantSets } from "../support/joint-schedules.ts";
-import { quick, runs, triesAll } from "../support/runs.ts";
+import { quick, runs, seen, triesAll } from "../support/runs.ts";
 import { wholeCollective } from "../support/synthesis.ts";
 
 const engine = engineOf(jsKernels);
@@ -93,6 +100,56 @@ describe("several collectives at once", () => {
     const collectives = [{ collective: "allgather", group: "3" }] as const;
     const { report } = await synthesizeJoint(engine, mesh, { collectives });
     expect([report.time.us, report.schedule.transfers, report.details.ofPlannedBound]).toEqual([0, 0, 1]);
+  });
+});
+
+describe("several collectives at once by a maker of single ones", () => {
+  it.each([taccl, direct])("$name: right, beside each other, no faster than the bound", async (maker) => {
+    let [merged, overlapping] = [0, 0];
+    const { runner, dispose } = runnerFor(engine, 1, undefined, () => {});
+    const property = fc.asyncProperty(tenantSets(), async ({ topology, tenants, seed }) => {
+      const collectives = tenants
+        .map((one) => problemOf(topology, one).collective)
+        .filter(({ groupSize }) => groupSize > 1);
+      fc.pre(collectives.length > 0);
+      const { schedule } = await togetherBy(maker)(
+        { topology, collectives, seed, trials: 2, policy: null, switchDegree: null, timeLimitMs: 60 },
+        { runner, breathe: async () => {} },
+      );
+      expect(jointFaults(schedule)).toEqual([]);
+      expect(verifyJoint(schedule).violations).toEqual([]);
+      expect(toNumber(jointKind(schedule).plannedBound()?.ps ?? rational(0))).toBeLessThanOrEqual(jointEndPs(schedule));
+      const own = schedule.tenants.map((_, t) => tenantSchedule(schedule, t));
+      if (own.some(hasMergedSends)) merged++;
+      const starts = own.map(({ startPs }) => Math.min(...startPs));
+      const ends = own.map(makespanPs);
+      if (own.some((_, i) => own.some((_, k) => i !== k && starts[i] < ends[k] && starts[k] < ends[i]))) overlapping++;
+    });
+    await fc.assert(property, { numRuns: runs(30), seed: 6, endOnFailure: true });
+    dispose();
+    expect(overlapping).toBeGreaterThan(seen(8));
+    if (maker === taccl) expect(merged).toBeGreaterThan(seen(4));
+  });
+
+  it("moves whole messages beside each other", async () => {
+    const star = presetTopology("switch:8@100GB/s,150ns");
+    const groups = ["0,1,2,3", "4,5,6,7"];
+    const collectives = groups.map((group) => ({ collective: "allgather" as const, sizeBytes: 4000, group }));
+    const { schedule, report } = await synthesizeJoint(engine, star, {
+      algorithm: "taccl",
+      collectives,
+      timeLimitMs: 2000,
+    });
+    // two rounds of 300 ns and three receipts of 10 ns, which do not meet
+    expect(jointEndPs(schedule)).toBe(630_000);
+    expect(report.details.ofPlannedBound).toBe(1);
+  });
+
+  it("says what a maker needs, and which take a time limit", async () => {
+    const collectives = [{ collective: "allgather" as const }];
+    const asked = (options: object) => synthesizeJoint(engine, mesh, { collectives, ...options });
+    await expect(asked({ algorithm: "ring" })).rejects.toThrow("taccl, direct");
+    await expect(asked({ algorithm: "direct", timeLimitMs: 100 })).rejects.toThrow("tacos-ilp or taccl");
   });
 });
 

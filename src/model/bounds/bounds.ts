@@ -426,6 +426,8 @@ export function describeWitness(topology: Topology, bound: Bound): string {
       const end = witness.to === undefined ? "" : `, the last of which must reach ${name(witness.to)}`;
       return `${subject(topology, witness.nodes, verb)} ${witness.demand} through ${throughText(witness)}${start}${end}${lagText(witness)}`;
     }
+    case "doubling":
+      return doublingText(topology, witness);
     case "tail": {
       const into = witness.direction === "in";
       const rest = into
@@ -438,6 +440,21 @@ export function describeWitness(topology: Topology, bound: Bound): string {
 
 const lagText = ({ leastLagPs }: LagWitness): string =>
   leastLagPs === undefined || leastLagPs === 0 ? "" : `, ${formatTime(leastLagPs)} or more on the way`;
+
+/** Returns "in each of 4 rounds of 300 ns or more what an NPU knows at most doubles, from 1 to 16 chunks, and each takes 10 ns". */
+function doublingText({ npuCount }: Topology, witness: Extract<Witness, { kind: "doubling" }>): string {
+  const { direction, what, count, known, ways, sets, rounds, roundPs, chunkPs } = witness;
+  const one = sets === npuCount ? "an NPU" : `one of ${sets} sets of NPUs`;
+  const grows = ways === 1 ? "doubles" : ways === 2 ? "triples" : `grows ${1 + ways}-fold`;
+  const of =
+    what === "chunks"
+      ? `what ${one} ${direction === "in" ? "knows" : "must still hand out, seen from the end,"} at most ${grows}`
+      : `${direction === "in" ? "how many have added to a sum" : "how many have a chunk"} at most ${grows}`;
+  const many = `from ${known} to ${count}${what === "chunks" ? " chunks" : ""}`;
+  const each = chunkPs === 0 ? "" : `; each of ${count - known} more takes ${formatTime(chunkPs)}`;
+  const lanes = chunkPs === 0 || ways === 1 ? "" : `, ${ways} at a time`;
+  return `in each of ${rounds} rounds of ${formatTime(roundPs)} or more ${of}, ${many}${each}${lanes}`;
+}
 
 /** Returns "the 8 NPUs", "the 4 sets of 8 NPUs", "the 3 sets of NPUs" where they are not equally large. */
 function partsText({ npuCount }: Topology, { parts, nodes }: Extract<Witness, { kind: "partition" }>): string {

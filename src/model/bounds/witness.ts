@@ -90,6 +90,25 @@ export type Witness =
     }
   | { readonly kind: "latency"; readonly from: number; readonly to: number }
   | {
+      /** A message brings only what its sender has when it begins, so latencies add up (doublingBoundOf). */
+      readonly kind: "doubling";
+      /** "in": what is received; "out": what is sent, which is the same in reversed time. */
+      readonly direction: "in" | "out";
+      /** Different chunks; or copies of one chunk ("in": contributions in one sum). */
+      readonly what: "chunks" | "copies";
+      /** How many there must be, and how many there can be at the start. */
+      readonly count: number;
+      readonly known: number;
+      /** Messages that a set receives, or sends, at a time. */
+      readonly ways: number;
+      /** Sets of NPUs that faster routes join; each NPU by itself where there are as many. */
+      readonly sets: number;
+      /** What a round takes, each of which multiplies what is known by 1 + ways at most; and each chunk besides, over all ways. */
+      readonly rounds: number;
+      readonly roundPs: number;
+      readonly chunkPs: number;
+    }
+  | {
       /** A mixed-integer program that describes every schedule that ends before the bound has no solution. */
       readonly kind: "program";
       /** What it describes: "whole chunks, each sent by itself, in time slots of 21.47 us". */
@@ -123,6 +142,7 @@ export function reversedWitness(witness: Witness): Witness {
       };
     }
     case "tail":
+    case "doubling":
       return { ...witness, direction: witness.direction === "in" ? "out" : "in" };
     case "partition":
       return { ...witness, side: witness.side === "in" ? "out" : "in" };

@@ -120,7 +120,7 @@ export async function synthesizeJoint(request: JointRequest, context: JointConte
 const MOST_TRANSFERS = 5e6;
 
 /** Returns the schedules one after the other, on the routes of all of them. */
-function inSequence(topology: Topology, schedules: readonly StepSchedule[]): JointSchedule {
+export function inSequence(topology: Topology, schedules: readonly StepSchedule[]): JointSchedule {
   const { routes, places } = unitedRoutes(schedules.map((schedule) => schedule.routes));
   let base = 0;
   const tenants = schedules.map((schedule, t): Tenant => {
@@ -259,7 +259,7 @@ function repeated(routes: RouteSet, times: number): RouteSet {
  * with justification and walks, as for the halves of an all-reduce (`tacos/overlap.ts`); the schedule itself where that
  * gains nothing or it is too large.
  */
-async function packed(
+export async function packed(
   joint: JointSchedule,
   options: OverlapOptions,
 ): Promise<{ readonly joint: JointSchedule; readonly tries: number; readonly how: string | null }> {

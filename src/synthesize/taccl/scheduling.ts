@@ -141,7 +141,6 @@ export interface Clock {
 /** Returns a clock for the tasks. */
 export function clockOf(tasks: Tasks): Clock {
   const { count, route, after, follower, lanes, routes, times } = tasks;
-  const { useOffset, resource, units, laneOffset } = lanes;
   const { serialPs, latencyPs } = times;
   const { target } = routes;
   const startPs = new Float64Array(count);
@@ -150,32 +149,16 @@ export function clockOf(tasks: Tasks): Clock {
   const pending = new Int32Array(count);
   const readyPs = new Float64Array(count);
   const { clear, admit, take, isEmpty } = messageHeap(count);
-  const lanesInAll = laneOffset[laneOffset.length - 1];
-  const freePs = new Float64Array(lanesInAll);
-  const user = new Int32Array(lanesInAll);
+  const turns = turnsOf(lanes);
   const arrivedPs = new Float64Array(target.reduce((most, npu) => Math.max(most, npu), -1) + 1);
 
   const place = (message: number, many: number): number => {
     const over = route[message];
-    let start = readyPs[message];
-    let why = cause[message];
-    const [first, behind] = [useOffset[over], useOffset[over + 1]];
-    for (let i = first; i < behind; i++) {
-      const lane = laneOffset[resource[i]] + units[i] - 1;
-      if (freePs[lane] <= start) continue;
-      start = freePs[lane];
-      why = user[lane];
-    }
+    const lane = turns.last(over, readyPs[message]);
+    const start = lane < 0 ? readyPs[message] : turns.freePs[lane];
+    const why = lane < 0 ? cause[message] : turns.user[lane];
     const end = start + latencyPs[over] + many * serialPs[over];
-    for (let i = first; i < behind; i++) {
-      const from = laneOffset[resource[i]];
-      for (let lane = from; lane < from + units[i]; lane++) {
-        freePs[lane] = end;
-        user[lane] = message;
-      }
-      const to = laneOffset[resource[i] + 1];
-      if (to - from > units[i]) sortLanes(freePs, user, from, to);
-    }
+    turns.take(over, end, message);
     startPs[message] = start;
     endPs[message] = end;
     cause[message] = why;
@@ -185,8 +168,7 @@ export function clockOf(tasks: Tasks): Clock {
   const run = ({ leader, next, key }: Plan): number => {
     readyPs.fill(0);
     cause.fill(-1);
-    freePs.fill(0);
-    user.fill(-1);
+    turns.clear();
     arrivedPs.fill(0);
     clear();
     countPending(tasks, leader, pending);
@@ -218,6 +200,53 @@ export function clockOf(tasks: Tasks): Clock {
     return placed === count ? last : Number.POSITIVE_INFINITY;
   };
   return { startPs, endPs, cause, run, sumOfEnds: () => arrivedPs.reduce((sum, end) => sum + end, 0) };
+}
+
+/** Who has which lane until when. */
+interface Turns {
+  /** [lanes] to be read. */
+  readonly freePs: Float64Array;
+  /** [lanes] who took each last, -1: nobody. */
+  readonly user: Int32Array;
+  clear(): void;
+  /** Returns the lane that a route waits for longest after `ready`, -1 where it need not wait. */
+  last(route: number, ready: number): number;
+  /** Takes the lanes of a route that are free first. */
+  take(route: number, end: number, message: number): void;
+}
+
+/** Returns lanes that are all free. Each call takes O(lanes of the route's links). */
+export function turnsOf({ useOffset, resource, units, laneOffset }: Lanes): Turns {
+  const lanesInAll = laneOffset[laneOffset.length - 1];
+  const freePs = new Float64Array(lanesInAll);
+  const user = new Int32Array(lanesInAll).fill(-1);
+  const clear = (): void => {
+    freePs.fill(0);
+    user.fill(-1);
+  };
+  const last = (route: number, ready: number): number => {
+    let latest = ready;
+    let found = -1;
+    for (let i = useOffset[route]; i < useOffset[route + 1]; i++) {
+      const lane = laneOffset[resource[i]] + units[i] - 1;
+      if (freePs[lane] <= latest) continue;
+      latest = freePs[lane];
+      found = lane;
+    }
+    return found;
+  };
+  const take = (route: number, end: number, message: number): void => {
+    for (let i = useOffset[route]; i < useOffset[route + 1]; i++) {
+      const from = laneOffset[resource[i]];
+      for (let lane = from; lane < from + units[i]; lane++) {
+        freePs[lane] = end;
+        user[lane] = message;
+      }
+      const to = laneOffset[resource[i] + 1];
+      if (to - from > units[i]) sortLanes(freePs, user, from, to);
+    }
+  };
+  return { freePs, user, clear, last, take };
 }
 
 /** Counts, by leader, what each message waits for. */
@@ -432,7 +461,7 @@ export interface Lanes {
 const MOST_LANES = 64;
 
 /** Returns the lanes of a network's routes. O(route links). */
-function lanesOf(topology: Topology, routes: RouteSet, times: RouteTimes): Lanes {
+export function lanesOf(topology: Topology, routes: RouteSet, times: RouteTimes): Lanes {
   const ten = tenNetwork(topology, routes, times);
   const step = Float64Array.from(ten.capacity);
   for (let i = 0; i < ten.useResource.length; i++) {

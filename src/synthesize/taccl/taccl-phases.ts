@@ -1,6 +1,8 @@
 import type { MilpProblem, MilpRunner, MilpSize } from "../../engine/contract/programs.ts";
+import { doublingBoundOf } from "../../model/bounds/doubling.ts";
 import { type Collective, membersOf } from "../../model/collective/collective.ts";
 import { groupedBy, groupedOnce } from "../../model/graph/graph.ts";
+import { ceil } from "../../model/numbers/rational.ts";
 import { reversedRoutes } from "../../model/routes/routes.ts";
 import { type InternodeSketch, mayCarry, type SketchNetwork } from "../../model/sketch/sketch.ts";
 import { reversed } from "../../model/topology/topology.ts";
@@ -65,6 +67,7 @@ export async function routedPhases(
 ): Promise<readonly RoutedPhase[] | NoRouting> {
   // a gather needs no reversal: each chunk has one way
   const phases = phasesOf(collective.kind === "gather" ? { ...collective, kind: "custom" } : collective);
+  const { milp: _, ...noSolver } = context;
   const routed: RoutedPhase[] = [];
   for (const [p, phase] of phases.entries()) {
     const own = phase.reversed ? reversedNetwork(network) : network;
@@ -74,11 +77,17 @@ export async function routedPhases(
       deadline: deadline.part(1 / (phases.length - p)),
       seed,
     };
-    const routing = await routeChunks(problem, context);
-    if ("conflict" in routing) return routing;
-    const tasks = tasksOf(own, phase.collective, routing.sends, timing(own, phase.collective));
-    const { boundPs, stages } = routing;
+    const paced = timing(own, phase.collective);
+    const doubling = doublingBoundOf(own.topology, phase.collective, own.routes, paced.times);
+    const doublingPs = Number(ceil(doubling.ps));
     const { best, note } = stepped(own, phase.collective);
+    // nothing is left for programs to find
+    const isLeast = best !== null && best.endPs <= doublingPs;
+    const routing = await routeChunks(problem, isLeast ? noSolver : context);
+    if ("conflict" in routing) return routing;
+    const tasks = tasksOf(own, phase.collective, routing.sends, paced);
+    const stages = isLeast ? [] : routing.stages;
+    const boundPs = Math.max(routing.boundPs, doublingPs);
     const notes = note === null ? [] : [note];
     routed.push({ phase, network: own, tasks, boundPs, stages, stepped: best, notes });
   }
@@ -100,13 +109,14 @@ export async function drafted(
   for (const { phase, network: own, tasks, boundPs, stepped: other } of phases) {
     const reroute = rerouting(own, phase.collective, tasks, (changed) => finished(own, phase.collective, changed));
     const options = { seed, budget, leavesBox, leastPs: boundPs, isOver, breathe };
-    let found = await planned(tasks, { ...options, reroute });
-    if (other !== null && other.endPs < found.endPs) {
+    const isLeast = other !== null && other.endPs <= boundPs;
+    let found = isLeast ? null : await planned(tasks, { ...options, reroute });
+    if (other !== null && (found === null || other.endPs < found.endPs)) {
       const { plan: known } = other;
       const steps = await planned(other.tasks, { ...options, budget: budget * PART_OF_STEPS, known });
       found = { ...steps, name: other.name };
     }
-    plans.push(phase.reversed ? turnedPlan(found, network, phase.reduces) : found);
+    if (found !== null) plans.push(phase.reversed ? turnedPlan(found, network, phase.reduces) : found);
   }
   const [first, second] = plans as [NamedPlan, NamedPlan?];
   if (second === undefined && !(phases[0] as RoutedPhase).phase.reversed) return { network, phases, whole: first };

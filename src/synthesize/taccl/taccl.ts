@@ -119,7 +119,8 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   if (best === null) throw noRouting(request, attempts);
   const chosen = await replanned(best, request, context, deadline);
   const exactMs = Math.min(deadline.leftMs(), timeLimitMs ?? USUAL_EXACT_MS);
-  const { draft, stage } = await exactly(chosen, context, exactMs);
+  const isLeast = chosen.whole.endPs <= leastPsOf(chosen);
+  const { draft, stage } = isLeast ? { draft: chosen, stage: null } : await exactly(chosen, context, exactMs);
   if (stage !== null) attempts.stages.push(stage);
   return synthesis(request, draft, attempts.stages, notes, deadline.struck());
 }

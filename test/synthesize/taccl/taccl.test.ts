@@ -85,6 +85,15 @@ describe("taccl", () => {
     );
   });
 
+  it.each([1, 2])("proves ways of few steps through a switch optimal without a program: %d chunks", async (chunks) => {
+    const topology = presetTopology("switch:8@100GB/s,150ns");
+    const request = requestFor(topology, "allgather", 8000 * chunks, { chunks });
+    const { solver, schedule } = await taccl.synthesize(request, contextWith(await milpHere()));
+    expect(solver).toMatchObject({ proved: true, stages: [] });
+    // three times 300 ns, 10 ns for each chunk of the others
+    expect(makespanPs(stepsOf(schedule))).toBe(900_000 + 70_000 * chunks);
+  });
+
   it("lets the halves of an all-reduce overlap", async () => {
     const topology = presetTopology("mesh:2x3");
     const lengths = [];
