@@ -183,7 +183,7 @@ async function attempts(
 }
 
 /** Steps of the first negotiation under each group; every further one has twice as many. */
-const FIRST_STEPS = 256;
+const FIRST_STEPS = 512;
 const MOST_PASSES = 4;
 const FOR_NEGOTIATION = 0.5;
 
