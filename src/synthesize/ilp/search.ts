@@ -72,7 +72,8 @@ const NOTHING: Tried = { moves: null, how: "", refutation: null };
 /**
  * Returns a schedule that ends before `high`, from the least time upwards (TACOS 2023, section V-A). For each time first the
  * relaxation over orbits of all symmetries, which is small and refutes as much as the whole one; then symmetric schedules;
- * then the whole program. Where programs do not describe all schedules, times are halved instead, to find any.
+ * then the whole program. Where programs do not describe all schedules, times are halved instead, to find any, and all-reduces
+ * are negotiated before symmetric programs are tried.
  */
 export async function search(given: SearchProblem, stages: Stages): Promise<Searched> {
   const { topology, problem, resources, ticks, low, high, trying, provable } = given;
