@@ -29,7 +29,7 @@ export interface Halves {
   readonly leastPs: number;
   /** The shortest known one, in order of start, picoseconds; over the routes asked for. */
   readonly moves: readonly Move[];
-  /** Name of the program that found it; null where it is that of the matching. */
+  /** What found it; null where it is that of the matching. */
   readonly how: string | null;
 }
 

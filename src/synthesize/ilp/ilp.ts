@@ -92,7 +92,7 @@ async function synthesize(asked: SynthesisRequest, context: SynthesisContext): P
     halves === null ? null : scheduleOf(topology, collective, routes, durations[0], together(given, halves.moves));
   const isShorter = inHalves !== null && makespanOf(inHalves) < greedyPs;
   const best: Synthesis = isShorter
-    ? { ...greedy, schedule: inHalves, policy: `program: ${halves?.how}` }
+    ? { ...greedy, schedule: inHalves, policy: halves?.how ?? `matching: ${greedy.policy}` }
     : { ...greedy, policy: `matching: ${greedy.policy}` };
   const highPs = makespanOf(best.schedule);
   const met = highPs <= (isShorter ? lowPs : greedyLowPs);
@@ -122,7 +122,7 @@ async function synthesize(asked: SynthesisRequest, context: SynthesisContext): P
   const found: Shortened = windows
     ? {
         moves: await byWindows(given, lowPs, stages[0]),
-        how: "windows",
+        how: "program: windows",
         proof: null,
         model: "short windows",
         notes: [],
@@ -138,7 +138,7 @@ async function synthesize(asked: SynthesisRequest, context: SynthesisContext): P
   const notes = [...found.notes, ...skipped(list), ...gap(endPs, least, describesAll)];
   return {
     ...best,
-    ...(schedule === null ? {} : { schedule, policy: `program: ${found.how}` }),
+    ...(schedule === null ? {} : { schedule, policy: found.how }),
     solver: factsOf(endPs, { proved: endPs <= least, model: found.model, stages: list }),
     ...(proof === null || proof.ps <= lowPs ? {} : { bound: boundBy(proof, found.model) }),
     ...(notes.length === 0 ? {} : { notes }),

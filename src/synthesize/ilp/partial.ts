@@ -129,7 +129,7 @@ export async function shortenedOrCompleted(
     : null;
   const problem = { npuCount: topology.npuCount, routes, durations, flows };
   if (moves === null || endOfMoves(problem, moves) >= highPs) return found;
-  return { ...found, moves, how: "most deliveries, completed" };
+  return { ...found, moves, how: "program: most deliveries, completed" };
 }
 
 /** Transfers of the longest duration that follow each other within one window, at most. */

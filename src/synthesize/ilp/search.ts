@@ -1,14 +1,14 @@
 import { InternalError } from "../../base/errors.ts";
 import { disjointSets } from "../../model/graph/graph.ts";
 import { indicesBelow } from "../../model/numbers/ordering.ts";
-import { automorphismsOf } from "../../model/symmetry/automorphisms.ts";
-import { imagesByName } from "../../model/symmetry/network-maps.ts";
-import { translateAll, translationsOf } from "../../model/symmetry/translation.ts";
 import type { Topology } from "../../model/topology/topology.ts";
+import { classesOf, closure, type FlowMap, identityOf, productsOf, symmetriesOf } from "./flow-maps.ts";
 import { type Move, movesOf } from "./found-rows.ts";
 import { type Flow, type FlowProblem, firstFrom, isReversible, pairOf, type Resource, resourceKey } from "./problem.ts";
 import { feasibility, type Symmetry } from "./program.ts";
+import { spaceTimeGroups } from "./space-time.ts";
 import type { Room, Stages } from "./stages.ts";
+import { areTrees, type TreeNegotiation, treeNegotiation } from "./tree-negotiation.ts";
 import { COPY, type Columns, columnsOf, EXCHANGE, MEET, REDUCE } from "./windows.ts";
 
 /** Which programs are tried: all, only symmetric ones, no symmetric ones, or only relaxations, until one has a point. */
@@ -43,7 +43,7 @@ export interface Refutation {
 export interface Searched {
   /** In order of start; null where none shorter than known was found. */
   readonly moves: readonly Move[] | null;
-  /** Name of the program that found it. */
+  /** What found it. */
   readonly how: string;
   /** The last tick by which no schedule of the program ends; null where none was refuted. */
   readonly refuted: Refutation | null;
@@ -62,18 +62,24 @@ const MOST_MIRRORED = 2;
 /** What was tried for one time. */
 interface Tried {
   readonly moves: readonly Move[] | null;
+  /** What found them. */
+  readonly how: string;
   readonly refutation: Refutation | null;
 }
+
+const NOTHING: Tried = { moves: null, how: "", refutation: null };
 
 /**
  * Returns a schedule that ends before `high`, from the least time upwards (TACOS 2023, section V-A). For each time first the
  * relaxation over orbits of all symmetries, which is small and refutes as much as the whole one; then symmetric schedules;
- * then the whole program. Where programs do not describe all schedules, times are halved instead, to find any.
+ * then the whole program. Where programs do not describe all schedules, times are halved instead, to find any, and all-reduces
+ * are negotiated before symmetric programs are tried.
  */
 export async function search(given: SearchProblem, stages: Stages): Promise<Searched> {
   const { topology, problem, resources, ticks, low, high, trying, provable } = given;
   const maps = symmetriesOf(topology, problem, resources);
   const symmetry: Symmetries = {
+    maps,
     all: { order: maps.length, maps: generatorsOf(maps) },
     free: trying === "whole" || trying === "relaxed" ? [] : freeGroups(problem, maps),
   };
@@ -90,7 +96,7 @@ export async function search(given: SearchProblem, stages: Stages): Promise<Sear
       if (tried === null) break;
       const { moves } = tried;
       if (moves === null) from = tick + 1;
-      else [best, to, how] = [moves, tick - 1, nameOfLast(stages)];
+      else [best, to, how] = [moves, tick - 1, tried.how];
     }
     return { moves: best, how, refuted, closed: false };
   }
@@ -98,7 +104,7 @@ export async function search(given: SearchProblem, stages: Stages): Promise<Sear
     const tried = await attempts(given, symmetry, tick, closed, stages);
     if (tried === null) break;
     const { moves, refutation } = tried;
-    if (moves !== null) return { moves, how: nameOfLast(stages), refuted, closed };
+    if (moves !== null) return { moves, how: tried.how, refuted, closed };
     if (closed && refutation !== null) refuted = refutation;
     else closed = false;
     if (stages.leftMs() <= 0 || (refutation === null && trying === "relaxed")) break;
@@ -106,15 +112,13 @@ export async function search(given: SearchProblem, stages: Stages): Promise<Sear
   return { moves: null, how: "", refuted, closed };
 }
 
-const nameOfLast = ({ list }: Stages): string => list.at(-1)?.name ?? "";
-
 /**
  * Tries programs for one time until one has a point, or none can have one; `closed`: a refutation would count. Null where no
  * time was left to try.
  */
 async function attempts(
   { problem, resources, ticks, timeName, trying, provable }: SearchProblem,
-  { all, free }: Symmetries,
+  { maps, all, free }: Symmetries,
   tick: number,
   closed: boolean,
   stages: Stages,
@@ -133,7 +137,8 @@ async function attempts(
     const program = await stages.build(name, (room) =>
       feasibility(problem, resources, columns, symmetryOf(room), whole, room),
     );
-    if (program === null) return { moves: null, refutation: null };
+    const how = `program: ${name}`;
+    if (program === null) return { moves: null, how, refutation: null };
     const { milp, place, impossible } = program;
     const found = impossible ? null : await stages.solve(name, milp, share);
     const point = whole && found !== null ? found.primal : new Float64Array(0);
@@ -143,7 +148,7 @@ async function attempts(
     const refutation: Refutation | null = none
       ? { tick, columns: milp.objective.length, rows: milp.rows.lower.length, nodes: found?.nodes ?? 0 }
       : null;
-    return { moves, refutation };
+    return { moves, how, refutation };
   };
   if (trying !== "symmetric" && (closed || !provable)) {
     const exchanged = { ...all, maps: withExchanges(problem, all.maps) };
@@ -153,25 +158,67 @@ async function attempts(
       (room) => symmetryUnder(problem, resources, columns, exchanged, room),
       false,
     );
-    if (refutation !== null) return { moves: null, refutation };
+    if (refutation !== null) return { ...NOTHING, refutation };
   }
-  if (trying === "relaxed") return { moves: null, refutation: null };
+  if (trying === "relaxed") return NOTHING;
+  if (!provable && trying === "all") {
+    const found = await negotiated(problem, resources, columns, maps, timeName(tick), stages);
+    if (found !== null) return found;
+  }
   for (const group of provable || !isMirrored(problem, resources, columns) ? [] : free.slice(0, MOST_MIRRORED)) {
     const what = `${group.order} maps and the mirror`;
     const symmetry = await stages.build(`${timeName(tick)}, ${what}`, (room) =>
       withMirror(problem, columns, group.order, symmetryUnder(problem, resources, columns, group, room)),
     );
     if (symmetry === null) continue;
-    const { moves } = await attempt(what, FOR_MIRRORED, () => symmetry);
-    if (moves !== null) return { moves, refutation: null };
+    const tried = await attempt(what, FOR_MIRRORED, () => symmetry);
+    if (tried.moves !== null) return tried;
   }
   for (const group of free) {
-    const { moves } = await attempt(`${group.order} maps`, FOR_SYMMETRIC[worth], (room) =>
+    const tried = await attempt(`${group.order} maps`, FOR_SYMMETRIC[worth], (room) =>
       symmetryUnder(problem, resources, columns, group, room),
     );
-    if (moves !== null) return { moves, refutation: null };
+    if (tried.moves !== null) return tried;
   }
-  return trying === "symmetric" ? { moves: null, refutation: null } : attempt("whole", FOR_WHOLE[worth], () => null);
+  return trying === "symmetric" ? NOTHING : attempt("whole", FOR_WHOLE[worth], () => null);
+}
+
+/** Steps of the first negotiation under each group; every further one has twice as many. */
+const FIRST_STEPS = 512;
+const MOST_PASSES = 4;
+const FOR_NEGOTIATION = 0.5;
+
+/** Returns an all-reduce by negotiation, under no symmetry and under groups of maps in turn; null where none is found. */
+async function negotiated(
+  problem: FlowProblem,
+  resources: readonly Resource[],
+  columns: Columns,
+  maps: readonly FlowMap[],
+  timeName: string,
+  stages: Stages,
+): Promise<Tried | null> {
+  if (!areTrees(problem)) return null;
+  const alone = [{ map: identityOf(problem), backwards: false }];
+  const groups = [alone, ...spaceTimeGroups(problem, resources, maps)];
+  const tries = Array.from({ length: MOST_PASSES }, (_, pass) => groups.map((group) => ({ group, pass }))).flat();
+  const most = tries.reduce((sum, { pass }) => sum + FIRST_STEPS * 2 ** pass, 0);
+  let seed = 0;
+  let left = 0;
+  let at = -1;
+  let current: TreeNegotiation | null = null;
+  const moves = await stages.repeat(`negotiate ${timeName}`, most, FOR_NEGOTIATION, () => {
+    for (; left === 0; ) {
+      at++;
+      const { group, pass } = tries[at];
+      left = FIRST_STEPS * 2 ** pass;
+      current = treeNegotiation({ problem, resources, columns, group, seed: seed++ });
+    }
+    left--;
+    return current?.step() ?? null;
+  });
+  if (moves === null) return null;
+  const order = tries[at].group.length;
+  return { moves, how: `negotiated: ${timeName}${order === 1 ? "" : `, ${order} maps`}`, refutation: null };
 }
 
 /** Maps that, one after the other, give all of a group of so many. */
@@ -181,6 +228,8 @@ interface FlowGroup {
 }
 
 interface Symmetries {
+  /** The identity first. */
+  readonly maps: readonly FlowMap[];
   readonly all: FlowGroup;
   /** Those whose symmetric schedules may exist, the largest first. */
   readonly free: readonly FlowGroup[];
@@ -236,10 +285,7 @@ function withExchanges(problem: FlowProblem, maps: readonly FlowMap[]): readonly
   for (const list of classesOf(problem.flows).values()) {
     for (const [i, f] of list.entries()) flowTo[f] = list[(i + 1) % list.length];
   }
-  return [
-    ...maps,
-    { npuTo: indicesBelow(problem.npuCount), routeTo: indicesBelow(problem.routes.source.length), flowTo },
-  ];
+  return [...maps, { ...identityOf(problem), flowTo }];
 }
 
 /**
@@ -348,27 +394,6 @@ function freeGroups(problem: FlowProblem, maps: readonly FlowMap[]): FlowGroup[]
   return chosen;
 }
 
-/** Returns which map does what b and then a do, at a * maps + b; null where the maps are no group. */
-function productsOf(maps: readonly FlowMap[]): Int32Array | null {
-  const place = new Map(maps.map(({ npuTo }, i) => [npuTo.join(), i]));
-  const product = new Int32Array(maps.length * maps.length);
-  for (let a = 0; a < maps.length; a++) {
-    for (let b = 0; b < maps.length; b++) {
-      const both = place.get(maps[b].npuTo.map((v) => maps[a].npuTo[v]).join());
-      if (both === undefined) return null;
-      product[a * maps.length + b] = both;
-    }
-  }
-  return product;
-}
-
-function closure(generators: readonly number[], product: Int32Array): number[] {
-  const count = Math.sqrt(product.length);
-  const members = new Set([0]);
-  for (const member of members) for (const by of generators) members.add(product[by * count + member]);
-  return [...members].sort((a, b) => a - b);
-}
-
 /**
  * Returns the maps of a group, each with what it does to flows. Alike flows whose holders and wanters s maps keep are
  * exchanged by these like the elements of the group of those s, s at a time, where s divides their number; where it does not
@@ -449,97 +474,4 @@ function isFree({ flows }: FlowProblem, group: readonly FlowMap[]): boolean {
       return kept(to).length + kept(from).filter((v) => !to.includes(v)).length <= 1;
     });
   });
-}
-
-/** A map of the network onto itself that takes flows to flows: durations, shared links, holders and wanters all agree. */
-export interface FlowMap {
-  /** [npus] */
-  readonly npuTo: Int32Array;
-  /** [routes] */
-  readonly routeTo: Int32Array;
-  /** [flows] Alike flows (same holders, same wanters) in their order. */
-  readonly flowTo: Int32Array;
-}
-
-/** Groups of more maps are not looked at. */
-const MOST_MAPS = 400;
-
-/** Returns the maps of the problem onto itself that are found, a group, the identity first. O(maps x (routes + flows)). */
-function symmetriesOf(topology: Topology, problem: FlowProblem, resources: readonly Resource[]): FlowMap[] {
-  const { npuCount, routes, durations, flows } = problem;
-  const kind = numberOf(Array.from(routes.source, (_, r) => durations.map((column) => column[r]).join()));
-  const found = automorphismsOf(npuCount, routes.source, routes.target, kind) ?? translations(topology, problem) ?? [];
-  const members = new Set(resources.map(resourceKey));
-  const alike = classesOf(flows);
-  return found.slice(0, MOST_MAPS).flatMap((npuTo) => {
-    const routeTo = imagesOfRoutes(problem, kind, npuTo);
-    if (routeTo === null) return [];
-    const keeps = resources.every(({ route, units, capacity }) =>
-      members.has(resourceKey({ route: route.map((r) => routeTo[r]), units, capacity })),
-    );
-    const flowTo = keeps ? imagesOfFlows(flows, alike, npuTo) : null;
-    return flowTo === null ? [] : [{ npuTo, routeTo, flowTo }];
-  });
-}
-
-function translations(topology: Topology, { routes, npuCount }: FlowProblem): Int32Array[] | null {
-  const sizes = npuCount <= MOST_MAPS ? translationsOf(topology, routes) : null;
-  if (sizes === null) return null;
-  return Array.from({ length: npuCount }, (_, by) => {
-    const image = new Int32Array(npuCount);
-    translateAll(sizes, by, image);
-    return image;
-  });
-}
-
-function numberOf(keys: readonly string[]): Int32Array {
-  const numbers = new Map<string, number>();
-  return Int32Array.from(keys, (key) => {
-    const number = numbers.get(key) ?? numbers.size;
-    numbers.set(key, number);
-    return number;
-  });
-}
-
-/** Returns where a map of NPUs takes routes, parallel ones of a kind in their order; null where it keeps them not. */
-function imagesOfRoutes({ routes, npuCount }: FlowProblem, kind: Int32Array, npuTo: Int32Array): Int32Array | null {
-  const { source, target } = routes;
-  const key = (u: number, v: number, r: number): number => (kind[r] * npuCount + u) * npuCount + v;
-  return imagesByName(
-    Float64Array.from(source, (u, r) => key(u, target[r], r)),
-    Float64Array.from(source, (u, r) => key(npuTo[u], npuTo[target[r]], r)),
-  );
-}
-
-const flowKey = (flow: Flow, npuTo?: Int32Array): string => {
-  const set = (npus: Int32Array): Int32Array => (npuTo === undefined ? npus.slice() : npus.map((v) => npuTo[v])).sort();
-  return `${flow.kind}${flow.size};${set(flow.from)};${set(flow.to)}`;
-};
-
-/** Returns the alike flows of each key. */
-function classesOf(flows: readonly Flow[]): Map<string, number[]> {
-  const classes = new Map<string, number[]>();
-  for (const [f, flow] of flows.entries()) {
-    const key = flowKey(flow);
-    const list = classes.get(key);
-    if (list === undefined) classes.set(key, [f]);
-    else list.push(f);
-  }
-  return classes;
-}
-
-function imagesOfFlows(
-  flows: readonly Flow[],
-  classes: ReadonlyMap<string, readonly number[]>,
-  npuTo: Int32Array,
-): Int32Array | null {
-  const flowTo = new Int32Array(flows.length);
-  for (const list of classes.values()) {
-    const images = classes.get(flowKey(flows[list[0]], npuTo));
-    if (images?.length !== list.length) return null;
-    list.forEach((f, i) => {
-      flowTo[f] = images[i];
-    });
-  }
-  return flowTo;
 }

@@ -31,7 +31,7 @@ export interface Proof {
 export interface Shortened {
   /** In order of start, picoseconds; null where nothing shorter was found. */
   readonly moves: readonly Move[] | null;
-  /** Name of the program that found them. */
+  /** What found them: "program: 8 slots, whole". */
   readonly how: string;
   readonly proof: Proof | null;
   /** What the programs describe, in words. */

@@ -14,6 +14,8 @@ export interface Stages {
   solve(name: string, problem: MilpProblem, shareOfTime: number, options?: MilpOptions): Promise<MilpSolution | null>;
   /** Returns what `make` makes; null, noted as skipped, where it was handed no room to end. */
   build<T>(name: string, make: (room: Room) => T): Promise<T | null>;
+  /** Returns what `step` makes as soon as it makes something; null where it does not in so many steps, or in this share of the time left. */
+  repeat<T>(name: string, most: number, shareOfTime: number, step: () => T | null): Promise<T | null>;
 }
 
 /** Asked while a program is built, with its size so far where that counts: whether time and memory are left to go on. */
@@ -21,6 +23,8 @@ export type Room = (size?: MilpSize) => boolean;
 
 /** Times shorter than this are not worth a solve. */
 const LEAST_MS = 50;
+/** Steps that are made before others may use the thread. */
+const STEPS_AT_ONCE = 16;
 /** Of the time left, for a program to be built: none of it is of use unless some is left to solve it. */
 const FOR_BUILDING = 0.5;
 const NOTHING: MilpSize = { columns: 0, rows: 0, entries: 0 };
@@ -59,6 +63,19 @@ export function stagesOf(
       const made = room() ? make(room) : null;
       if (note === null) return made;
       list.push(skippedStage(name, reached, note));
+      return null;
+    },
+    repeat: async (name, most, shareOfTime, step) => {
+      const until = deadline.part(shareOfTime);
+      for (let done = 0; done < most; done++) {
+        if (done % STEPS_AT_ONCE === 0) {
+          onProgress?.({ phase: name, done, total: most });
+          await breathe?.();
+        }
+        if (until.isOver()) return null;
+        const made = step();
+        if (made !== null) return made;
+      }
       return null;
     },
   };

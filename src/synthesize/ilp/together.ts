@@ -79,7 +79,7 @@ export async function solveTogether(request: JointRequest, context: JointContext
   return {
     ...known,
     schedule,
-    policy: found.moves === null ? known.policy : `program: ${found.how}`,
+    policy: found.moves === null ? known.policy : found.how,
     solver: { proved: endPs <= least, model: found.model, stages: stages.list },
     ...(proof === null || proof.ps <= lowPs ? {} : { bound: boundBy(proof, found.model) }),
     ...(notes.length === 0 ? {} : { notes }),

@@ -39,6 +39,7 @@ const stopped: Stages = {
   timedOut: () => true,
   solve: async () => null,
   build: async (_, make) => make(() => true),
+  repeat: async () => null,
 };
 
 describe.each(COLLECTIVE_KINDS)("%s in parts", (kind) => {
