@@ -210,19 +210,9 @@ export async function unicastSchedule(
   const { paths: along, total } = pathsAlong(topology, messages, flowOf, options.seed);
   let fractionPs = 0;
   for (let link = 0; link < total.length; link++) fractionPs = Math.max(fractionPs, total[link] * costPs[link]);
-  const inTime = async (busiestPs: number, hops: Hops): Promise<Plan> => {
-    const times = routeTimes(topology, hops.routes, collective.chunkBytes);
-    return { busiestPs, hops, slotPs: times.slotPs, found: await timed(topology, hops, times, options) };
-  };
   const planned = async (paths: Paths, targetPs: number): Promise<Plan> => {
     const busiestPs = balanced(topology, messages, paths, costPs, targetPs);
-    const hops = hopsOf(topology, paths);
-    const whole = await inTime(busiestPs, hops);
-    const mayGain = switchCount(topology) > 0 && whole.found.endPs > whole.found.leastPs * (1 + LONG);
-    const streams = mayGain ? inStreams(topology, hops) : null;
-    if (streams === null) return whole;
-    const shared = await inTime(busiestPs, streams);
-    return shared.found.endPs < whole.found.endPs ? shared : whole;
+    return { busiestPs, ...(await timedAlong(topology, collective, paths, options)) };
   };
   const shortest = shortestPaths(topology, messages, costPs);
   const leastWayPs = longestOf(shortest, costPs);
@@ -244,12 +234,46 @@ export async function unicastSchedule(
 }
 
 /** Messages on their paths, in time. */
-interface Plan {
-  readonly busiestPs: number;
+interface TimedHops {
   readonly hops: Hops;
   /** [routes] */
   readonly slotPs: Float64Array;
   readonly found: Timed;
+}
+
+interface Plan extends TimedHops {
+  readonly busiestPs: number;
+}
+
+/** Returns when messages go along their paths, from NPU to NPU; through switches also in streams, if that is faster. */
+async function timedAlong(
+  topology: Topology,
+  collective: Collective,
+  paths: Paths,
+  options: TimingOptions,
+): Promise<TimedHops> {
+  const inTime = async (hops: Hops): Promise<TimedHops> => {
+    const times = routeTimes(topology, hops.routes, collective.chunkBytes);
+    return { hops, slotPs: times.slotPs, found: await timed(topology, hops, times, options) };
+  };
+  const hops = hopsOf(topology, paths);
+  const whole = await inTime(hops);
+  const mayGain = switchCount(topology) > 0 && whole.found.endPs > whole.found.leastPs * (1 + LONG);
+  const streams = mayGain ? inStreams(topology, hops) : null;
+  if (streams === null) return whole;
+  const shared = await inTime(streams);
+  return shared.found.endPs < whole.found.endPs ? shared : whole;
+}
+
+/** Returns the schedule of messages on one path each, every NPU on a path handing on what it has whole. */
+export async function scheduleAlong(
+  topology: Topology,
+  collective: Collective,
+  messages: Messages,
+  paths: Paths,
+  options: TimingOptions,
+): Promise<StepSchedule> {
+  return scheduleOf(topology, collective, messages, await timedAlong(topology, collective, paths, options));
 }
 
 /** Returns how long the longest path takes on free links. */
@@ -281,7 +305,7 @@ function scheduleOf(
   topology: Topology,
   collective: Collective,
   messages: Messages,
-  { hops: { routes, message, route }, slotPs, found: { startPs } }: Plan,
+  { hops: { routes, message, route }, slotPs, found: { startPs } }: TimedHops,
 ): StepSchedule {
   const chunk = message.map((m) => messages.chunk[m]);
   const byRoute = orderByColumns([chunk, route]);
