@@ -151,7 +151,7 @@ describe("mcf", () => {
     [1, "any bytes", 2 ** 25],
     [3, "any bytes", 2 ** 25],
   ] as const)(
-    "sends an all-to-all-v over uneven switches within 3 %% of the optimum: network %d, %s",
+    "sends an all-to-all-v over uneven switches within 3 hundredths of the optimum: network %i, %s",
     async (seed, sizes, most) => {
       const topology = unevenSwitches(seed);
       const { npuCount } = topology;
