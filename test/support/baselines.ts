@@ -1,3 +1,4 @@
+import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import {
   type Collective,
   collective as collectiveOf,
@@ -8,9 +9,9 @@ import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import type { Topology } from "../../src/model/topology/topology.ts";
 import { synthesizerNamed } from "../../src/synthesize/catalog.ts";
 import type { SynthesisRequest } from "../../src/synthesize/synthesizer.ts";
+import { inlineRunner } from "./synthesis.ts";
 
-/** Baselines need no kernels. */
-const NO_CONTEXT = {} as never;
+const CONTEXT = { runner: inlineRunner(jsKernels) };
 
 export interface Asked {
   readonly algorithm: string;
@@ -36,8 +37,8 @@ function requestOf(asked: Asked, chunksPerNpu: number): SynthesisRequest {
 /** Returns what a baseline makes, with its own number of chunks where none is given. */
 export async function baselineSchedule(asked: Asked): Promise<StepSchedule> {
   const synthesizer = synthesizerNamed(asked.algorithm);
-  const chunks = asked.chunks ?? (await synthesizer.ownChunks?.(requestOf(asked, 1), NO_CONTEXT)) ?? 1;
-  return (await synthesizer.synthesize(requestOf(asked, chunks), NO_CONTEXT)).schedule as StepSchedule;
+  const chunks = asked.chunks ?? (await synthesizer.ownChunks?.(requestOf(asked, 1), CONTEXT)) ?? 1;
+  return (await synthesizer.synthesize(requestOf(asked, chunks), CONTEXT)).schedule as StepSchedule;
 }
 
 /** Returns why an algorithm cannot be used; null where it can. */

@@ -66,18 +66,20 @@ export function shortestRoutes(topology: Topology, list: Messages): MessageRoute
 const PASSES = 4;
 
 /**
- * Returns routes of as few hops as the `shortest` (shortestRoutes), one per pair of NPUs, that load links evenly: from those on, in
- * some passes, each pair takes the way on which links pay least for it, a link that is busy so long paying the seventh power of
- * that. O(messages + passes x (targets x links + the links of all shortest ways)).
+ * Returns routes, one per pair of NPUs, that load links evenly: from the `given` ones on (shortestRoutes), in some passes, each
+ * pair takes the way on which links pay least for it, a link that is busy so long paying the seventh power of that. Ways have at
+ * most `detour` hops more than the fewest. O(messages + passes x (targets x links + (1 + detour) x the links of all such ways)).
  */
-export function evenRoutes(topology: Topology, { routes, routeOf }: MessageRoutes): MessageRoutes {
-  const { linkTarget, linkSource, linkBytesPerSecond } = topology;
+export function evenRoutes(topology: Topology, { routes, routeOf }: MessageRoutes, detour = 0): MessageRoutes {
+  const { linkBytesPerSecond } = topology;
   const messages = new Float64Array(routes.source.length);
   for (const route of routeOf) messages[route]++;
   const slowest = linkBytesPerSecond.reduce((least, rate) => Math.min(least, rate), Number.POSITIVE_INFINITY);
   const cost = linkBytesPerSecond.map((rate) => slowest / rate);
   const busy = new Float64Array(cost.length);
-  const ways = Array.from(messages, (_, r) => routes.links.slice(routes.linkOffset[r], routes.linkOffset[r + 1]));
+  const ways: Int32Array[] = Array.from(messages, (_, r) =>
+    routes.links.slice(routes.linkOffset[r], routes.linkOffset[r + 1]),
+  );
   const load = (route: number, times: 1 | -1): void => {
     for (const link of ways[route] as Int32Array) busy[link] += times * messages[route] * cost[link];
   };
@@ -100,12 +102,10 @@ export function evenRoutes(topology: Topology, { routes, routeOf }: MessageRoute
         load(route, -1);
         const priceOf = (link: number): number => seventh((busy[link] + messages[route] * cost[link]) * scale);
         const before = (ways[route] as Int32Array).reduce((sum, link) => sum + priceOf(link), 0);
-        const { via, price } = cheapestWay(routes.source[route], hops, out, linkTarget, priceOf);
-        if ((price.get(to) as number) < before * (1 - LEAST_GAIN)) {
-          const way: number[] = [];
-          for (let node = to; node !== routes.source[route]; node = linkSource[way.at(-1) as number])
-            way.push(via.get(node) as number);
-          ways[route] = Int32Array.from(way.reverse());
+        const most = before * (1 - LEAST_GAIN);
+        const way = cheapestWay(topology, routes.source[route], { to, hops, detour, out, priceOf, most });
+        if (way !== null) {
+          ways[route] = way;
           changes++;
         }
         load(route, 1);
@@ -131,33 +131,58 @@ const seventh = (x: number): number => {
 /** A way must be cheaper by more than rounding errors. */
 const LEAST_GAIN = 1e-9;
 
-/** Returns, for the nodes on shortest ways from a node, what the cheapest way costs and its last link, the first of equal ones. */
+/** What a cheapest way is looked for by. */
+interface WaySearch {
+  readonly to: number;
+  /** [nodes] links to `to`. */
+  readonly hops: Int32Array;
+  /** So many more hops than the fewest a way may have. */
+  readonly detour: number;
+  readonly out: ReturnType<typeof outLinks>;
+  /** Above 0. */
+  readonly priceOf: (link: number) => number;
+  /** Ways must be cheaper. */
+  readonly most: number;
+}
+
+/** Returns the links of the cheapest way of few hops from a node, of equal ones the first; null where none is cheap enough. */
 function cheapestWay(
+  { linkTarget, linkSource }: Topology,
   from: number,
-  hops: Int32Array,
-  { offset, links }: ReturnType<typeof outLinks>,
-  linkTarget: Int32Array,
-  priceOf: (link: number) => number,
-): { readonly via: Map<number, number>; readonly price: Map<number, number> } {
-  const via = new Map<number, number>();
-  const price = new Map<number, number>([[from, 0]]);
-  for (let layer = [from]; layer.length > 0; ) {
-    const next: number[] = [];
-    for (const node of layer) {
+  { to, hops, detour, out: { offset, links }, priceOf, most }: WaySearch,
+): Int32Array | null {
+  /** By number of hops: the last link of the cheapest way of so many to each node. */
+  const via: Map<number, number>[] = [new Map()];
+  let best = most;
+  let length = 0;
+  const price = new Map<number, number>();
+  let layer = new Map([[from, 0]]);
+  for (let left = hops[from] + detour; left > 0 && layer.size > 0; left--) {
+    const next = new Map<number, number>();
+    const last = new Map<number, number>();
+    for (const [node, paid] of layer) {
       for (let k = offset[node]; k < offset[node + 1]; k++) {
-        const to = linkTarget[links[k]];
-        if (hops[to] !== hops[node] - 1) continue;
-        const reach = (price.get(node) as number) + priceOf(links[k]);
-        const known = price.get(to);
-        if (known === undefined) next.push(to);
-        if (known !== undefined && known <= reach) continue;
-        price.set(to, reach);
-        via.set(to, links[k]);
+        const node2 = linkTarget[links[k]];
+        if (hops[node2] < 0 || hops[node2] >= left) continue;
+        const reach = paid + priceOf(links[k]);
+        if (reach >= best || reach >= (price.get(node2) ?? Number.POSITIVE_INFINITY)) continue;
+        price.set(node2, reach);
+        next.set(node2, reach);
+        last.set(node2, links[k]);
       }
     }
+    via.push(last);
+    const paid = next.get(to);
+    if (paid !== undefined) [best, length] = [paid, via.length - 1];
     layer = next;
   }
-  return { via, price };
+  if (length === 0) return null;
+  const way = new Int32Array(length);
+  for (let i = length, node = to; i > 0; i--) {
+    way[i - 1] = (via[i] as Map<number, number>).get(node) as number;
+    node = linkSource[way[i - 1]];
+  }
+  return way;
 }
 
 /**

@@ -11,6 +11,7 @@ import { routeTimes, serializationPs } from "../../model/routes/routes.ts";
 import { stepsOf } from "../../model/steps/schedule.ts";
 import { emptyRows, makespanPs, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import { linkCount, nodeCount, outLinks, switchCount, type Topology } from "../../model/topology/topology.ts";
+import { simulatedPs } from "../baselines/baseline.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { type AllToAllFlow, allToAllFlow, type FlowOptions, MOST_LP_COLUMNS } from "./flow.ts";
 import {
@@ -24,7 +25,7 @@ import {
   type SourceFlow,
   shortestPaths,
 } from "./paths.ts";
-import { type Timed, type TimingOptions, timed } from "./slots.ts";
+import { inOrder, type Timed, type TimingOptions, timed } from "./slots.ts";
 
 /** How far below the optimum flows may be. */
 const GAP = 0.005;
@@ -206,50 +207,131 @@ export async function unicastSchedule(
   flowOf: SourceFlow,
   options: TimingOptions,
 ): Promise<Unicast> {
-  const costPs = linkCosts(topology, collective);
   const { paths: along, total } = pathsAlong(topology, messages, flowOf, options.seed);
-  let fractionPs = 0;
-  for (let link = 0; link < total.length; link++) fractionPs = Math.max(fractionPs, total[link] * costPs[link]);
-  const inTime = async (busiestPs: number, hops: Hops): Promise<Plan> => {
-    const times = routeTimes(topology, hops.routes, collective.chunkBytes);
-    return { busiestPs, hops, slotPs: times.slotPs, found: await timed(topology, hops, times, options) };
-  };
-  const planned = async (paths: Paths, targetPs: number): Promise<Plan> => {
+  const planBy = (kept: Kept) => planned({ topology, collective, messages, along, total, kept, options });
+  const { plan, tries, fractionPs } = await planBy("with latency");
+  const schedule = scheduleOf(topology, collective, messages, plan);
+  const found = { schedule, fractionPs, busiestPs: plan.busiestPs, tries };
+  if (plan.hops.route.length > MOST_REPLAYED || topology.linkLatencyPs.every((ps) => ps === 0)) return found;
+  const ps = simulatedPs(schedule);
+  if (ps <= busiestOfFlow(total, linkCosts(topology, collective, "for the bytes")) * (1 + LONG)) return found;
+  const other = await planBy("for the bytes");
+  const another = scheduleOf(topology, collective, messages, other.plan);
+  return simulatedPs(another) < ps
+    ? { schedule: another, fractionPs: other.fractionPs, busiestPs: other.plan.busiestPs, tries: tries + other.tries }
+    : { ...found, tries: tries + other.tries };
+}
+
+/**
+ * For how long a chunk keeps a link: as planned times say, or as the replay does. Many small chunks are balanced and ordered
+ * better by the second.
+ */
+type Kept = "with latency" | "for the bytes";
+
+/** Schedules of more hops are not replayed to see how near they come. */
+const MOST_REPLAYED = 2e5;
+
+interface Planning {
+  readonly topology: Topology;
+  readonly collective: Collective;
+  readonly messages: Messages;
+  readonly along: Paths;
+  /** [links] messages of the flow. */
+  readonly total: Float64Array;
+  readonly kept: Kept;
+  readonly options: TimingOptions;
+}
+
+const busiestOfFlow = (total: Float64Array, costPs: Float64Array): number =>
+  total.reduce((most, units, link) => Math.max(most, units * costPs[link]), 0);
+
+/** Returns messages on balanced paths in time, links being kept as said, and how long the flow keeps the busiest. */
+async function planned({ topology, collective, messages, along, total, kept, options }: Planning): Promise<{
+  readonly plan: Plan;
+  readonly fractionPs: number;
+  readonly tries: number;
+}> {
+  const costPs = linkCosts(topology, collective, kept);
+  const fractionPs = busiestOfFlow(total, costPs);
+  const planOn = async (paths: Paths, targetPs: number): Promise<Plan> => {
     const busiestPs = balanced(topology, messages, paths, costPs, targetPs);
-    const hops = hopsOf(topology, paths);
-    const whole = await inTime(busiestPs, hops);
-    const mayGain = switchCount(topology) > 0 && whole.found.endPs > whole.found.leastPs * (1 + LONG);
-    const streams = mayGain ? inStreams(topology, hops) : null;
-    if (streams === null) return whole;
-    const shared = await inTime(busiestPs, streams);
-    return shared.found.endPs < whole.found.endPs ? shared : whole;
+    return { busiestPs, ...(await timedAlong(topology, collective, paths, kept, options)) };
   };
   const shortest = shortestPaths(topology, messages, costPs);
   const leastWayPs = longestOf(shortest, costPs);
   // Where the shortest ways are as good as any, nothing is relayed for the sake of a flow that is one of many.
   const suffices = busiestOf(shortest, costPs) <= fractionPs * (1 + TOLERANCE);
-  let best = await planned(suffices ? shortest.slice() : along, fractionPs);
+  let best = await planOn(suffices ? shortest.slice() : along.slice(), fractionPs);
   let { tries } = best.found;
   const leastPs = Math.max(fractionPs, leastWayPs);
   const firstPs = best.found.endPs;
   const isLong = (): boolean => best.found.endPs > Math.max(best.busiestPs, leastWayPs) * (1 + LONG);
   const mayShorten = !suffices && best.hops.route.length <= MOST_SHORTENED;
   for (let k = 1; k <= SHORTENINGS && mayShorten && isLong(); k++) {
-    const other = await planned(shortest.slice(), leastPs + ((firstPs - leastPs) * k) / SHORTENINGS);
+    const other = await planOn(shortest.slice(), leastPs + ((firstPs - leastPs) * k) / SHORTENINGS);
     tries += other.found.tries;
     if (other.found.endPs < best.found.endPs) best = other;
   }
-  const schedule = scheduleOf(topology, collective, messages, best);
-  return { schedule, fractionPs, busiestPs: best.busiestPs, tries };
+  return { plan: best, fractionPs, tries };
 }
 
 /** Messages on their paths, in time. */
-interface Plan {
-  readonly busiestPs: number;
+interface TimedHops {
   readonly hops: Hops;
   /** [routes] */
   readonly slotPs: Float64Array;
   readonly found: Timed;
+}
+
+interface Plan extends TimedHops {
+  readonly busiestPs: number;
+}
+
+/** Returns when messages go along their paths, from NPU to NPU; through switches also in streams, if that is faster. */
+async function timedAlong(
+  topology: Topology,
+  collective: Collective,
+  paths: Paths,
+  kept: Kept,
+  options: TimingOptions,
+): Promise<TimedHops> {
+  const inTime = async (hops: Hops): Promise<TimedHops> => {
+    const times = routeTimes(topology, hops.routes, collective.chunkBytes);
+    const { serialPs, slotPs } = times;
+    const found = await timed(
+      topology,
+      hops,
+      kept === "for the bytes" ? { ...times, slotPs: serialPs } : times,
+      options,
+    );
+    return { hops, slotPs, found };
+  };
+  const hops = hopsOf(topology, paths);
+  const whole = await inTime(hops);
+  const mayGain = switchCount(topology) > 0 && whole.found.endPs > whole.found.leastPs * (1 + LONG);
+  const streams = mayGain ? inStreams(topology, hops) : null;
+  const shared = streams === null ? whole : await inTime(streams);
+  const better = shared.found.endPs < whole.found.endPs ? shared : whole;
+  if (kept === "with latency") return better;
+  const times = routeTimes(topology, better.hops.routes, collective.chunkBytes);
+  const startPs = inOrder(topology, better.hops, times, better.found.startPs);
+  return { ...better, found: { ...better.found, startPs } };
+}
+
+/** Returns the schedule of messages on one path each, every NPU on a path handing on what it has whole. */
+export async function scheduleAlong(
+  topology: Topology,
+  collective: Collective,
+  messages: Messages,
+  paths: Paths,
+  options: TimingOptions,
+): Promise<StepSchedule> {
+  return scheduleOf(
+    topology,
+    collective,
+    messages,
+    await timedAlong(topology, collective, paths, "with latency", options),
+  );
 }
 
 /** Returns how long the longest path takes on free links. */
@@ -264,7 +346,11 @@ const longestOf = (paths: Paths, costPs: Float64Array): number =>
   );
 
 /** Returns how long a chunk keeps each link busy, [links]. */
-function linkCosts({ linkBytesPerSecond, linkLatencyPs }: Topology, { chunkBytes }: Collective): Float64Array {
+function linkCosts(
+  { linkBytesPerSecond, linkLatencyPs }: Topology,
+  { chunkBytes }: Collective,
+  kept: Kept,
+): Float64Array {
   const known = new Map<number, number>();
   return linkBytesPerSecond.map((rate, link) => {
     let ps = known.get(rate);
@@ -272,7 +358,7 @@ function linkCosts({ linkBytesPerSecond, linkLatencyPs }: Topology, { chunkBytes
       ps = Number(ceil(serializationPs(chunkBytes, rate)));
       known.set(rate, ps);
     }
-    return ps + linkLatencyPs[link];
+    return kept === "with latency" ? ps + linkLatencyPs[link] : ps;
   });
 }
 
@@ -281,7 +367,7 @@ function scheduleOf(
   topology: Topology,
   collective: Collective,
   messages: Messages,
-  { hops: { routes, message, route }, slotPs, found: { startPs } }: Plan,
+  { hops: { routes, message, route }, slotPs, found: { startPs } }: TimedHops,
 ): StepSchedule {
   const chunk = message.map((m) => messages.chunk[m]);
   const byRoute = orderByColumns([chunk, route]);

@@ -1,6 +1,7 @@
 import { draw } from "../../base/random.ts";
 import type { PlaceProblem } from "../../engine/contract/kernels.ts";
 import { portRounds } from "../../model/messages/port-rounds.ts";
+import { orderByTime } from "../../model/numbers/ordering.ts";
 import type { RouteSet, RouteTimes } from "../../model/routes/routes.ts";
 import { linkCount, switchCount, type Topology } from "../../model/topology/topology.ts";
 import type { KernelRunner } from "../synthesizer.ts";
@@ -115,6 +116,37 @@ export async function timed(
     }
   }
   return { startPs: best.startPs, endPs: best.endPs, leastPs, tries };
+}
+
+/**
+ * Returns when each hop starts if on every link hops start in the order of `orderPs` [transfers], in which the hops of a message
+ * ascend: also those that have parts of a link side by side, for a replay keeps the order in which they are planned there.
+ * O(transfers log transfers + the links of their routes).
+ */
+export function inOrder(
+  topology: Topology,
+  { routes, message, route }: Hops,
+  times: RouteTimes,
+  orderPs: Float64Array,
+): Float64Array {
+  const { useOffset, useResource, capacity, slotPs } = tenNetwork(topology, routes, times);
+  const { linkOffset, links } = routes;
+  const routeFree = new Float64Array(slotPs.length);
+  const sharedFree = new Float64Array(capacity.length);
+  const lastStart = new Float64Array(linkCount(topology)).fill(-1);
+  const startPs = new Float64Array(route.length);
+  for (const i of orderByTime(orderPs)) {
+    const r = route[i];
+    let start = routeFree[r];
+    if (i > 0 && message[i - 1] === message[i]) start = Math.max(start, startPs[i - 1] + slotPs[route[i - 1]]);
+    for (let k = linkOffset[r]; k < linkOffset[r + 1]; k++) start = Math.max(start, lastStart[links[k]] + 1);
+    for (let k = useOffset[r]; k < useOffset[r + 1]; k++) start = Math.max(start, sharedFree[useResource[k]]);
+    startPs[i] = start;
+    routeFree[r] = start + slotPs[r];
+    for (let k = linkOffset[r]; k < linkOffset[r + 1]; k++) lastStart[links[k]] = start;
+    for (let k = useOffset[r]; k < useOffset[r + 1]; k++) sharedFree[useResource[k]] = start + slotPs[r];
+  }
+  return startPs;
 }
 
 /** Returns what waits for each hop: the next of its message, or, for direction -1, the one before. */

@@ -1,4 +1,5 @@
 import { COLLECTIVE_KINDS, type Collective, membersOf } from "../../model/collective/collective.ts";
+import { trafficOf } from "../../model/collective/traffic.ts";
 import { listSchedule } from "../../model/messages/list-schedule.ts";
 import { type Messages, messages } from "../../model/messages/messages.ts";
 import { portRounds } from "../../model/messages/port-rounds.ts";
@@ -7,6 +8,9 @@ import { evenRoutes, type MessageRoutes, shortestRoutes } from "../../model/rout
 import { boxesOf } from "../../model/routes/rings.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import { linkCount, switchCount, type Topology } from "../../model/topology/topology.ts";
+import { scheduleAlong } from "../alltoall/alltoall.ts";
+import { messagesOf } from "../alltoall/paths.ts";
+import type { TimingOptions } from "../alltoall/slots.ts";
 import type { Synthesizer } from "../synthesizer.ts";
 import { leastOf, simulatedPs } from "./baseline.ts";
 
@@ -86,17 +90,17 @@ function ownerOf(collective: Collective, chunk: number): number {
 }
 
 /**
- * Everyone sends straight to everyone, on shortest paths: the all-to-all of every library and, where all can reach all at once, the
+ * Everyone sends straight to everyone, on short paths: the all-to-all of every library and, where all can reach all at once, the
  * all-pairs reduction and all-gather of RCCL with MSCCL++ and of NCCL's symmetric memory kernels (2.27).
  */
 export const direct: Synthesizer = {
   name: "direct",
   makes: "steps",
   traits: { goesAllTheWay: true, library: "within a box", librariesOf: "NCCL, RCCL and MPI" },
-  description: "every chunk straight to each of its targets, on shortest paths that load links evenly (baseline)",
+  description: "every chunk straight to each of its targets, on short paths that load links evenly (baseline)",
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: [],
-  async synthesize({ topology, collective }) {
+  async synthesize({ topology, collective, seed }, { runner }) {
     const list = messages();
     const rounds = roundsOf(topology);
     issue(list, collective, rounds);
@@ -114,6 +118,9 @@ export const direct: Synthesizer = {
       if (order !== null) {
         tried.push(made(reordered(list, order), { ...even, routeOf: composed(even.routeOf, order) }, PORT_ROUNDS));
       }
+      if (list.count <= MOST_HANDED_ON && trafficOf(collective, topology.npuCount) !== null) {
+        tried.push(...(await handedOn(topology, collective, list, even, { seed, trials: 1, runner })));
+      }
     }
     return { ...leastOf(tried, ({ schedule }) => simulatedPs(schedule)), trials: tried.length };
   },
@@ -127,7 +134,13 @@ interface Made {
 
 /** Of more messages only the usual order on the usual ways is made. */
 const MOST_COMPARED = 2e5;
+/** Of more messages none is handed on: placing them takes seconds. */
+const MOST_HANDED_ON = 5e4;
 const PORT_ROUNDS = "a message in and out of every port at a time, links loaded evenly";
+/** How many hops more than the fewest ways may have, in turn. */
+const DETOURS = [0, 2, 4];
+const handedOnBy = (detour: number): string =>
+  `links loaded evenly${detour === 0 ? "" : ` by up to ${detour} hops more`}, NPUs on the way hand on whole chunks`;
 /** Links that are so nearly as busy as the busiest of a way are its ports. */
 const NEARLY = 0.9;
 
@@ -154,6 +167,39 @@ function inPortRounds(topology: Topology, list: Messages, { routes, routeOf }: M
   const rounds = portRounds(from, to, 2 * links);
   return rounds === null ? null : orderByColumns([rounds]);
 }
+
+/**
+ * Returns chunks that each go from one NPU to one on ways that load links ever more evenly, each with more hops than the last,
+ * from NPU to NPU, as relays over NVLink do (PXN of NCCL 2.12): a switch lets them through, an NPU on the way has them whole first.
+ */
+async function handedOn(
+  topology: Topology,
+  collective: Collective,
+  list: Messages,
+  even: MessageRoutes,
+  options: TimingOptions,
+): Promise<Made[]> {
+  const sent = messagesOf(collective, topology.npuCount);
+  const messageOf = new Int32Array(collective.chunkCount);
+  for (let i = 0; i < list.count; i++) messageOf[list.chunk[i]] = i;
+  const found: Made[] = [];
+  let ways = even;
+  for (const detour of DETOURS) {
+    const before = ways;
+    if (detour > 0) ways = evenRoutes(topology, before, detour);
+    if (detour > 0 && areSame(ways.routes.links, before.routes.links)) continue;
+    const { routes, routeOf } = ways;
+    const paths = Array.from(sent.chunk, (chunk) => {
+      const route = routeOf[messageOf[chunk]];
+      return routes.links.subarray(routes.linkOffset[route], routes.linkOffset[route + 1]);
+    });
+    const schedule = await scheduleAlong(topology, collective, sent, paths, options);
+    found.push({ schedule, policy: handedOnBy(detour) });
+  }
+  return found;
+}
+
+const areSame = (a: Int32Array, b: Int32Array): boolean => a.length === b.length && a.every((x, i) => x === b[i]);
 
 function reordered(list: Messages, order: Int32Array): Messages {
   const next = messages();

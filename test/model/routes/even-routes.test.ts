@@ -39,6 +39,45 @@ describe("evenRoutes", () => {
     expect(busiest(topology, even)).toBeCloseTo(after, 9);
   });
 
+  it.each([
+    // 16 chunks leave each NPU of a box through its NIC; pairs inside far apart in xGMI need not take it
+    ["mi250:2", [24, 17, 16]],
+    ["mi250:4", [56, 49, 48]],
+    ["p4d:2", [8, 8, 8]],
+  ])("relieve links of %s by detours", (name, loads) => {
+    const topology = presetTopology(name);
+    const list = everyPair(topology);
+    let ways = shortestRoutes(topology, list);
+    for (const [i, load] of loads.entries()) {
+      ways = evenRoutes(topology, ways, 2 * i);
+      expect(busiest(topology, ways)).toBeCloseTo(load, 9);
+    }
+  });
+
+  it("have at most as many hops more as they may, and pass no node twice", () => {
+    for (const [name, detour] of [
+      ["mi250:2", 1],
+      ["mi250:2", 3],
+      ["dragonfly:3x4", 2],
+    ] as const) {
+      const topology = presetTopology(name);
+      const list = everyPair(topology);
+      const shortest = shortestRoutes(topology, list);
+      const { routes, routeOf } = evenRoutes(topology, shortest, detour);
+      for (let i = 0; i < list.count; i++) {
+        const r = routeOf[i] as number;
+        const way = [...routes.links.subarray(routes.linkOffset[r], routes.linkOffset[r + 1])];
+        const nodes = [list.source[i] as number, ...way.map((link) => topology.linkTarget[link] as number)];
+        expect(way.map((link) => topology.linkSource[link])).toEqual(nodes.slice(0, -1));
+        expect(nodes.at(-1)).toBe(list.target[i]);
+        expect(new Set(nodes).size).toBe(nodes.length);
+        const s = shortest.routeOf[i] as number;
+        const fewest = (shortest.routes.linkOffset[s + 1] as number) - (shortest.routes.linkOffset[s] as number);
+        expect(way.length).toBeLessThanOrEqual(fewest + detour);
+      }
+    }
+  });
+
   it("lead from source to target in as few hops", () => {
     const topology = presetTopology("dragonfly:3x4");
     const list = everyPair(topology);

@@ -1,11 +1,19 @@
 import { describe, expect, it } from "vitest";
+import { random } from "../../../src/base/random.ts";
+import { limitOf } from "../../../src/model/bounds/bounds.ts";
 import { doubleBinaryTree, fromTheRoot } from "../../../src/model/graph/double-binary-tree.ts";
+import { listSchedule } from "../../../src/model/messages/list-schedule.ts";
+import { messages } from "../../../src/model/messages/messages.ts";
+import { toNumber } from "../../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { type Boxes, boxesOf, boxesWithRings, channelRings, channelTrees } from "../../../src/model/routes/rings.ts";
 import type { StepSchedule } from "../../../src/model/steps/step-schedule.ts";
 import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
+import { simulatedPs } from "../../../src/synthesize/baselines/baseline.ts";
+import { verify } from "../../../src/verify/verify.ts";
 import { baselineSchedule } from "../../support/baselines.ts";
-import { quick } from "../../support/runs.ts";
+import { drawnNetwork } from "../../support/partition-limits.ts";
+import { quick, runs } from "../../support/runs.ts";
 
 const NETWORKS = [
   "dgx-a100:2",
@@ -231,5 +239,41 @@ describe("direct", () => {
     const { ps } = simulateSchedule(schedule);
     expect(ps).toBeGreaterThanOrEqual(leastPs);
     expect(ps).toBeLessThan(1.01 * leastPs);
+  });
+
+  // without relays whose chunks are whole 59, 84, 89, 86, 30 and 89 %: mi250's inner traffic then takes its few NICs
+  it.each([
+    ["mi250:2", 0.99],
+    ["mi250:4", 0.98],
+    ["p4d:2", 0.99],
+    ["p4d:4", 0.95],
+    ["fat-tree:8x8,tiers=3", 0.99],
+    ["dgx-h100:2", 0.99],
+  ])("hands all-to-alls on from NPU to NPU over ways that load %s evenly: %d of the limit", async (network, share) => {
+    const schedule = await baselineSchedule({ algorithm: "direct", network, kind: "alltoall", sizeBytes: 2 ** 30 });
+    expect(verify(schedule, {}).violations).toEqual([]);
+    const limit = toNumber(limitOf(schedule.topology, schedule.collective).ps);
+    const { ps } = simulateSchedule(schedule);
+    expect(ps).toBeGreaterThanOrEqual(limit);
+    expect(limit / ps).toBeGreaterThan(share);
+  });
+
+  it("takes no more time than over ways of fewest hops, whatever the network and the size", async () => {
+    for (let seed = 0; seed < runs(40); seed++) {
+      const network = drawnNetwork(random(seed, 61), { mostNpus: 7, mostSwitches: 3, latencies: [0, 500_000] });
+      const sizeBytes = 2 ** (10 + (seed % 16));
+      const schedule = await baselineSchedule({ algorithm: "direct", network, kind: "alltoall", sizeBytes });
+      expect(verify(schedule, {}).violations, `${seed}`).toEqual([]);
+      const { npuCount } = network;
+      const rotated = messages();
+      for (let after = 1; after < npuCount; after++) {
+        for (let npu = 0; npu < npuCount; npu++) {
+          const target = (npu + after) % npuCount;
+          rotated.add(npu * npuCount + target, npu, target, false);
+        }
+      }
+      const fewest = simulatedPs(listSchedule(network, schedule.collective, rotated));
+      expect(simulatedPs(schedule), `${seed}`).toBeLessThanOrEqual(fewest);
+    }
   });
 });
