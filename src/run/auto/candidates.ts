@@ -112,7 +112,7 @@ export function trialOrder(candidates: readonly Algorithm[], transfers: number):
     if (promising !== undefined) return promising - Number.MAX_SAFE_INTEGER;
     if (library === "in rank order") return AFTER_ALL_OTHERS;
     if (transfers < MANY_TRANSFERS) return searches;
-    return searches > 0 ? 0 : listsTransfers(algorithm) ? 2 : 1;
+    return searches > 0 ? 1 - 1 / searches : listsTransfers(algorithm) ? 2 : 1;
   };
   return [...candidates].sort((a, b) => rank(a) - rank(b));
 }

@@ -118,6 +118,14 @@ describe("candidates", () => {
     expect(at("tacos")).toBeLessThan(at("multitree"));
     expect(at("multitree")).toBeGreaterThan(0);
     expect(at("multitree")).toBeLessThan(at("nccl-rings"));
+    const toAll = candidatesFor(topology, { collective: "alltoall" });
+    expect(trialOrder(toAll.candidates, 1e6).map(({ name }) => name)).toEqual([
+      "mcf",
+      "tacos",
+      "direct",
+      "ring",
+      "bruck",
+    ]);
   });
 
   it("that are named and cannot are refused where no other is left", () => {
