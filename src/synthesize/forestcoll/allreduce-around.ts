@@ -50,21 +50,35 @@ export async function aroundFailure(
   const before = opposite && (await treesBefore(request, context, network));
   if (opposite === null || before === null) return null;
   const { forest, certificate } = before;
-  const narrow = narrowMembers(topology, cut, members);
-  const rooting = withoutTrees(forest, network.npuCount - 1, narrow);
-  const capacity = roomBeside(rooting, network, opposite, forest.copyBytesPerSecond);
-  const mended = await mendedForest({ forest: rooting, network, capacity, isOwn: true }, context.kernels, request);
-  if (mended === null) return null;
-  const out = forestFrom(network, mended.trees, "out", forest.copyBytesPerSecond, members);
-  const back = mirroredForest(topology, usable, out);
-  if (back === null) return null;
-  const forests = sideBySide([back, out], members.length, usable);
-  if (forests === null) return null;
-  const rate = rateOfForest(forests[0]);
+  const rooting = withoutTrees(forest, network.npuCount - 1, narrowMembers(topology, cut, members));
   const enough = multiply(multiply(rateOfForest(forest), rational(1, 2)), ENOUGH);
-  if (compare(rate, enough) < 0) return null;
-  const dual = certificate && provedHere(topology, members, usable, certificate);
-  return { ...mended, forests, rate, dual };
+  const { copyBytesPerSecond } = forest;
+  for (const damaged of waysToMend(rooting, network, opposite, copyBytesPerSecond)) {
+    const mended = await mendedForest(damaged, context.kernels, request);
+    if (mended === null) continue;
+    const out = forestFrom(network, mended.trees, "out", copyBytesPerSecond, members);
+    const back = mirroredForest(topology, usable, out);
+    const forests = back && sideBySide([back, out], members.length, usable);
+    if (forests === null || compare(rateOfForest(forests[0]), enough) < 0) continue;
+    const dual = certificate && provedHere(topology, members, usable, certificate);
+    return { ...mended, forests, rate: rateOfForest(forests[0]), dual };
+  }
+  return null;
+}
+
+/**
+ * Returns what trees that are grown again may use, half as wide as they are: what in-trees leave that are the sound ones turned
+ * around, so that both may want more than there is; then what is left if each has to leave as much room for itself turned around.
+ */
+function* waysToMend(
+  forest: Damaged["forest"],
+  network: PackingNetwork,
+  opposite: Int32Array,
+  copyBytesPerSecond: Rational,
+): Generator<Damaged> {
+  const half = multiply(copyBytesPerSecond, rational(1, 2));
+  yield { forest, network, capacity: roomBeside(forest, network, opposite, half) };
+  yield { forest, network, capacity: copiesThatFit(network, half), opposite, isOwn: true };
 }
 
 /** Trees of an all-gather before something failed, and what proved the rate of the all-reduce then: in the numbers of the network as it is. */
@@ -168,20 +182,26 @@ function disjointImages(set: Uint8Array, maps: readonly Int32Array[]): Int32Arra
  */
 function roomBeside(
   { copies, linkOffset, links }: Damaged["forest"],
-  { npuCount, bandwidth, linkSource }: PackingNetwork,
+  network: PackingNetwork,
   opposite: Int32Array,
-  { num, den }: Rational,
+  width: Rational,
 ): Float64Array {
+  const { npuCount, linkSource, bandwidth } = network;
   const loads = new Float64Array(bandwidth.length);
   for (let tree = 0; tree < copies.length; tree++) {
     const own = links.subarray(linkOffset[tree * (npuCount - 1)], linkOffset[(tree + 1) * (npuCount - 1)]);
     if (own.includes(-1)) continue;
     for (const link of own) loads[link] += copies[tree];
   }
-  const widths = new Map([...new Set(bandwidth)].map((bytes) => [bytes, Number((2n * BigInt(bytes) * den) / num)]));
-  return bandwidth.map((bytes, link) => {
-    const room = (widths.get(bytes) as number) - loads[opposite[link]];
+  return copiesThatFit(network, width).map((fitting, link) => {
+    const room = fitting - loads[opposite[link]];
     const odd = linkSource[link] < npuCount ? 0 : Math.abs(room - loads[link]) % 2;
     return Math.max(0, room - odd);
   });
+}
+
+/** Returns how many copies of this width fit on each link. */
+function copiesThatFit({ bandwidth }: PackingNetwork, { num, den }: Rational): Float64Array {
+  const fitting = new Map([...new Set(bandwidth)].map((bytes) => [bytes, Number((BigInt(bytes) * den) / num)]));
+  return bandwidth.map((bytes) => fitting.get(bytes) as number);
 }

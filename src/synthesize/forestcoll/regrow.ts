@@ -8,7 +8,7 @@ import type { Forest, TreeFlow } from "../../model/trees/tree-flow.ts";
 import type { TreeContext, TreeRequest } from "../tree-maker.ts";
 import { fixedCopies, type Optimum, type Packing, packable } from "./optimum.ts";
 import { type PackingNetwork, packTrees, renumbered } from "./packing.ts";
-import { rehanger } from "./rehang.ts";
+import { give, rehanger } from "./rehang.ts";
 
 /** A repaired forest reaches this share of the new optimum, where nothing else is asked for. */
 const LEAST_SHARE = 0.99;
@@ -147,6 +147,8 @@ export interface Damaged {
   readonly network: PackingNetwork;
   /** [links of the network] copies that fit now. */
   readonly capacity: Float64Array;
+  /** [links of the network] the link the other way, where all trees run turned around too and take room of both; else absent. */
+  readonly opposite?: Int32Array;
   /** Nobody else needs the forest's columns, so that they may be written over. */
   readonly isOwn?: boolean;
 }
@@ -169,10 +171,10 @@ type PackRest = (
  * that does not succeed. O(edges of the forest) a round.
  */
 async function repairForest(damaged: Damaged, pack: PackRest, hangsOn: boolean): Promise<Repair | null> {
-  const { forest, network } = damaged;
+  const { forest, network, opposite } = damaged;
   const edges = network.npuCount - 1;
   const left = damaged.capacity.slice();
-  const isKept = keepWhatFits(forest.copies, (t) => linksOfTree(forest, t, edges), left);
+  const isKept = keepWhatFits(forest.copies, (t) => linksOfTree(forest, t, edges), left, opposite);
   const mended = hangsOn ? hungOnAgain(damaged, isKept, left) : new Map<number, PackedTrees>();
   for (const t of mended.keys()) isKept[t] = 1;
   const linksOf = (t: number): Int32Array => mended.get(t)?.links ?? linksOfTree(forest, t, edges);
@@ -193,7 +195,7 @@ async function repairForest(damaged: Damaged, pack: PackRest, hangsOn: boolean):
     if (out.length === 0) return null;
     for (const t of out) {
       isKept[t] = 0;
-      for (const link of linksOf(t)) left[link] += forest.copies[t];
+      for (const link of linksOf(t)) give(left, link, forest.copies[t], opposite);
     }
   }
   return null;
@@ -203,8 +205,12 @@ const linksOfTree = ({ linkOffset, links }: Damaged["forest"], tree: number, edg
   links.subarray(linkOffset[tree * edges], linkOffset[(tree + 1) * edges]);
 
 /** Returns the trees that are not kept and that could be hung on again, by their numbers; takes their copies from `left`. */
-function hungOnAgain({ forest, network }: Damaged, isKept: Uint8Array, left: Float64Array): Map<number, PackedTrees> {
-  const rehung = rehanger(network);
+function hungOnAgain(
+  { forest, network, opposite }: Damaged,
+  isKept: Uint8Array,
+  left: Float64Array,
+): Map<number, PackedTrees> {
+  const rehung = rehanger(network, opposite);
   const mended = new Map<number, PackedTrees>();
   for (let t = 0; t < isKept.length; t++) {
     const tree = isKept[t] === 1 ? null : rehung(forest, t, left);
@@ -214,14 +220,19 @@ function hungOnAgain({ forest, network }: Damaged, isKept: Uint8Array, left: Flo
 }
 
 /** Returns which trees, taken in turn, fit into `left` and use no link that is gone; takes their copies from it. */
-function keepWhatFits(copies: Float64Array, linksOf: (t: number) => Int32Array, left: Float64Array): Uint8Array {
+function keepWhatFits(
+  copies: Float64Array,
+  linksOf: (t: number) => Int32Array,
+  left: Float64Array,
+  opposite: Int32Array | undefined,
+): Uint8Array {
   const isKept = new Uint8Array(copies.length);
   for (let t = 0; t < copies.length; t++) {
     const links = linksOf(t);
     let done = 0;
-    while (done < links.length && left[links[done]] >= copies[t]) left[links[done++]] -= copies[t];
+    while (done < links.length && left[links[done]] >= copies[t]) give(left, links[done++], -copies[t], opposite);
     if (done === links.length) isKept[t] = 1;
-    else while (done > 0) left[links[--done]] += copies[t];
+    else while (done > 0) give(left, links[--done], copies[t], opposite);
   }
   return isKept;
 }

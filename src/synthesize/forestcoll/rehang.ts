@@ -8,11 +8,18 @@ import type { PackingNetwork } from "./packing.ts";
  */
 type Rehanger = (trees: PackedTrees, tree: number, left: Float64Array) => PackedTrees | null;
 
+/** Gives room for copies back on a link and, where trees run turned around too, on `opposite`; fewer than 0: takes it. */
+export function give(left: Float64Array, link: number, copies: number, opposite: Int32Array | undefined): void {
+  left[link] += copies;
+  if (opposite !== undefined) left[opposite[link]] += copies;
+}
+
 /** Trees that are hung on again have about as many links as before. */
 const SPARE_LINKS = 64;
 
 /**
- * Returns what hangs the parts of a broken tree on again, in a network of which `left` [links] says how many copies still fit.
+ * Returns what hangs the parts of a broken tree on again, in a network of which `left` [links] says how many copies still fit;
+ * with `opposite` trees run turned around too (`give`).
  *
  * Without the edges that have no room a tree falls into parts. What is with the root stays. Every other part keeps its edges, so that
  * the tree enters no set of nodes more often than before but for the one new path: from a member as near to the root as can be, then by the
@@ -20,7 +27,7 @@ const SPARE_LINKS = 64;
  * them hangs on the new root where its way begins at a node that both have links to.
  * O(links of the tree + for each lost part the links into what leads to it) a tree.
  */
-export function rehanger(network: PackingNetwork): Rehanger {
+export function rehanger(network: PackingNetwork, opposite?: Int32Array): Rehanger {
   const { nodeCount, npuCount, linkSource, linkTarget } = network;
   const edges = npuCount - 1;
   const outward = groupedBy(linkSource, nodeCount);
@@ -40,7 +47,7 @@ export function rehanger(network: PackingNetwork): Rehanger {
     /** Adds the edge path[begin .. end); false where there is no room. */
     const add = (path: Int32Array, begin = 0, end = path.length): boolean => {
       for (let i = begin; i < end; i++) if (!(left[path[i]] >= wanted)) return false;
-      for (let i = begin; i < end; i++) left[path[i]] -= wanted;
+      for (let i = begin; i < end; i++) give(left, path[i], -wanted, opposite);
       made.add(path, begin, end);
       depth[linkTarget[path[end - 1]]] = depth[linkSource[path[begin]]] + 1;
       return true;
@@ -124,7 +131,7 @@ export function rehanger(network: PackingNetwork): Rehanger {
     }
     const whole = made.columns(root[tree], wanted);
     if (!isStuck) return whole;
-    for (const link of whole.links) left[link] += wanted;
+    for (const link of whole.links) give(left, link, wanted, opposite);
     return null;
   };
 }

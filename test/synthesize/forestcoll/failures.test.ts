@@ -59,6 +59,24 @@ describe("trees on a large network in which something failed", () => {
     for (const forest of mended.flow.forests) expect(BOX.some((npu) => roots(forest).has(npu))).toBe(false);
   });
 
+  it("reduce and broadcast side by side are bounded by what bounded the whole network, without what failed", async () => {
+    const { flow, rate } = await made({ collective: "allreduce" });
+    const { proof, violations } = judgeCertificate(flow);
+    expect(violations).toEqual([]);
+    // all boxes together send 40 x 400 GB/s, less 50; each byte leaves, and enters, 39 of them
+    expect(toNumber(proof?.bound ?? rate)).toBeCloseTo((40 * 400e9 - 50e9) / (2 * 39), -3);
+    expect(ofRate(rate, proof?.bound ?? rate)).toBeGreaterThan(0.97);
+  });
+
+  it("reduce and broadcast side by side, rooted in none of the boxes that lost a NIC", async () => {
+    const large = presetTopology("dgx-h100:72");
+    const { flow, rate, policy } = await made({ collective: "allreduce" }, without(large, ["0-rail0", "9-rail1"]));
+    expect(policy).toContain("no roots where it is narrowest");
+    for (const forest of flow.forests) expect(Math.min(...roots(forest))).toBe(16);
+    const { proof } = judgeCertificate(flow);
+    expect(ofRate(rate, proof?.bound ?? rate)).toBeGreaterThan(0.97);
+  });
+
   it("are made of those of the whole network that are to be repaired", async () => {
     const repair = (await made({ collective: "allreduce" }, WHOLE)).flow;
     const mended = await made({ collective: "allreduce", repair });
