@@ -119,9 +119,9 @@ export async function timed(
   return { startPs: best.startPs, endPs: best.endPs, leastPs, tries };
 }
 
-/** Hops placed by the tries of `timedAsReplayed`: about half a second. */
-const MOST_REPLAYED_STEPS = 5e5;
-const MOST_REPLAYED_TRIES = 2 * WEIGHTS.length;
+/** Hops placed by the tries of `timedAsReplayed`: about a quarter of a second. */
+const MOST_REPLAYED_STEPS = 2.5e5;
+const MOST_REPLAYED_TRIES = WEIGHTS.length;
 
 /**
  * Returns when each hop starts if hops go in the order of the best list schedule in the simulation's model (pipelined), where latency
