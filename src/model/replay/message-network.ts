@@ -13,6 +13,11 @@ export class EventQueue {
   private sequences: Float64Array = new Float64Array(1024);
   private payloads: Int32Array = new Int32Array(1024);
 
+  /** When the first event is due; infinity where there is none. */
+  get firstTime(): number {
+    return this.size === 0 ? Number.POSITIVE_INFINITY : this.times[0];
+  }
+
   /** Puts an event in. O(log events). */
   push(time: number, sequence: number, payload: number): void {
     if (this.size === this.times.length) this.grow();

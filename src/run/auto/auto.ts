@@ -92,6 +92,7 @@ async function trials<Result extends Tried>(
         ...(quickPolicy !== undefined && { policy: quickPolicy }),
       };
       const result = await contender(algorithm, topology, asked, make, rivalUs);
+      if (result.isCut === true) found.cut = true;
       const { report } = result;
       if (quickPolicy !== undefined && result.couldBeBetter === true) {
         const next = attempts.findIndex((one, at) => at > i && seldomWins(one.algorithm, transfers));

@@ -1,3 +1,5 @@
+import { CancelledError } from "../../base/errors.ts";
+import { isOutOfTime } from "../../base/stopping.ts";
 import { toNumber } from "../../model/numbers/rational.ts";
 import { CHUNKS_TRIED, leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -19,10 +21,14 @@ const NEAR = 1.01;
 const isBeaten = ({ report }: { readonly report: Report }, rivalUs: number): boolean =>
   usOf(report) > rivalUs && rivalUs <= NEAR * report.limit.us;
 
+/** What an algorithm made; `isCut`: the time of the request's signal was over before all trials were done. */
+type Contender<Result> = Result & { readonly isCut?: true };
+
 /**
  * Returns what an algorithm makes of a request, as it is compared with others: a search with the chunks per NPU that do best in a
  * few trials, unless the request says how many, these and one of them with all its trials unless the best of the others (`rivalUs`) cannot be beaten.
- * `make` synthesizes, and may be called several times.
+ * `make` synthesizes, and may be called several times. Where the time of the request's signal (endingIn) is over in a later call,
+ * what the earlier ones made is returned; in the first, CancelledError is thrown.
  */
 export async function contender<Result extends { readonly report: Report }>(
   algorithm: Algorithm,
@@ -30,7 +36,7 @@ export async function contender<Result extends { readonly report: Report }>(
   options: Omit<SynthesizeOptions, "algorithm">,
   make: (options: SynthesizeOptions) => Promise<Result>,
   rivalUs = Number.POSITIVE_INFINITY,
-): Promise<Result> {
+): Promise<Contender<Result>> {
   const asked = askedOf(algorithm, options);
   if (algorithm.traits?.triesChunks !== true || options.chunks !== undefined || typeof options.collective !== "string")
     return make(asked);
@@ -43,26 +49,41 @@ export async function contender<Result extends { readonly report: Report }>(
   const tried: number[] = [];
   let ms = 0;
   let best: Result | null = null;
+  let isCut = false;
+  /** Null where time ended it and something was made before. */
+  const madeInTime = async (more: SynthesizeOptions): Promise<Result | null> => {
+    try {
+      const result = await make(more);
+      ms += result.report.synthesis.ms;
+      return result;
+    } catch (error) {
+      if (best === null || !(error instanceof CancelledError) || !isOutOfTime(asked.signal)) throw error;
+      isCut = true;
+      return null;
+    }
+  };
   const isFarBehind = (): boolean => best !== null && usOf(best.report) > HOPELESS * rivalUs;
   for (let worse = 0; worse < (isFarBehind() ? 1 : 2) && tried.length < affordable.length; ) {
     const chunks = affordable[tried.length] as number;
-    const result = await make({ ...asked, chunks, trials });
+    const result = await madeInTime({ ...asked, chunks, trials });
+    if (result === null) break;
     tried.push(chunks);
-    ms += result.report.synthesis.ms;
     const isBetter = best === null || usOf(result.report) < usOf(best.report);
     worse = isBetter ? 0 : worse + 1;
     if (isBetter) best = result;
   }
   let kept = best as Result;
   // as few as usual may do best with all trials
-  const inFull = isFarBehind() || isBeaten(kept, rivalUs) ? [] : [affordable[0], kept.report.collective.chunksPerNpu];
+  const isDone = isCut || isFarBehind() || isBeaten(kept, rivalUs);
+  const inFull = isDone ? [] : [affordable[0], kept.report.collective.chunksPerNpu];
   for (const chunks of new Set(inFull)) {
-    const result = await make({ ...asked, chunks });
-    ms += result.report.synthesis.ms;
+    const result = await madeInTime({ ...asked, chunks });
+    if (result === null) break;
     if (usOf(result.report) <= usOf(kept.report)) kept = result;
   }
   const { report } = kept;
   const { chunksPerNpu } = report.collective;
   const policy = `${report.synthesis.policy}, ${chunksPerNpu} of ${tried.join(", ")} chunks per NPU`;
-  return { ...kept, report: { ...report, synthesis: { ...report.synthesis, ms, policy, choseChunks: true } } };
+  const made = { ...kept, report: { ...report, synthesis: { ...report.synthesis, ms, policy, choseChunks: true } } };
+  return isCut ? { ...made, isCut } : made;
 }
