@@ -8,8 +8,9 @@ import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts
 import { formatSize, toUs } from "../../model/numbers/units.ts";
 import { instructionCount, type Program } from "../../model/program/program.ts";
 import { groupOrder, isTreeFlow, listedTrees, type TreeFlow } from "../../model/trees/tree-flow.ts";
-import type { ProgramOptions } from "../../request/from-texts.ts";
+import type { ProgramOptions, WantedProgram } from "../../request/from-texts.ts";
 import type { Beside } from "./beside.ts";
+import { INSTANCES_TRIED, saturatingInstances, withBlockRate } from "./instances.ts";
 import { KnownPrograms } from "./known-programs.ts";
 import { MANY_INSTRUCTIONS } from "./program-file.ts";
 import {
@@ -20,12 +21,12 @@ import {
   loweredOf,
   type MadeProgram,
   type Making,
+  timedCall,
   unheard,
 } from "./programs.ts";
 
 /** Parts of each tree's data, and of runs of tables, that are tried: few for small sizes, more to fill pipelines. */
 const PARTS_TRIED = [6, 1, 16, 3];
-const INSTANCES_TRIED = [2, 4, 8];
 /** Of plans: parts that follow each other, dealt to few or many thread blocks; of packets, which wait for less, fewer. */
 const PLAN_CUTS_TRIED: readonly Choice[] = [1, 8].flatMap((slices) => [4, 8].map((parts) => ({ parts, slices })));
 const PACKET_CUTS_TRIED: readonly Choice[] = [{ parts: 2 }];
@@ -184,7 +185,7 @@ export interface SlowerProgram {
  */
 export const fastestProgram = (
   schedule: GivenSchedule,
-  target: ProgramOptions,
+  target: WantedProgram,
   beside: Beside,
   onProgress: Making = unheard,
 ): Promise<FastestProgram> =>
@@ -197,11 +198,12 @@ export const fastestProgram = (
 export async function fastestWithin(
   worthUs: number,
   schedule: GivenSchedule,
-  target: ProgramOptions,
+  wanted: WantedProgram,
   known: KnownPrograms,
   beside: Beside,
   onProgress: Making,
 ): Promise<FastestProgram | SlowerProgram> {
+  const target = withBlockRate(wanted, schedule.topology);
   const transfers = kindOf(schedule).parts.many;
   const found: Candidate[] = [];
   let refused: unknown = null;
@@ -219,7 +221,7 @@ export async function fastestWithin(
         found.push({ ...whole, program, options });
         return null;
       }
-      const call = callOf(program, schedule);
+      const call = timedCall(program, schedule, target);
       const most = program.maxBytes ?? LONG;
       if (call.sizeBytes > most) {
         const expected = `at most ${formatSize(most)}, as far as 32-bit offsets reach`;
@@ -239,7 +241,22 @@ export async function fastestWithin(
     bestOfThese(found.filter(which), schedule);
   const tryPlan = (options: ProgramOptions): Promise<Program | null> =>
     tryOne(options, () => lowered(schedule, options, known.plans));
-  const isWorthMore = (): boolean => (bestOf()?.us ?? 0) <= MOST_GAINED * worthUs;
+  /** Returns up to how many instances the best program has links that a thread block of it alone does not fill. */
+  const mostInstances = (best: Candidate | undefined): number => {
+    const { blockBytesPerSecond } = target;
+    if (best === undefined || blockBytesPerSecond === undefined) return 1;
+    const { program } = best;
+    return saturatingInstances(program, schedule.topology, callOf(program, schedule).rankToNpu, blockBytesPerSecond);
+  };
+  /** Returns the numbers of instances that were not tried yet and may still fill links better. */
+  const otherInstances = (best: Candidate | undefined): number[] =>
+    Array.from({ length: mostInstances(best) }, (_, i) => i + 1).filter(
+      (instances) => instances > 1 && !INSTANCES_TRIED.includes(instances),
+    );
+  const isWorthMore = (): boolean => {
+    const best = bestOf();
+    return (best?.us ?? 0) <= MOST_GAINED * mostInstances(best) * worthUs;
+  };
   const { runtime } = target;
   if (runtime === "mpi") {
     for (const shape of mpiShapesOf(schedule, target)) await tryPlan({ ...target, ...shape });
@@ -255,7 +272,8 @@ export async function fastestWithin(
       for (const cut of planCutsOf(schedule, best)) await tryPlan({ ...best.options, ...cut });
       const cut = bestSo() ?? best;
       if (target.instances === undefined)
-        for (const instances of PLAN_INSTANCES_TRIED) await tryPlan({ ...cut.options, instances });
+        for (const instances of [...PLAN_INSTANCES_TRIED, ...otherInstances(cut)])
+          await tryPlan({ ...cut.options, instances });
     }
   } else {
     // LL128 takes as little time as LL where messages are small, and is not far behind Simple where they are not
@@ -273,9 +291,12 @@ export async function fastestWithin(
     const more: Choice[] = orders.has("simulated") && !orders.has("planned") ? [{ order: "planned" }] : [];
     for (const answer of isWorthMore() ? more : []) await tryProtocols({ ...(bestOf()?.options ?? target), ...answer });
     // what fits in no way fits in more instances even less
-    if (target.instances === undefined && isWorthMore())
+    if (target.instances === undefined && isWorthMore()) {
       for (const { options } of bestShapes(found))
         for (const instances of INSTANCES_TRIED) await tryProtocols({ ...options, instances });
+      const best = bestOf();
+      for (const instances of otherInstances(best)) await tryProtocols({ ...(best?.options ?? target), instances });
+    }
   }
   for (;;) {
     const best = bestOf();
