@@ -10,7 +10,13 @@ import { instructionCount, type Program } from "../../model/program/program.ts";
 import { groupOrder, isTreeFlow, listedTrees, type TreeFlow } from "../../model/trees/tree-flow.ts";
 import type { ProgramOptions, WantedProgram } from "../../request/from-texts.ts";
 import type { Beside } from "./beside.ts";
-import { INSTANCES_TRIED, saturatingInstances, withBlockRate } from "./instances.ts";
+import {
+  INSTANCES_TRIED,
+  MOST_INSTANCES_TRIED,
+  saturatingInstances,
+  VAIN_INSTANCES,
+  withBlockRate,
+} from "./instances.ts";
 import { KnownPrograms } from "./known-programs.ts";
 import { MANY_INSTRUCTIONS } from "./program-file.ts";
 import {
@@ -248,11 +254,22 @@ export async function fastestWithin(
     const { program } = best;
     return saturatingInstances(program, schedule.topology, callOf(program, schedule).rankToNpu, blockBytesPerSecond);
   };
-  /** Returns the numbers of instances that were not tried yet and may still fill links better. */
-  const otherInstances = (best: Candidate | undefined): number[] =>
-    Array.from({ length: mostInstances(best) }, (_, i) => i + 1).filter(
-      (instances) => instances > 1 && !INSTANCES_TRIED.includes(instances),
-    );
+  /** Tries, where thread blocks have a limit, all instances of a shape that may fill links better, and more for as long as they pay. */
+  const tryOtherInstances = async (
+    best: Candidate,
+    tryThese: (options: ProgramOptions) => Promise<unknown>,
+  ): Promise<void> => {
+    if (target.blockBytesPerSecond === undefined) return;
+    const shape = shapeOf(best);
+    const made = new Set(found.filter((one) => shapeOf(one) === shape).map(({ options }) => options.instances ?? 1));
+    const filling = Math.max(mostInstances(best), ...INSTANCES_TRIED);
+    let vain = 0;
+    for (let instances = 2; instances <= MOST_INSTANCES_TRIED && vain < VAIN_INSTANCES; instances++) {
+      const before = bestOf()?.us ?? LONG;
+      if (!made.has(instances)) await tryThese({ ...best.options, instances });
+      if (instances > filling) vain = (bestOf()?.us ?? LONG) > WORTH_IT * before ? vain + 1 : 0;
+    }
+  };
   const isWorthMore = (): boolean => {
     const best = bestOf();
     return (best?.us ?? 0) <= MOST_GAINED * mostInstances(best) * worthUs;
@@ -272,8 +289,8 @@ export async function fastestWithin(
       for (const cut of planCutsOf(schedule, best)) await tryPlan({ ...best.options, ...cut });
       const cut = bestSo() ?? best;
       if (target.instances === undefined)
-        for (const instances of [...PLAN_INSTANCES_TRIED, ...otherInstances(cut)])
-          await tryPlan({ ...cut.options, instances });
+        for (const instances of PLAN_INSTANCES_TRIED) await tryPlan({ ...cut.options, instances });
+      await tryOtherInstances(bestSo() ?? cut, tryPlan);
     }
   } else {
     // LL128 takes as little time as LL where messages are small, and is not far behind Simple where they are not
@@ -294,8 +311,11 @@ export async function fastestWithin(
     if (target.instances === undefined && isWorthMore()) {
       for (const { options } of bestShapes(found))
         for (const instances of INSTANCES_TRIED) await tryProtocols({ ...options, instances });
-      const best = bestOf();
-      for (const instances of otherInstances(best)) await tryProtocols({ ...(best?.options ?? target), instances });
+      const done = new Set<string>();
+      for (let best = bestOf(); best !== undefined && !done.has(shapeOf(best)); best = bestOf()) {
+        done.add(shapeOf(best));
+        await tryOtherInstances(best, tryProtocols);
+      }
     }
   }
   for (;;) {
@@ -330,11 +350,15 @@ const fewest = (found: readonly Candidate[]): Candidate | undefined =>
 /** Shapes that are tried in more instances: what is as fast in one need not be in several. */
 const SHAPES_INSTANCED = 3;
 
+/** Returns how a candidate is lowered, but for its protocol and instances. */
+const shapeOf = ({ options }: Candidate): string =>
+  JSON.stringify({ ...options, protocol: undefined, instances: undefined });
+
 /** Returns the fastest candidates, each in its faster protocol; of equals the first ones. */
 function bestShapes(found: readonly Candidate[]): Candidate[] {
   const best = new Map<string, Candidate>();
   for (const one of found) {
-    const shape = JSON.stringify({ ...one.options, protocol: undefined });
+    const shape = shapeOf(one);
     if (one.us < (best.get(shape)?.us ?? LONG)) best.set(shape, one);
   }
   return [...best.values()].sort((a, b) => a.us - b.us).slice(0, SHAPES_INSTANCED);

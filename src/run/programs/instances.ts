@@ -7,6 +7,10 @@ import { programRoutes } from "../../simulate/program/routes.ts";
 
 /** Instances that are tried of the best programs of one: copies of a program side by side, each of a share of every chunk. */
 export const INSTANCES_TRIED = [2, 4, 8];
+/** More than fill links cut finer what is passed on: they are tried until so many in a row do not pay. */
+export const VAIN_INSTANCES = 2;
+/** Instances that are tried one by one at most: as many as two ranks have connections. */
+export const MOST_INSTANCES_TRIED = 32;
 
 /**
  * Returns what is asked of a program whose instances are to be found: with "auto" the simulation counts what a thread block can

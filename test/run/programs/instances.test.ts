@@ -26,7 +26,7 @@ afterAll(() => engine.close());
 
 const MIB = 2 ** 20;
 /** Instances that are tried one by one. */
-const MOST = 16;
+const MOST = 32;
 const scheduleOf = async (network: string, algorithm: string, collective: NamedCollective, sizeBytes: number) =>
   (await synthesize(engine, presetTopology(network), { collective, algorithm, sizeBytes })).schedule;
 const fastest = (schedule: AnySchedule, wanted: Parameters<typeof fastestProgram>[1]) =>
@@ -88,7 +88,7 @@ describe("instances that are to be found", () => {
     const times = Array.from({ length: MOST }, (_, i) => timeWith(schedule, options, i + 1));
     const within = Math.min(...times.slice(0, most));
     expect(us * 0.99).toBeLessThanOrEqual(within);
-    // those that fill no link better do not pay
+    // those that fill no link better, but cut finer, pay little
     expect(us * 0.97).toBeLessThanOrEqual(Math.min(...times));
     // the file says the same program
     const read = readProgram([...made.parts()].join(""), "made.xml");
