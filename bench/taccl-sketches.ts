@@ -19,7 +19,7 @@ await openHighs();
 const COLLECTIVES: readonly NamedCollective[] = ["allgather", "alltoall", "allreduce"];
 export const SIZES = [1024, 2 ** 20, 2 ** 30];
 /** How long each schedule is solved. */
-export const SOLVED_MS = 2000;
+export const SOLVED_MS = 1000;
 /** Baselines: of those that apply the fastest is compared with. */
 const BASELINES = ["ring", "rings", "nccl-rings", "nccl-tree", "direct"];
 
