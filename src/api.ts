@@ -89,7 +89,7 @@ export type { CollectiveFacts } from "./report/collective-facts.ts";
 export type { Comparison, ComparisonRow, ReferenceRow } from "./report/comparison.ts";
 export type { JointReport } from "./report/joint-result.ts";
 export type { AutoReport, Report } from "./report/result.ts";
-export type { ProgramOptions } from "./request/from-texts.ts";
+export type { ProgramOptions, WantedProgram } from "./request/from-texts.ts";
 export type { SynthesizeOptions } from "./request/options.ts";
 export {
   type CalibrateOptions,

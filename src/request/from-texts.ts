@@ -93,6 +93,13 @@ export interface ProgramOptions {
   /** Sizes that the runtime may use it for, both included; default: all. */
   readonly minBytes?: number;
   readonly maxBytes?: number;
+  /** Bytes per second that a thread block moves in the simulation of programs; default: as many as its links. */
+  readonly blockBytesPerSecond?: number;
+}
+
+/** As ProgramOptions; "auto" instances: as many as are fastest if a thread block moves no more than NCCL counts for one. */
+export interface WantedProgram extends Omit<ProgramOptions, "instances"> {
+  readonly instances?: number | "auto";
 }
 
 /** Throws InputError for options of programs that mean nothing to what is written. `what` names it. */
@@ -104,7 +111,7 @@ export const refuseProgramOptions = (options: Options, taken: readonly OptionId[
   );
 
 /** Returns what options say of programs. Throws InputError. */
-export function programOptions(options: Options, runtime: ProgramOptions["runtime"]): ProgramOptions {
+export function programOptions(options: Options, runtime: RuntimeName): WantedProgram {
   const hosts = hostsOf(options);
   return {
     runtime,

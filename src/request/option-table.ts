@@ -24,7 +24,7 @@ import {
  * the API's values, the names of options in errors, and, with what makers say of themselves, the refusals of those that say nothing.
  */
 
-/** The value of --chunks and --k that leaves the number to trial. */
+/** The value of --chunks, --k and --instances that leaves the number to trial. */
 const BY_TRIAL = "auto";
 
 /** The value of --k that asks for the optimum, however many copies it takes. */
@@ -358,9 +358,13 @@ export const TABLE = {
   instances: {
     part: "program",
     value: "<n>",
-    help: "programs: cut every chunk in n, each with its own thread blocks and channels",
-    parse: whole(1),
-    field: { label: "Instances", placeholder: "1" },
+    help: "programs: cut every chunk in n, each with its own thread blocks and channels; auto: as many as are fastest if a thread block moves no more than NCCL counts for one; default: what is fastest without that limit",
+    parse: wholeOrAuto,
+    field: {
+      label: "Instances",
+      placeholder: "what is fastest",
+      hint: 'Copies of a program side by side; "auto" counts with what a thread block can move',
+    },
   },
   parts: {
     part: "program",

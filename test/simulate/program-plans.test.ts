@@ -49,6 +49,15 @@ describe("puts, reads and signals", () => {
     expect(simulateProgram(flushed, line(2, 700), { sizeBytes: 1000 }).blockEndPs[0]).toBe(1_000_700);
   });
 
+  it("where a block moves less than its link it is kept as long, but not by a port, whose proxy moves the data", () => {
+    const ended = (via: Via): number | undefined =>
+      simulateProgram(pair([{ ...put, via }, nop], [], via), line(2, 700), {
+        sizeBytes: 1000,
+        localBytesPerSecond: 1e8,
+      }).blockEndPs[0];
+    expect([ended("memory"), ended("port")]).toEqual([10_000_000, 0]);
+  });
+
   it("a put with signal and flush keeps its block until the data is there", () => {
     const all: Instruction = { ...put, op: "pwsf", via: "port" };
     expect(simulateProgram(pair([all], [], "port"), line(2, 700), { sizeBytes: 1000 }).blockEndPs[0]).toBe(1_000_700);

@@ -1,5 +1,5 @@
 import type { CollectiveKind } from "../collective/collective.ts";
-import { toGBps } from "../numbers/units.ts";
+import { BYTES_PER_GB, toGBps } from "../numbers/units.ts";
 import { GPU_MODELS } from "../topology/gpu-models.ts";
 import { isCalibrated } from "../topology/link-classes.ts";
 import { inLinks, isNpu, nodeCount, outLinks, type Topology } from "../topology/topology.ts";
@@ -199,6 +199,16 @@ interface NcclNetwork {
   readonly generation: Generation;
   /** The box's switch duplicates and sums (NVLink SHARP). */
   readonly inNetwork: boolean;
+}
+
+/**
+ * Returns the bytes per second that one thread block moves, as NCCL counts of a channel of its rings (a thread block of each GPU:
+ * perChMaxRingLL128Bws of NCCL 2.28, src/graph/tuning.cc: V100 and A100 20, H100 36.7, B200 40 GB/s); null for networks that NCCL
+ * would not know (see ncclNetwork). O(nodes + links).
+ */
+export function threadBlockBytesPerSecond(topology: Topology): number | null {
+  const network = ncclNetwork(topology);
+  return network === null ? null : Math.round(RING_LL128_GBPS[network.generation] * BYTES_PER_GB);
 }
 
 /** Bandwidth of a GPU's NVLinks up to which it is of a generation: V100 150, A100 300, H100 450 GB/s. */

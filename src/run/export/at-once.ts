@@ -49,10 +49,12 @@ export async function writeAtOnce(world: World, schedule: Schedule | JointSchedu
     if (one.schedule.collective.groupSize === 1) continue;
     const asked = chosen.get(one.tenant);
     const best =
-      asked === undefined ? await fastestProgram(one.schedule, options, besideOf(world), making(world)) : null;
-    if (best !== null) chosen.set(one.tenant, best.options);
-    const found = best?.made ?? programOf(one.schedule, asked ?? options);
-    made.push({ ...one, us: programUs(found.program, one.schedule), text: [...found.parts()].join("") });
+      asked === undefined
+        ? await fastestProgram(one.schedule, options, besideOf(world), making(world))
+        : { options: asked, made: programOf(one.schedule, asked) };
+    chosen.set(one.tenant, best.options);
+    const found = best.made;
+    made.push({ ...one, us: programUs(found.program, one.schedule, best.options), text: [...found.parts()].join("") });
   }
   const files = new Map<string, { readonly name: string; readonly of: OwnProgram[] }>();
   for (const one of made) {

@@ -1,9 +1,12 @@
+import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { mscclLangProgram } from "../../export/programs/msccl-lang.ts";
 import { mscclppDslProgram } from "../../export/programs/mscclpp-dsl.ts";
 import { formatSize } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
+import type { RuntimeName } from "../../model/program/runtimes.ts";
 import { programText } from "../../report/program-text.ts";
-import { programOptions } from "../../request/from-texts.ts";
+import { type ProgramOptions, programOptions } from "../../request/from-texts.ts";
 import { saidText } from "../../request/option-table.ts";
 import { programOf } from "../programs/programs.ts";
 import { type Exporter, lacksMessages } from "./exporter.ts";
@@ -46,10 +49,20 @@ interface MadeSource {
   readonly source: Iterable<string>;
 }
 
+/** Returns what options say of programs. Throws InputError for instances that are to be found: people change these programs. */
+function numberedOptions(options: World["options"], runtime: RuntimeName): ProgramOptions {
+  const { instances, ...wanted } = programOptions(options, runtime);
+  if (instances === "auto")
+    throw new InputError(optionName("instances"), "a number for programs in a language, or nothing,", instances).as(
+      "not-applicable",
+    );
+  return instances === undefined ? wanted : { ...wanted, instances };
+}
+
 /** In place sums of a reduce-scatter need no other memory than those that they are made of. */
 function mscclLang({ schedule }: ScheduleSubject, options: World["options"], about: readonly string[]): MadeSource {
   const usual = schedule.collective.kind === "reducescatter" ? { placement: "in" as const } : {};
-  const { program } = programOf(schedule, { ...usual, ...programOptions(options, "msccl") });
+  const { program } = programOf(schedule, { ...usual, ...numberedOptions(options, "msccl") });
   return { program, source: mscclLangProgram(program, about) };
 }
 
@@ -58,7 +71,7 @@ const USUAL_BLOCKS = 8;
 
 /** The DSL makes the instances where all operations are of one chunk: it cuts each by itself. */
 function mscclppDsl({ schedule }: ScheduleSubject, options: World["options"], about: readonly string[]): MadeSource {
-  const wanted = { ...programOptions(options, "mscclpp"), throughSwitch: false };
+  const wanted = { ...numberedOptions(options, "mscclpp"), throughSwitch: false };
   const made = programOf(schedule, { ...wanted, instances: 1 });
   const { program, verification } = made;
   const instances = wanted.instances ?? Math.max(1, Math.floor(USUAL_BLOCKS / verification.facts.mostBlocksPerRank));

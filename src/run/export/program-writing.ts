@@ -1,12 +1,12 @@
 import { optionName } from "../../base/option-names.ts";
 import { kindOf } from "../../kinds/kinds.ts";
 import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
-import { formatSize, PS_PER_US } from "../../model/numbers/units.ts";
+import { formatBandwidth, formatSize, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
 import { count, percent, timeText } from "../../report/amounts.ts";
 import { programSizeText, programText } from "../../report/program-text.ts";
 import type { Report } from "../../report/result.ts";
-import { type ProgramOptions, rangeOf } from "../../request/from-texts.ts";
+import { type ProgramOptions, rangeOf, type WantedProgram } from "../../request/from-texts.ts";
 import { progressOf } from "../../request/progress.ts";
 import type { Beside } from "../programs/beside.ts";
 import { fastestProgram } from "../programs/fastest.ts";
@@ -60,18 +60,38 @@ export function writeProgram(world: World, made: MadeProgram, path: string): Wri
 export async function writeFastest(
   world: World,
   { schedule, report = null }: { readonly schedule: GivenSchedule; readonly report?: Report | null },
-  options: ProgramOptions,
+  options: WantedProgram,
   path: string,
 ): Promise<Written> {
-  const { made, us } = await fastestProgram(schedule, options, besideOf(world), making(world));
+  const { made, us, options: how } = await fastestProgram(schedule, options, besideOf(world), making(world));
   const written = writeProgram(world, made, path);
   const scheduleUs = report?.time.us ?? (kindOf(schedule).simulate({})?.ps ?? 0) / PS_PER_US;
   const worth =
     report === null ? adviceFor(schedule, made.program, us, scheduleUs) : worthNotes(report, made.program, us);
   return {
     ...written,
-    notes: [...timeNotes(schedule, made.program, us, scheduleUs), ...worth, ...(written.notes ?? [])],
+    notes: [
+      ...timeNotes(schedule, made.program, us, scheduleUs),
+      ...instancesNotes(options, how),
+      ...worth,
+      ...(written.notes ?? []),
+    ],
   };
+}
+
+/** Returns how many instances a program has, where that was to be found, and what it is due to. */
+export function instancesNotes({ instances: asked }: WantedProgram, how: ProgramOptions): string[] {
+  if (asked !== "auto") return [];
+  const { instances, blockBytesPerSecond: rate, runtime } = how;
+  const found =
+    instances === undefined && runtime === "mscclpp"
+      ? "instances that keep 8 thread blocks of a GPU busy"
+      : count(instances ?? 1, "instance");
+  return [
+    rate === undefined
+      ? `${found}: what a thread block of these GPUs can move is not known, so the time is of blocks that fill their links`
+      : `${found}: a thread block moves ${formatBandwidth(rate)} at most here, as NCCL counts a channel, and the time counts with that`,
+  ];
 }
 
 /** Below this share of the limit of any algorithm, and above this many times its schedule's time, a program is worth another one. */

@@ -30,7 +30,15 @@ import { refuseManyChunks, synthesizeForRuntime } from "../programs/programs-by-
 import { writeAtOnce } from "./at-once.ts";
 import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import { LANGUAGE_EXPORTERS } from "./languages.ts";
-import { besideOf, making, timesNotes, worthNotes, writeFastest, writeProgram } from "./program-writing.ts";
+import {
+  besideOf,
+  instancesNotes,
+  making,
+  timesNotes,
+  worthNotes,
+  writeFastest,
+  writeProgram,
+} from "./program-writing.ts";
 import { type ScheduleSubject, synthesized } from "./subject.ts";
 import type { World } from "./world.ts";
 
@@ -94,7 +102,7 @@ async function synthesizeTrees(world: World, topology: Topology, runtime: Runtim
     refuseManyChunks(topology, { ...request, ...others });
     return synthesized(world, topology);
   }
-  const { result, us, made } = await world.withEngine((engine) =>
+  const { result, us, made, how } = await world.withEngine((engine) =>
     synthesizeForRuntime(
       engine,
       topology,
@@ -102,7 +110,7 @@ async function synthesizeTrees(world: World, topology: Topology, runtime: Runtim
       programOptions(world.options, runtime),
     ),
   );
-  return { kind: "schedule", schedule: result.schedule, report: result.report, made, us };
+  return { kind: "schedule", schedule: result.schedule, report: result.report, made, us, how };
 }
 
 /** Returns what is said of a program that was looked for with its schedule. */
@@ -126,6 +134,7 @@ async function writeFound(
   if (made === undefined) return writeFastest(world, subject, programOptions(world.options, runtime), path);
   const written = writeProgram(world, made, path);
   const notes = us === undefined || report === null ? [] : foundNotes(subject, made, report, us);
+  if (subject.how !== undefined) notes.push(...instancesNotes(programOptions(world.options, runtime), subject.how));
   return { ...written, notes: [...notes, ...(written.notes ?? [])] };
 }
 

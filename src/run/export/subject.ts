@@ -3,7 +3,7 @@ import type { Program } from "../../model/program/program.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Report } from "../../report/result.ts";
-import { synthesisOptions } from "../../request/from-texts.ts";
+import { type ProgramOptions, synthesisOptions } from "../../request/from-texts.ts";
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmNamed, USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
 import type { MadeProgram } from "../programs/programs.ts";
@@ -24,6 +24,8 @@ export interface ScheduleSubject {
   readonly made?: MadeProgram;
   /** What that takes in the simulation of programs. */
   readonly us?: number;
+  /** How it was lowered. */
+  readonly how?: ProgramOptions;
 }
 /** A schedule of several collectives at once, read from a file. */
 export interface JointSubject {

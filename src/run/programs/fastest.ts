@@ -8,8 +8,15 @@ import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts
 import { formatSize, toUs } from "../../model/numbers/units.ts";
 import { instructionCount, type Program } from "../../model/program/program.ts";
 import { groupOrder, isTreeFlow, listedTrees, type TreeFlow } from "../../model/trees/tree-flow.ts";
-import type { ProgramOptions } from "../../request/from-texts.ts";
+import type { ProgramOptions, WantedProgram } from "../../request/from-texts.ts";
 import type { Beside } from "./beside.ts";
+import {
+  INSTANCES_TRIED,
+  MOST_INSTANCES_TRIED,
+  saturatingInstances,
+  VAIN_INSTANCES,
+  withBlockRate,
+} from "./instances.ts";
 import { KnownPrograms } from "./known-programs.ts";
 import { MANY_INSTRUCTIONS } from "./program-file.ts";
 import {
@@ -20,12 +27,12 @@ import {
   loweredOf,
   type MadeProgram,
   type Making,
+  timedCall,
   unheard,
 } from "./programs.ts";
 
 /** Parts of each tree's data, and of runs of tables, that are tried: few for small sizes, more to fill pipelines. */
 const PARTS_TRIED = [6, 1, 16, 3];
-const INSTANCES_TRIED = [2, 4, 8];
 /** Of plans: parts that follow each other, dealt to few or many thread blocks; of packets, which wait for less, fewer. */
 const PLAN_CUTS_TRIED: readonly Choice[] = [1, 8].flatMap((slices) => [4, 8].map((parts) => ({ parts, slices })));
 const PACKET_CUTS_TRIED: readonly Choice[] = [{ parts: 2 }];
@@ -184,7 +191,7 @@ export interface SlowerProgram {
  */
 export const fastestProgram = (
   schedule: GivenSchedule,
-  target: ProgramOptions,
+  target: WantedProgram,
   beside: Beside,
   onProgress: Making = unheard,
 ): Promise<FastestProgram> =>
@@ -197,11 +204,12 @@ export const fastestProgram = (
 export async function fastestWithin(
   worthUs: number,
   schedule: GivenSchedule,
-  target: ProgramOptions,
+  wanted: WantedProgram,
   known: KnownPrograms,
   beside: Beside,
   onProgress: Making,
 ): Promise<FastestProgram | SlowerProgram> {
+  const target = withBlockRate(wanted, schedule.topology);
   const transfers = kindOf(schedule).parts.many;
   const found: Candidate[] = [];
   let refused: unknown = null;
@@ -219,7 +227,7 @@ export async function fastestWithin(
         found.push({ ...whole, program, options });
         return null;
       }
-      const call = callOf(program, schedule);
+      const call = timedCall(program, schedule, target);
       const most = program.maxBytes ?? LONG;
       if (call.sizeBytes > most) {
         const expected = `at most ${formatSize(most)}, as far as 32-bit offsets reach`;
@@ -239,7 +247,33 @@ export async function fastestWithin(
     bestOfThese(found.filter(which), schedule);
   const tryPlan = (options: ProgramOptions): Promise<Program | null> =>
     tryOne(options, () => lowered(schedule, options, known.plans));
-  const isWorthMore = (): boolean => (bestOf()?.us ?? 0) <= MOST_GAINED * worthUs;
+  /** Returns up to how many instances the best program has links that a thread block of it alone does not fill. */
+  const mostInstances = (best: Candidate | undefined): number => {
+    const { blockBytesPerSecond } = target;
+    if (best === undefined || blockBytesPerSecond === undefined) return 1;
+    const { program } = best;
+    return saturatingInstances(program, schedule.topology, callOf(program, schedule).rankToNpu, blockBytesPerSecond);
+  };
+  /** Tries, where thread blocks have a limit, all instances of a shape that may fill links better, and more for as long as they pay. */
+  const tryOtherInstances = async (
+    best: Candidate,
+    tryThese: (options: ProgramOptions) => Promise<unknown>,
+  ): Promise<void> => {
+    if (target.blockBytesPerSecond === undefined) return;
+    const shape = shapeOf(best);
+    const made = new Set(found.filter((one) => shapeOf(one) === shape).map(({ options }) => options.instances ?? 1));
+    const filling = Math.max(mostInstances(best), ...INSTANCES_TRIED);
+    let vain = 0;
+    for (let instances = 2; instances <= MOST_INSTANCES_TRIED && vain < VAIN_INSTANCES; instances++) {
+      const before = bestOf()?.us ?? LONG;
+      if (!made.has(instances)) await tryThese({ ...best.options, instances });
+      if (instances > filling) vain = (bestOf()?.us ?? LONG) > WORTH_IT * before ? vain + 1 : 0;
+    }
+  };
+  const isWorthMore = (): boolean => {
+    const best = bestOf();
+    return (best?.us ?? 0) <= MOST_GAINED * mostInstances(best) * worthUs;
+  };
   const { runtime } = target;
   if (runtime === "mpi") {
     for (const shape of mpiShapesOf(schedule, target)) await tryPlan({ ...target, ...shape });
@@ -256,6 +290,7 @@ export async function fastestWithin(
       const cut = bestSo() ?? best;
       if (target.instances === undefined)
         for (const instances of PLAN_INSTANCES_TRIED) await tryPlan({ ...cut.options, instances });
+      await tryOtherInstances(bestSo() ?? cut, tryPlan);
     }
   } else {
     // LL128 takes as little time as LL where messages are small, and is not far behind Simple where they are not
@@ -273,9 +308,15 @@ export async function fastestWithin(
     const more: Choice[] = orders.has("simulated") && !orders.has("planned") ? [{ order: "planned" }] : [];
     for (const answer of isWorthMore() ? more : []) await tryProtocols({ ...(bestOf()?.options ?? target), ...answer });
     // what fits in no way fits in more instances even less
-    if (target.instances === undefined && isWorthMore())
+    if (target.instances === undefined && isWorthMore()) {
       for (const { options } of bestShapes(found))
         for (const instances of INSTANCES_TRIED) await tryProtocols({ ...options, instances });
+      const done = new Set<string>();
+      for (let best = bestOf(); best !== undefined && !done.has(shapeOf(best)); best = bestOf()) {
+        done.add(shapeOf(best));
+        await tryOtherInstances(best, tryProtocols);
+      }
+    }
   }
   for (;;) {
     const best = bestOf();
@@ -309,11 +350,15 @@ const fewest = (found: readonly Candidate[]): Candidate | undefined =>
 /** Shapes that are tried in more instances: what is as fast in one need not be in several. */
 const SHAPES_INSTANCED = 3;
 
+/** Returns how a candidate is lowered, but for its protocol and instances. */
+const shapeOf = ({ options }: Candidate): string =>
+  JSON.stringify({ ...options, protocol: undefined, instances: undefined });
+
 /** Returns the fastest candidates, each in its faster protocol; of equals the first ones. */
 function bestShapes(found: readonly Candidate[]): Candidate[] {
   const best = new Map<string, Candidate>();
   for (const one of found) {
-    const shape = JSON.stringify({ ...one.options, protocol: undefined });
+    const shape = shapeOf(one);
     if (one.us < (best.get(shape)?.us ?? LONG)) best.set(shape, one);
   }
   return [...best.values()].sort((a, b) => a.us - b.us).slice(0, SHAPES_INSTANCED);

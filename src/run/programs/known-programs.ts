@@ -9,14 +9,15 @@ type Taken = Pick<ProgramSimulation, "ps" | "messages" | "instructions">;
 /** Programs that were made on one network, and what they take there: many a schedule becomes a program that was tried before. */
 export class KnownPrograms {
   readonly plans = new KnownPlans();
-  private readonly taken = new WeakMap<Program, Map<number, Taken>>();
+  private readonly taken = new WeakMap<Program, Map<string, Taken>>();
 
   /** Returns what a program takes, simulated where that is not known. */
   simulated(program: Program, topology: Topology, call: ProgramCall): Taken {
-    const bySize = this.taken.get(program) ?? new Map<number, Taken>();
-    this.taken.set(program, bySize);
-    const { ps, messages, instructions } = bySize.get(call.sizeBytes) ?? simulateProgram(program, topology, call);
-    bySize.set(call.sizeBytes, { ps, messages, instructions });
+    const byCall = this.taken.get(program) ?? new Map<string, Taken>();
+    this.taken.set(program, byCall);
+    const key = `${call.sizeBytes} ${call.localBytesPerSecond}`;
+    const { ps, messages, instructions } = byCall.get(key) ?? simulateProgram(program, topology, call);
+    byCall.set(key, { ps, messages, instructions });
     return { ps, messages, instructions };
   }
 }

@@ -7,7 +7,7 @@ import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { timeText } from "../../report/amounts.ts";
-import type { ProgramOptions } from "../../request/from-texts.ts";
+import type { ProgramOptions, WantedProgram } from "../../request/from-texts.ts";
 import { askedOf } from "../../request/maker-options.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
 import { DEFAULT_SIZE_BYTES, problemOf } from "../../request/problem.ts";
@@ -111,7 +111,7 @@ async function choiceFor(
   topology: Topology,
   sizeBytes: number,
   options: CompareOptions,
-  target: ProgramOptions,
+  target: WantedProgram,
   known = new KnownPrograms(),
 ): Promise<Choice> {
   const { algorithms, sizesBytes: _, onProgress, ...rest } = options;
@@ -182,7 +182,7 @@ export async function synthesizeForRuntime(
   engine: Engine,
   topology: Topology,
   options: SynthesizeOptions & { readonly algorithm: string },
-  target: ProgramOptions,
+  target: WantedProgram,
 ): Promise<Pick<Choice, "result" | "us" | "made"> & { readonly how: ProgramOptions }> {
   const { algorithm, sizeBytes = DEFAULT_SIZE_BYTES, ...rest } = options;
   const named = algorithm === AUTO ? {} : { algorithms: [algorithm] };
@@ -200,7 +200,11 @@ const nameOfRange = ({ schedule, report }: SynthesizeResult, minBytes: number, m
  * `fromBytes`, the last size of the first one, at which it is no slower. O(log log sizes) simulations.
  */
 function changeBetween(one: Choice, other: Choice, fromBytes: number): number {
-  const usAt = ({ made, result }: Choice, sizeBytes: number) => programUs(made.program, result.schedule, sizeBytes);
+  const usAt = ({ made, result, target: { blockBytesPerSecond } }: Choice, sizeBytes: number) =>
+    programUs(made.program, result.schedule, {
+      sizeBytes,
+      ...(blockBytesPerSecond === undefined ? {} : { blockBytesPerSecond }),
+    });
   let [low, high] = [0, Math.ceil(Math.log2(other.sizeBytes / fromBytes))];
   while (high - low > 1) {
     const middle = (low + high) >> 1;
@@ -221,7 +225,7 @@ export async function programsBySize(
   engine: Engine,
   topology: Topology,
   options: CompareOptions,
-  target: ProgramOptions,
+  target: WantedProgram,
   onSize?: (soFar: () => SizeRange[], sizesDone: readonly number[], sizesLeft: readonly number[]) => void,
 ): Promise<SizeRange[]> {
   const sizes = [...new Set(options.sizesBytes)].sort((a, b) => a - b);

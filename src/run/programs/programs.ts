@@ -93,7 +93,8 @@ export function loweredOf(given: GivenSchedule): LoweredSchedule {
  */
 export function lowered(given: GivenSchedule, options: ProgramOptions, known = new KnownPlans()): Program {
   if (options.runtime === "mpi") return loweredForMpi(given, options);
-  const { runtime, minBytes: _, maxBytes: __, throughSwitch = true, order, whole = false, ...how } = options;
+  const { runtime, minBytes: _, maxBytes: __, throughSwitch = true, order, whole = false, ...rest } = options;
+  const { blockBytesPerSecond: ___, ...how } = rest;
   const asked = loweredOf(given);
   const schedule = whole && isTree(asked) ? wholeSteps(asked) : asked;
   const kind = isJoint(schedule) || becomesCustom(schedule) ? "custom" : schedule.collective.kind;
@@ -261,7 +262,7 @@ export async function judgedAndSimulated(
     const writes = pool.threads > 1 && instructionCount(program) <= MOST_WRITTEN;
     // the longest first; where threads are two, the file is written by the one that has judged
     const [{ ps }, verification, text] = await Promise.all([
-      pool.work(SIMULATE, { program: ranged, topology: given.topology, options: callOf(program, given) }),
+      pool.work(SIMULATE, { program: ranged, topology: given.topology, options: timedCall(program, given, options) }),
       pool.work(JUDGE, { program: ranged, options: { limit: 1 } }),
       writes ? pool.work(WRITE, { ...draft.file, program: shared }) : null,
     ]);
@@ -304,6 +305,8 @@ export interface ProgramCall {
   readonly sizeBytes: number;
   /** [ranks] */
   readonly rankToNpu: ArrayLike<number>;
+  /** Bytes per second that a thread block moves; default: as many as its links. */
+  readonly localBytesPerSecond?: number;
 }
 
 /** Returns the call of a program that moves the data of its schedule. O(transfers). */
@@ -321,8 +324,22 @@ export function callOf({ table, loopChunks }: Program, given: GivenSchedule): Pr
   return { sizeBytes: Number(ceil(multiply(all, rational(loopChunks, table.sums.length)))), rankToNpu };
 }
 
+/** Returns the call of a program, and what its thread blocks can move. */
+export const timedCall = (
+  program: Program,
+  given: GivenSchedule,
+  { blockBytesPerSecond }: Pick<ProgramOptions, "blockBytesPerSecond">,
+): ProgramCall => ({
+  ...callOf(program, given),
+  ...(blockBytesPerSecond === undefined ? {} : { localBytesPerSecond: blockBytesPerSecond }),
+});
+
 /** Returns what a program takes on the network of its schedule, at its size or another one, microseconds. */
-export function programUs(program: Program, schedule: GivenSchedule, sizeBytes?: number): number {
-  const call = callOf(program, schedule);
+export function programUs(
+  program: Program,
+  schedule: GivenSchedule,
+  { sizeBytes, ...how }: Pick<ProgramOptions, "blockBytesPerSecond"> & { readonly sizeBytes?: number } = {},
+): number {
+  const call = timedCall(program, schedule, how);
   return toUs(simulateProgram(program, schedule.topology, sizeBytes === undefined ? call : { ...call, sizeBytes }).ps);
 }

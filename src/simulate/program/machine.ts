@@ -13,7 +13,7 @@ export interface Setup {
   readonly network: ProgramNetwork;
   readonly routes: ProgramRoutes;
   readonly timeline: TimelineDraft;
-  /** Picoseconds that a thread block takes to copy or add a byte; 0: none. */
+  /** Picoseconds that a thread block takes to send, receive, copy or add a byte; 0: none of its own. */
   readonly localPsPerByte: number;
   readonly onProgress: (done: number, total: number) => void;
 }

@@ -14,7 +14,7 @@ export interface ProgramSimulationOptions extends Partial<Cutting> {
   readonly sizeBytes: number;
   /** [ranks] NPU of each rank; default: rank r is NPU r. */
   readonly rankToNpu?: ArrayLike<number>;
-  /** Bytes per second that a thread block copies or adds; default: that takes no time. */
+  /** Bytes per second that a thread block sends, receives, copies or adds; default: that takes no time of its own. */
   readonly localBytesPerSecond?: number;
   /** Keep when every message was sent and arrived. */
   readonly timeline?: boolean;

@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readMeasurements } from "../../../src/import/logs/nccl-tests.ts";
-import { type NcclEstimate, ncclEstimates, ncclNetwork } from "../../../src/model/nccl/model.ts";
+import {
+  type NcclEstimate,
+  ncclEstimates,
+  ncclNetwork,
+  threadBlockBytesPerSecond,
+} from "../../../src/model/nccl/model.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { CALIBRATED } from "../../../src/model/topology/link-classes.ts";
 import { degrade } from "../../../src/model/topology/modify.ts";
@@ -32,6 +37,16 @@ describe("ncclNetwork", () => {
       expect(ncclEstimates(presetTopology(preset), "allreduce", GIB)).toBeNull();
     },
   );
+
+  it.each([
+    ["dgx1", 20e9],
+    ["dgx2:2", 20e9],
+    ["dgx-a100:2", 20e9],
+    ["dgx-h100:1", 36.7e9],
+    ["mesh:4x4", null],
+  ])("tells what a thread block of %s moves", (preset, rate) => {
+    expect(threadBlockBytesPerSecond(presetTopology(preset))).toBe(rate);
+  });
 
   it("takes fitted figures as they are", () => {
     const box = presetTopology("dgx-a100:1");

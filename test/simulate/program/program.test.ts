@@ -57,6 +57,13 @@ describe("one message", () => {
   });
 });
 
+it("waits for what a thread block can move, where that is less than its link", () => {
+  // two halves of 2 us on the link, 4 us in either block: sent at 0 and 4, there at 2 and 6, taken out at 6 and 10 us
+  const options = { sizeBytes: 4000, cuts: 2, slots: 64, localBytesPerSecond: GB / 2 };
+  const { ps, blockEndPs, linkBusyPs } = simulateProgram(chain(2), line(2, 0), options);
+  expect([ps, ...blockEndPs, linkBusyPs[0]]).toEqual([10_000_000, 8_000_000, 10_000_000, 4_000_000]);
+});
+
 describe("chains of a program", () => {
   it("move slice behind slice: (slices + hops - 1) x slice + latencies", () => {
     for (const slices of [1, 2, 8, 50]) {
