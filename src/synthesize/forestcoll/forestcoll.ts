@@ -10,7 +10,7 @@ import { makeGroups } from "./groups.ts";
 import { type Grown, growBack, growForest, optimalRate } from "./grow.ts";
 import { inNetworkAllReduce, inNetworkForest } from "./in-network.ts";
 import { FEW_PEERS, PACK_POLICIES, QUICK, triesAll } from "./packing.ts";
-import { contributions, inSequence, mirroredForest, refuseSeveralGroups } from "./requests.ts";
+import { contributions, inSequence, mirroredForest, refuseSeveralGroups, withEqualCopies } from "./requests.ts";
 
 /**
  * ForestColl (dissertation of Zhao, 2026, chapter 4): trees that reach the exact optimum of throughput on any balanced network.
@@ -81,7 +81,7 @@ async function allReduce(request: TreeRequest, context: TreeContext, weight: Flo
     { ...grown, policy, couldBeLower, trials, notes },
     {
       ...flowFrame(request),
-      forests: [back.forest, grown.forest],
+      forests: withEqualCopies(back.forest, grown.forest),
       symmetry: grown.symmetry,
       certificate: together.certificate ?? { kind: "cut", nodes: grown.cut, direction: "out" },
     },
