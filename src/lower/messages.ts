@@ -18,8 +18,9 @@ const MOST_CELLS = 2 ** 27;
  * their first messages in common. Which bytes of a block are which chunk is free.
  *
  * A message leaves when the first of its moves does, and comes when the first does. A move joins one that leaves after all has come
- * that made its version of the chunk, so messages can happen in that order. Nothing else can tell: a rank sends a contribution
- * once all that it adds up has come, so what comes to it later of that chunk is the sum, which comes after the contribution left.
+ * that made its version of the chunk, so messages can happen in that order. One thing else can tell: where two ranks exchange
+ * contributions, each must have left before the other comes. Elsewhere a rank sends a contribution once all that it adds up has
+ * come, so what comes to it later of that chunk is the sum, which comes after the contribution left.
  * O(moves) and two tables of ranks x chunks.
  */
 export function joinedMoves(moves: Moves, joining: Joining): Moves {
@@ -132,6 +133,22 @@ function inMessages(moves: Moves, joining: Exclude<Joining, "apart">): Moves {
   const comesAt: number[] = [];
   /** [ranks x chunks] arrival of the last message of those that made what is there; -1: it was there at the start. */
   const readyAt = new Int32Array(rankCount * chunkCount).fill(-1);
+  /** [ranks x chunks] when the rank's contribution departs. */
+  const contributesAt = new Int32Array(rankCount * chunkCount).fill(-1);
+  for (let m = 0; m < source.length; m++) {
+    const cell = source[m] * chunkCount + chunk[m];
+    if (reduces[m] === 1) contributesAt.fill(departsAt[m], cell, cell + chunks[m]);
+  }
+  /** Returns the last departure of its target's contributions that a move comes after; -1: none. */
+  const contributedBefore = (m: number): number => {
+    const cell = target[m] * chunkCount + chunk[m];
+    let latest = -1;
+    for (let c = cell; reduces[m] === 1 && c < cell + chunks[m]; c++)
+      if (contributesAt[c] < arrivesAt[m]) latest = Math.max(latest, contributesAt[c]);
+    return latest;
+  };
+  /** [messages] what all of its moves come after. */
+  const comesAfter: number[] = [];
   const open = new PairMap();
   for (const event of events) {
     const m = event >> 1;
@@ -144,16 +161,20 @@ function inMessages(moves: Moves, joining: Exclude<Joining, "apart">): Moves {
     const ready = readyAt.subarray(cell, cell + chunks[m]).reduce((last, at) => Math.max(last, at), -1);
     const from = source[m] * 2 + reduces[m];
     const last = open.get(from, target[m]);
+    const after = contributedBefore(m);
     if (last >= 0) {
       const comes = Math.min(comesAt[last], arrivesAt[m]);
-      if (ready < leavesAt[last] && (joining === "ready" || departsAt[m] < comes)) {
+      const bothAfter = Math.max(comesAfter[last], after);
+      if (ready < leavesAt[last] && bothAfter < comes && (joining === "ready" || departsAt[m] < comes)) {
         message[m] = last;
         comesAt[last] = comes;
+        comesAfter[last] = bothAfter;
         continue;
       }
     }
     message[m] = leavesAt.push(departsAt[m]) - 1;
     comesAt.push(arrivesAt[m]);
+    comesAfter.push(after);
     open.set(from, target[m], message[m]);
   }
   return { ...moves, message, ...inOrderOf(message, leavesAt, comesAt, chunk) };
