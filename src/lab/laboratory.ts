@@ -101,19 +101,17 @@ export interface FoundLaboratory {
 /** Returns the laboratories that run on this machine, as far as this user may see them. O(processes). */
 export function runningLaboratories(): FoundLaboratory[] {
   const all = processes();
-  const holds = ({ words }: (typeof all)[number]): boolean => words[0] === "bash" && words.includes(MARK);
-  return all.flatMap((one) => {
-    const { pid, parent, words } = one;
+  const marked = all.filter(({ words }) => words[0] === "bash" && words.includes(MARK));
+  // what a holder starts has its words until it becomes another program
+  const holders = marked.filter(({ parent }) => !marked.some(({ pid }) => pid === parent));
+  return holders.map(({ pid, parent, words }) => {
     const at = words.indexOf(MARK);
-    // what a holder starts has its words until it becomes another program
-    if (!holds(one) || all.some((other) => other.pid === parent && holds(other))) return [];
-    const holder = all.find((other) => other.pid === parent && other.words[0] === "unshare");
+    const holder = all.find((one) => one.pid === parent && one.words[0] === "unshare");
     const starter = Number(words[at + 1]);
-    const alive = all.find((other) => other.pid === starter && holder?.parent === starter);
+    const alive = all.find((one) => one.pid === starter && holder?.parent === starter);
     const orphaned = alive === undefined ? "ended" : /[Tt]/.test(alive.state) ? "stopped" : null;
-    return [
-      { network: words[at + 2] ?? "", starter, orphaned, pids: holder === undefined ? [pid] : [pid, holder.pid] },
-    ];
+    const pids = holder === undefined ? [pid] : [pid, holder.pid];
+    return { network: words[at + 2] ?? "", starter, orphaned, pids };
   });
 }
 

@@ -21,7 +21,7 @@ const MOST_CELLS = 2 ** 27;
  * that made its version of the chunk, so messages can happen in that order. One thing else can tell: where two ranks exchange
  * contributions, each must have left before the other comes. Elsewhere a rank sends a contribution once all that it adds up has
  * come, so what comes to it later of that chunk is the sum, which comes after the contribution left.
- * O(moves) and two tables of ranks x chunks.
+ * O(moves) and three tables of ranks x chunks.
  */
 export function joinedMoves(moves: Moves, joining: Joining): Moves {
   const isTooLarge = moves.rankCount * moves.chunkCount > MOST_CELLS;

@@ -17,6 +17,7 @@ import { loweredOf } from "../../src/run/programs/programs.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
 import { verifyProgram } from "../../src/verify/program/program.ts";
 import { everyone } from "../support/everyone.ts";
+import { make, network, row, SLOT_US } from "../support/hand-made-schedules.ts";
 import { plainEngine } from "../support/lowering-cases.ts";
 import { mergedScheduleOf } from "../support/merged-schedules.ts";
 import { placementsOf } from "../support/program-campaign.ts";
@@ -92,6 +93,24 @@ describe("moves in another order", () => {
       }
     }
     expect(gathered).toBeGreaterThan(runs(200) / 2);
+  });
+
+  it("carry what they carried where two ranks exchange contributions, of which one could join an earlier message", () => {
+    const goal = collective({
+      kind: "allreduce",
+      groups: [everyone(2)],
+      sizeBytes: 2000,
+      chunksPerNpu: 1,
+      rootRank: 0,
+    });
+    const pair = network(2, [
+      [0, 1],
+      [1, 0],
+    ]);
+    const exchange = [0, 1].map((route) => row(1, route, 3 * SLOT_US, 1));
+    const moves = movesOf(make(pair, goal, [row(0, 0, 0, 1), row(0, 1, SLOT_US, 0), ...exchange]));
+    for (const joining of ["under way", "ready"] as const)
+      expect(played(joinedMoves(moves, joining)).carried).toEqual(played(moves).carried);
   });
 
   it("numbers every chunk of a block anew, once", () => {

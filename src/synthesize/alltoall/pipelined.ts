@@ -1,5 +1,5 @@
 import type { TenNetwork } from "../../engine/contract/kernels.ts";
-import { groupedBy } from "../../model/graph/graph.ts";
+import { groupedBy, heap } from "../../model/graph/graph.ts";
 import { inverted, orderByTime } from "../../model/numbers/ordering.ts";
 import { EventQueue } from "../../model/replay/message-network.ts";
 
@@ -37,7 +37,8 @@ export function pipelined({ network, latencyPs, message, route, key }: Pipelined
   const count = route.length;
   const hopAt = Int32Array.from(orderByTime(key));
   const rank = inverted(hopAt);
-  const waiting = waitingLists(route, rank, slotPs.length);
+  /** [routes] ranks of the hops that wait. */
+  const waiting = Array.from(slotPs, heap);
   const useRoute = new Int32Array(useResource.length);
   for (let r = 0; r < slotPs.length; r++) useRoute.fill(r, useOffset[r], useOffset[r + 1]);
   const sharers = groupedBy(useResource, capacity.length);
@@ -57,12 +58,12 @@ export function pipelined({ network, latencyPs, message, route, key }: Pipelined
   const touched: number[] = [];
   const isTouched = new Uint8Array(slotPs.length);
   const touch = (r: number): void => {
-    if (isTouched[r] === 1 || waiting.first(r) < 0) return;
+    if (isTouched[r] === 1 || waiting[r].size() === 0) return;
     isTouched[r] = 1;
     touched.push(r);
   };
   const arrive = (i: number): void => {
-    waiting.add(route[i], rank[i]);
+    waiting[route[i]].add(rank[i], i);
     touch(route[i]);
   };
   const release = (r: number): void => {
@@ -88,13 +89,13 @@ export function pipelined({ network, latencyPs, message, route, key }: Pipelined
 
   for (let i = 0; i < count; i++) if (i === 0 || message[i] !== message[i - 1]) arrive(i);
   for (let now = 0; ; ) {
-    const firsts = touched.map((r) => waiting.first(r)).sort((a, b) => a - b);
+    const firsts = touched.map((r) => waiting[r].key()).sort((a, b) => a - b);
     for (const r of touched) isTouched[r] = 0;
     touched.length = 0;
     for (const place of firsts) {
       const i = hopAt[place];
       if (!hasRoom(route[i])) continue;
-      waiting.take(route[i]);
+      waiting[route[i]].take();
       start(i, now);
     }
     now = events.firstTime;
@@ -104,38 +105,4 @@ export function pipelined({ network, latencyPs, message, route, key }: Pipelined
       else arrive(events.payload >> 1);
     }
   }
-}
-
-/** Returns heaps of ranks, one for each route, in one column: as many places as the route has hops. */
-function waitingLists(route: Int32Array, rank: Int32Array, routes: number) {
-  const { offset } = groupedBy(route, routes);
-  const places = new Int32Array(rank.length);
-  const size = new Int32Array(routes);
-  return {
-    /** The least rank that waits; -1: none. */
-    first: (r: number): number => (size[r] === 0 ? -1 : places[offset[r]]),
-    add(r: number, value: number): void {
-      const base = offset[r];
-      let at = size[r]++;
-      for (let parent = (at - 1) >> 1; at > 0 && places[base + parent] > value; parent = (at - 1) >> 1) {
-        places[base + at] = places[base + parent];
-        at = parent;
-      }
-      places[base + at] = value;
-    },
-    /** Takes the least out. */
-    take(r: number): void {
-      const base = offset[r];
-      const last = --size[r];
-      const value = places[base + last];
-      let at = 0;
-      for (let child = 1; child < last; child = 2 * at + 1) {
-        if (child + 1 < last && places[base + child + 1] < places[base + child]) child++;
-        if (places[base + child] >= value) break;
-        places[base + at] = places[base + child];
-        at = child;
-      }
-      places[base + at] = value;
-    },
-  };
 }

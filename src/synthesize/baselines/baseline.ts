@@ -1,19 +1,11 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { type Collective, type CollectiveKind, withChunks } from "../../model/collective/collective.ts";
-import {
-  listSchedule,
-  OVERHEAD_PARTS,
-  passesNpus,
-  quickerOrder,
-  quickerPs,
-} from "../../model/messages/list-schedule.ts";
+import { listSchedule, OVERHEAD_PARTS, quickerOrder, quickerPs } from "../../model/messages/list-schedule.ts";
 import { type Messages, MOST_ISSUED } from "../../model/messages/messages.ts";
-import { replayedPs } from "../../model/replay/columns.ts";
-import { REPLAY_MODE } from "../../model/replay/problem.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
-import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
+import { leastOf, simulatedPs } from "../fastest.ts";
 import type { Traits } from "../maker.ts";
 import type { SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 
@@ -114,22 +106,6 @@ function refuseManyMessages(collective: Collective): void {
     chunksPerNpu,
   ).as("out-of-range");
 }
-
-/** Returns the item of the least number, the first of equal ones; of a single one the number is not asked. */
-export function leastOf<Item>(items: readonly Item[], numberOf: (item: Item) => number): Item {
-  const [first, ...others] = items as readonly [Item, ...Item[]];
-  if (others.length === 0) return first;
-  let [best, least] = [first, numberOf(first)];
-  for (const item of others) {
-    const number = numberOf(item);
-    if (number < least) [best, least] = [item, number];
-  }
-  return best;
-}
-
-/** Returns how long a schedule takes as it is simulated where nobody says how. */
-export const simulatedPs = (schedule: StepSchedule): number =>
-  replayedPs(schedule, passesNpus(schedule.topology, schedule) ? REPLAY_MODE.storeAndForward : REPLAY_MODE.cutThrough);
 
 /** Returns "one group ..." where the collective is not among all NPUs; null where it is. */
 export const refuseGroups = (

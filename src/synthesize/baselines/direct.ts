@@ -11,8 +11,8 @@ import { linkCount, switchCount, type Topology } from "../../model/topology/topo
 import { scheduleAlong } from "../alltoall/alltoall.ts";
 import { messagesOf } from "../alltoall/paths.ts";
 import type { TimingOptions } from "../alltoall/slots.ts";
+import { leastOf, simulatedPs } from "../fastest.ts";
 import type { Synthesizer } from "../synthesizer.ts";
-import { leastOf, simulatedPs } from "./baseline.ts";
 
 /** Rounds in each of which an NPU has one target, another than any other NPU. */
 interface Rounds {

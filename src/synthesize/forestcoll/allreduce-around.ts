@@ -7,7 +7,7 @@ import type { DualCertificate, Forest, TreeFlow } from "../../model/trees/tree-f
 import { rateOfForest } from "../../model/trees/tree-multicast.ts";
 import type { TreeContext, TreeRequest } from "../tree-maker.ts";
 import { MOST_MEMBERS, MOST_ORBITS } from "./allreduce-forests.ts";
-import { allReduceRates, provedHere } from "./allreduce-rates.ts";
+import { allReduceRates, imagesOf, provedHere } from "./allreduce-rates.ts";
 import { growForest, isWhole, writtenOut } from "./grow.ts";
 import { forestFrom, type PackingNetwork, packingNetwork } from "./packing.ts";
 import { type Damaged, damagedForest, mendedForest, withoutTrees } from "./regrow.ts";
@@ -60,7 +60,8 @@ export async function aroundFailure(
     const back = mirroredForest(topology, usable, out);
     const forests = back && sideBySide([back, out], members.length, usable);
     if (forests === null || compare(rateOfForest(forests[0]), enough) < 0) continue;
-    const dual = certificate && provedHere(topology, members, usable, certificate);
+    const proof = await certificate();
+    const dual = proof && provedHere(topology, members, usable, proof);
     return { ...mended, forests, rate: rateOfForest(forests[0]), dual };
   }
   return null;
@@ -81,12 +82,15 @@ function* waysToMend(
   yield { forest, network, capacity: copiesThatFit(network, half), opposite, isOwn: true };
 }
 
-/** Trees of an all-gather before something failed, and what proved the rate of the all-reduce then: in the numbers of the network as it is. */
+/** The network before something failed, in the numbers of the network as it is. */
 interface Before {
+  /** Trees of an all-gather. */
   readonly forest: Forest;
-  readonly certificate: DualCertificate | null;
+  /** Returns what proved the rate of the all-reduce; null where nothing does. */
+  readonly certificate: () => Promise<DualCertificate | null>;
 }
 
+/** Returns what is known of the network before something failed, by the flow to be repaired or by the design; null: nothing. */
 async function treesBefore(
   request: TreeRequest,
   context: TreeContext,
@@ -96,19 +100,20 @@ async function treesBefore(
   const weight = contributions(collective);
   if (repair !== null && !repair.concurrent && repair.collective.kind === "allreduce") {
     const forest = damagedForest(repair, topology, collective.groupMembers, network, "out");
-    return forest && { forest, certificate: dualByName(topology, repair) };
+    return forest && { forest, certificate: () => Promise.resolve(dualByName(topology, repair)) };
   }
   const design = designOf(topology);
   if (design === null || design === topology || !isWhole(request, weight)) return null;
   const whole = { ...request, topology: design, usable: design.linkBytesPerSecond, repair: null };
   const { forest, symmetry } = await growForest(whole, context, "out", weight);
   if (symmetry === null) return null;
-  const solvers = { rate: context.kernels.rate, lp: await context.lp() };
-  const options = { maps: symmetry.steps, orbits: MOST_ORBITS };
-  const isSmall = collective.groupSize <= MOST_MEMBERS;
-  const rates = isSmall ? await allReduceRates(design, collective.groupMembers, solvers, options) : null;
-  const written = writtenOut(design, collective, forest, symmetry, network);
-  return { forest: written, certificate: rates?.certificate ?? null };
+  const certificate = async () => {
+    if (collective.groupSize > MOST_MEMBERS) return null;
+    const solvers = { rate: context.kernels.rate, lp: await context.lp() };
+    const options = { maps: symmetry.steps, orbits: MOST_ORBITS };
+    return (await allReduceRates(design, collective.groupMembers, solvers, options))?.certificate ?? null;
+  };
+  return { forest: writtenOut(design, collective, forest, symmetry, network), certificate };
 }
 
 /** Returns the weighted cuts of an old flow in the numbers of the network as it is, by the names of nodes; null where it has none. */
@@ -133,46 +138,18 @@ function narrowMembers(topology: Topology, cut: Int32Array, members: Int32Array)
   for (const node of cut) inside[node] = 1;
   const most = 2 * members.reduce((sum, npu) => sum + inside[npu], 0) > members.length;
   const narrow = most ? inside.map((mark) => 1 - mark) : inside;
-  const isHurt = hurtImages(topology, narrow);
-  return Uint8Array.from(members, (npu) => (narrow[npu] === 1 || isHurt[npu] === 1 ? 1 : 0));
+  const hurt = hurtImages(topology, narrow);
+  return Uint8Array.from(members, (npu) => (narrow[npu] === 1 || hurt.some((image) => image[npu] === 1) ? 1 : 0));
 }
 
-/** Marks the nodes of the images of a set that failed links enter or leave, where maps of the design have disjoint images of it. */
-function hurtImages(topology: Topology, set: Uint8Array): Uint8Array {
-  const marks = new Uint8Array(set.length);
+/** Returns the images of a set under the maps of the design that failed links enter or leave; none where they overlap. */
+function hurtImages(topology: Topology, set: Uint8Array): Uint8Array[] {
   const design = designOf(topology);
-  const maps = design === null || nodeCount(design) > set.length ? [] : (networkSymmetry(design)?.steps ?? []);
-  const images = disjointImages(set, maps);
-  if (design === null || images === null) return marks;
+  if (design === null || nodeCount(design) > set.length) return [];
   const { linkSource, linkTarget, linkBytesPerSecond } = design;
-  const isHurt = new Set<number>();
-  for (let link = 0; link < linkSource.length; link++) {
-    const [from, to] = [images[linkSource[link]], images[linkTarget[link]]];
-    if (from === to || topology.linkBytesPerSecond[link] === linkBytesPerSecond[link]) continue;
-    isHurt.add(from).add(to);
-  }
-  images.forEach((image, node) => {
-    if (image >= 0 && isHurt.has(image)) marks[node] = 1;
-  });
-  return marks;
-}
-
-/** Returns the image of a set that each node is in, [nodes], -1: none; null where images overlap. */
-function disjointImages(set: Uint8Array, maps: readonly Int32Array[]): Int32Array | null {
-  const imageOf = new Int32Array(set.length).fill(-1);
-  const images = [[...set.keys()].filter((node) => set[node] === 1)];
-  for (const node of images[0]) imageOf[node] = 0;
-  for (let i = 0; i < images.length; i++) {
-    for (const map of maps) {
-      const image = images[i].map((node) => map[node]);
-      const at = imageOf[image[0]];
-      if (image.some((node) => imageOf[node] !== at)) return null;
-      if (at >= 0) continue;
-      for (const node of image) imageOf[node] = images.length;
-      images.push(image);
-    }
-  }
-  return imageOf;
+  const hurt = [...linkSource.keys()].filter((link) => topology.linkBytesPerSecond[link] !== linkBytesPerSecond[link]);
+  const images = imagesOf(set, networkSymmetry(design)?.steps ?? [], set.length) ?? [];
+  return images.filter((image) => hurt.some((link) => image[linkSource[link]] !== image[linkTarget[link]]));
 }
 
 /**

@@ -573,7 +573,7 @@ export function provedHere(
 }
 
 /** Returns the images of a node set under the group that maps generate, itself first; null where they list too many nodes. */
-function imagesOf(inside: Uint8Array, maps: readonly Int32Array[], most: number): Uint8Array[] | null {
+export function imagesOf(inside: Uint8Array, maps: readonly Int32Array[], most: number): Uint8Array[] | null {
   const images = [inside];
   const known = new Set([keyOf(inside)]);
   const size = inside.reduce((sum, bit) => sum + bit, 0);

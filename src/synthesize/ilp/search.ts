@@ -207,11 +207,11 @@ async function negotiated(
   let at = -1;
   let current: TreeNegotiation | null = null;
   const moves = await stages.repeat(`negotiate ${timeName}`, most, FOR_NEGOTIATION, () => {
-    for (; left === 0; ) {
-      at++;
-      const { group, pass } = tries[at];
-      left = FIRST_STEPS * 2 ** pass;
+    // a group that takes some transfer to none has no steps
+    while (left <= 0 && at + 1 < tries.length) {
+      const { group, pass } = tries[++at];
       current = treeNegotiation({ problem, resources, columns, group, seed: seed++ });
+      left = current === null ? 0 : FIRST_STEPS * 2 ** pass;
     }
     left--;
     return current?.step() ?? null;

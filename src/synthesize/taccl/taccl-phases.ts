@@ -109,14 +109,14 @@ export async function drafted(
   for (const { phase, network: own, tasks, boundPs, stepped: other } of phases) {
     const reroute = rerouting(own, phase.collective, tasks, (changed) => finished(own, phase.collective, changed));
     const options = { seed, budget, leavesBox, leastPs: boundPs, isOver, breathe };
+    const inSteps = async ({ tasks: own, plan: known, name }: NonNullable<typeof other>): Promise<NamedPlan> => ({
+      ...(await planned(own, { ...options, budget: budget * PART_OF_STEPS, known })),
+      name,
+    });
     const isLeast = other !== null && other.endPs <= boundPs;
-    let found = isLeast ? null : await planned(tasks, { ...options, reroute });
-    if (other !== null && (found === null || other.endPs < found.endPs)) {
-      const { plan: known } = other;
-      const steps = await planned(other.tasks, { ...options, budget: budget * PART_OF_STEPS, known });
-      found = { ...steps, name: other.name };
-    }
-    if (found !== null) plans.push(phase.reversed ? turnedPlan(found, network, phase.reduces) : found);
+    let found = isLeast ? await inSteps(other) : await planned(tasks, { ...options, reroute });
+    if (!isLeast && other !== null && other.endPs < found.endPs) found = await inSteps(other);
+    plans.push(phase.reversed ? turnedPlan(found, network, phase.reduces) : found);
   }
   const [first, second] = plans as [NamedPlan, NamedPlan?];
   if (second === undefined && !(phases[0] as RoutedPhase).phase.reversed) return { network, phases, whole: first };

@@ -17,6 +17,7 @@ import {
   type StepSchedule,
 } from "../../model/steps/step-schedule.ts";
 import { switchCount, type Topology } from "../../model/topology/topology.ts";
+import { leastOf } from "../fastest.ts";
 import { refined } from "../joint/table-search.ts";
 import type { MadeSteps, Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { assemble, endOf, endsOf, type PhaseTransfers, slotClasses } from "./assemble.ts";
@@ -72,15 +73,9 @@ export async function synthesizeListed(request: SynthesisRequest, context: Synth
   const found: readonly Synthesis[] = [matched, periodic].filter((one) => one !== null);
   const simulatedPs = ({ schedule }: Synthesis): number =>
     isSlotSchedule(schedule) ? 0 : replayedPs(schedule, REPLAY_MODE.cutThrough);
-  const best = found.length === 1 ? (found[0] as Synthesis) : least(found, simulatedPs);
+  const best = leastOf(found, simulatedPs);
   const small = await smallSizes(request, context, networksFor(request), () => simulatedPs(best));
-  return small.length === 0 ? best : least([best, ...small], simulatedPs);
-}
-
-/** Returns the one of least time, the first among equals. */
-function least(found: readonly Synthesis[], timeOf: (one: Synthesis) => number): Synthesis {
-  const times = found.map(timeOf);
-  return found[times.indexOf(Math.min(...times))] as Synthesis;
+  return leastOf([best, ...small], simulatedPs);
 }
 
 /** Returns what gives the networks that a phase may use. */

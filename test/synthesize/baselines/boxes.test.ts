@@ -9,7 +9,7 @@ import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { type Boxes, boxesOf, boxesWithRings, channelRings, channelTrees } from "../../../src/model/routes/rings.ts";
 import type { StepSchedule } from "../../../src/model/steps/step-schedule.ts";
 import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
-import { simulatedPs } from "../../../src/synthesize/baselines/baseline.ts";
+import { simulatedPs } from "../../../src/synthesize/fastest.ts";
 import { verify } from "../../../src/verify/verify.ts";
 import { baselineSchedule } from "../../support/baselines.ts";
 import { drawnNetwork } from "../../support/partition-limits.ts";
