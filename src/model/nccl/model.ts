@@ -211,6 +211,15 @@ export function threadBlockBytesPerSecond(topology: Topology): number | null {
   return network === null ? null : Math.round(RING_LL128_GBPS[network.generation] * BYTES_PER_GB);
 }
 
+/** Returns how many thread blocks a GPU runs at once, one to a multiprocessor; null as above. O(nodes + links). */
+export function threadBlocksAtOnce(topology: Topology): number | null {
+  const network = ncclNetwork(topology);
+  return network === null ? null : MULTIPROCESSORS[network.generation];
+}
+
+/** Of V100, A100, H100 SXM and B200; source: NVIDIA's white papers of their architectures. */
+const MULTIPROCESSORS: Readonly<Record<Generation, number>> = { volta: 80, ampere: 108, hopper: 132, blackwell: 148 };
+
 /** Bandwidth of a GPU's NVLinks up to which it is of a generation: V100 150, A100 300, H100 450 GB/s. */
 const GENERATIONS: readonly (readonly [upTo: number, generation: Generation])[] = [
   [200, "volta"],

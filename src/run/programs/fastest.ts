@@ -13,6 +13,7 @@ import type { Beside } from "./beside.ts";
 import {
   INSTANCES_TRIED,
   MOST_INSTANCES_TRIED,
+  runsAtOnce,
   saturatingInstances,
   VAIN_INSTANCES,
   withBlockRate,
@@ -221,6 +222,9 @@ export async function fastestWithin(
     work += transfers;
     try {
       const program = made();
+      // instances that were not asked for are of use only where they can run
+      const areFound = target.blockBytesPerSecond !== undefined && (options.instances ?? 1) > 1;
+      if (areFound && !runsAtOnce(program, schedule.topology)) return null;
       if (instructionCount(program) > MANY_INSTRUCTIONS) {
         const whole = await judgedAndSimulated(program, schedule, options, beside, onProgress);
         work = MOST_WORK;

@@ -1,4 +1,4 @@
-import { threadBlockBytesPerSecond } from "../../model/nccl/model.ts";
+import { threadBlockBytesPerSecond, threadBlocksAtOnce } from "../../model/nccl/model.ts";
 import { PairMap } from "../../model/numbers/pairs.ts";
 import { blockOfInstructions, type Program, rankOfBlocks } from "../../model/program/program.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -20,6 +20,16 @@ export function withBlockRate({ instances, ...target }: WantedProgram, topology:
   if (instances !== "auto") return instances === undefined ? target : { ...target, instances };
   const rate = threadBlockBytesPerSecond(topology);
   return rate === null ? target : { ...target, blockBytesPerSecond: rate };
+}
+
+/**
+ * Returns whether a GPU runs all thread blocks of a program at once, which must wait for each other: true where nothing is known of
+ * the network's GPUs. O(ranks + nodes + links).
+ */
+export function runsAtOnce({ blockOffset, rankCount }: Program, topology: Topology): boolean {
+  const most = threadBlocksAtOnce(topology) ?? Number.POSITIVE_INFINITY;
+  for (let r = 0; r < rankCount; r++) if (blockOffset[r + 1] - blockOffset[r] > most) return false;
+  return true;
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   ncclEstimates,
   ncclNetwork,
   threadBlockBytesPerSecond,
+  threadBlocksAtOnce,
 } from "../../../src/model/nccl/model.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { CALIBRATED } from "../../../src/model/topology/link-classes.ts";
@@ -39,13 +40,14 @@ describe("ncclNetwork", () => {
   );
 
   it.each([
-    ["dgx1", 20e9],
-    ["dgx2:2", 20e9],
-    ["dgx-a100:2", 20e9],
-    ["dgx-h100:1", 36.7e9],
-    ["mesh:4x4", null],
-  ])("tells what a thread block of %s moves", (preset, rate) => {
-    expect(threadBlockBytesPerSecond(presetTopology(preset))).toBe(rate);
+    ["dgx1", 20e9, 80],
+    ["dgx2:2", 20e9, 80],
+    ["dgx-a100:2", 20e9, 108],
+    ["dgx-h100:1", 36.7e9, 132],
+    ["mesh:4x4", null, null],
+  ])("tells what a thread block of %s moves, and how many run at once", (preset, rate, most) => {
+    const topology = presetTopology(preset);
+    expect([threadBlockBytesPerSecond(topology), threadBlocksAtOnce(topology)]).toEqual([rate, most]);
   });
 
   it("takes fitted figures as they are", () => {
