@@ -17,6 +17,10 @@ export interface NodePlan {
   /** Patterns to which the tensor is brought from that one, for nodes of the forward pass and for those of the backward pass. */
   readonly forwardCopies: readonly Pattern[];
   readonly backwardCopies: readonly Pattern[];
+  /** Of a gradient: where it is summed to for the update; of a parameter: where it is brought from its home behind it. */
+  readonly updateCopies: readonly Pattern[];
+  /** Of a gradient: those sums are done once a step, for all passes together; else of every pass. */
+  readonly isSummedOnce: boolean;
   /** Of a parameter: where its optimiser's state and its gradient lie; else as `pattern`. */
   readonly home: Pattern;
 }

@@ -1,0 +1,80 @@
+import type { GraphNode } from "../tensor-graph/graph.ts";
+import { shardCount } from "./patterns.ts";
+import type { NodePlan, TensorPlan } from "./plan.ts";
+import type { PlanTerms } from "./problem-of.ts";
+import type { PlanSteps, PlanValue } from "./steps.ts";
+import { localBytes, tensorBytes } from "./work.ts";
+
+/** Bytes of one NPU. */
+export interface PlanMemory {
+  readonly parameters: number;
+  readonly gradients: number;
+  readonly optimizer: number;
+  /** Kept from the forward to the backward pass, of all passes under way. */
+  readonly activations: number;
+  /** What else is there when most is: tensors between the nodes that make and take them, copies of parameters. */
+  readonly working: number;
+  readonly total: number;
+  /** The node at which most is there. */
+  readonly at: number;
+}
+
+/**
+ * Returns the memory of a plan, exact by the lifetimes of its values: each is there from the step that makes it to the last that
+ * takes it. Gradients that are summed once a step are there whole, as they were made, until then. O(steps).
+ */
+export function planMemory(plan: TensorPlan, { values, given, steps }: PlanSteps, terms: PlanTerms): PlanMemory {
+  const { graph, mesh, nodes: plans } = plan;
+  const last = new Int32Array(values.length).fill(-1);
+  steps.forEach(({ takes }, s) => {
+    for (const at of takes) last[at] = s;
+  });
+  let parameters = 0;
+  let gradients = 0;
+  let optimizer = 0;
+  for (const { parameter, gradient } of graph.gradients) {
+    const node = graph.nodes[parameter] as GraphNode;
+    const elements = tensorBytes(graph, node) / node.elementBytes;
+    const { home } = plans[parameter] as NodePlan;
+    const { pattern, isSummedOnce } = plans[gradient] as NodePlan;
+    optimizer += (elements / shardCount(mesh, home)) * terms.optimizerBytes;
+    gradients += (elements / shardCount(mesh, isSummedOnce ? pattern : home)) * terms.gradientBytes;
+  }
+  const isGiven = new Uint8Array(values.length);
+  for (const at of given) {
+    isGiven[at] = 1;
+    parameters += (values[at] as PlanValue).bytes;
+  }
+  // kept by passes before the one that is looked at
+  let keptOfOne = 0;
+  graph.nodes.forEach((node, i) => {
+    const { retention, pattern } = plans[i] as NodePlan;
+    if (node.kind !== "placeholder" && retention === "kept") keptOfOne += localBytes(graph, mesh, node, pattern);
+  });
+  const others = keptOfOne * (terms.inFlight - 1);
+  let live = 0;
+  let most = 0;
+  let at = 0;
+  steps.forEach((step, s) => {
+    if (step.kind !== "update" && step.makes >= 0) live += (values[step.makes] as PlanValue).bytes;
+    if (live > most) {
+      most = live;
+      at = step.node;
+    }
+    for (const one of new Set(step.takes)) {
+      if (last[one] === s && isGiven[one] === 0) live -= (values[one] as PlanValue).bytes;
+    }
+    if (step.kind !== "update" && last[step.makes] === -1) live -= (values[step.makes] as PlanValue).bytes;
+  });
+  const activations = Math.min(keptOfOne, most) + others;
+  const working = most - Math.min(keptOfOne, most);
+  return {
+    parameters,
+    gradients,
+    optimizer,
+    activations,
+    working,
+    total: parameters + gradients + optimizer + activations + working,
+    at,
+  };
+}

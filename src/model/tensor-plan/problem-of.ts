@@ -1,0 +1,420 @@
+import { type GraphNode, operandsOf, type TensorGraph } from "../tensor-graph/graph.ts";
+import type { Computation } from "../workload/layer-work.ts";
+import type { AxisSet, Mesh } from "./mesh.ts";
+import { type MoveKind, movesBetween, type Pattern, patternsOf, shardCount } from "./patterns.ts";
+import type { NodePlan, Retention, TensorPlan } from "./plan.ts";
+import {
+  type Choice,
+  type Chooser,
+  type Copy,
+  type Demand,
+  isFree,
+  type PlanChoice,
+  type PlanProblem,
+  type Resource,
+  type Supply,
+  type Uses,
+} from "./problem.ts";
+import { type WorkRule, workRules } from "./rules.ts";
+import { localBytes, sizesOf, tensorBytes, workOf } from "./work.ts";
+
+/** What things cost on the NPUs of a mesh. */
+export interface PlanCosts {
+  /** Picoseconds that one NPU computes; without the start of a kernel where it is not started. */
+  readonly computationPs: (computation: Computation, isStarted: boolean) => number;
+  /** Picoseconds of a collective by all groups of some axes at once, with so many bytes in the buffer of an NPU. */
+  readonly movePs: (kind: MoveKind, axes: AxisSet, bytes: number) => number;
+}
+
+/** How often what is done, and what is kept of it. */
+export interface PlanTerms {
+  /** Bytes of one NPU. */
+  readonly memoryBytes: number;
+  /** Passes of a step, one after the other, each of the graph's batch. */
+  readonly microBatches: number;
+  /** Passes whose activations are kept at a time. */
+  readonly inFlight: number;
+  /** Bytes that the optimiser keeps of a parameter's element, and bytes of its gradient's. */
+  readonly optimizerBytes: number;
+  readonly gradientBytes: number;
+}
+
+/** When a tensor is taken: in the forward pass, in the backward pass (also to make another again), for the update of parameters. */
+type Time = "forward" | "backward" | "update";
+
+/** Which choosers and supplies stand for which nodes; for plans that are told of nodes. */
+export interface PlanIndex {
+  /** [classes] chooser of the class; -1 of the output. */
+  readonly chooserOf: Int32Array;
+  /** [classes] chooser of the update of a parameter; -1 where there is none. */
+  readonly updateOf: Int32Array;
+  /** [nodes] supply of a node's tensor at a time; -1 where nobody takes it then. */
+  readonly supplies: { readonly [T in Time]: Int32Array };
+  /** [classes] supply of a parameter behind its update; -1 where there is none. */
+  readonly updatedSupply: Int32Array;
+  /** Copies of gradients that are made once a step, for all passes together. */
+  readonly once: ReadonlySet<Copy>;
+  /** [choosers][choices] what each choice means. */
+  readonly meanings: readonly (readonly ChoiceMeaning[])[];
+}
+
+export interface ChoiceMeaning {
+  readonly rule: WorkRule | null;
+  readonly retention: Retention;
+}
+
+/** A problem, and what its numbers mean. */
+export interface StatedProblem {
+  readonly problem: PlanProblem;
+  readonly index: PlanIndex;
+}
+
+/** The resource that counts computing and what is waited for; the traffic of axis j is 1 + j; memory is the last. */
+export const STEP_TIME = 0;
+export const trafficOf = (j: number): number => 1 + j;
+export const memoryOf = ({ axes }: Mesh): number => 1 + axes.length;
+
+const NO_PLAN: Pick<NodePlan, "forwardCopies" | "backwardCopies" | "updateCopies" | "isSummedOnce"> = {
+  forwardCopies: [],
+  backwardCopies: [],
+  updateCopies: [],
+  isSummedOnce: false,
+};
+
+const NO_USES: Uses = { resources: [], amounts: [] };
+
+/** Amounts by resource, put together. */
+class UseList {
+  readonly #amounts = new Map<number, number>();
+
+  add(resource: number, amount: number): this {
+    if (amount > 0) this.#amounts.set(resource, (this.#amounts.get(resource) ?? 0) + amount);
+    return this;
+  }
+
+  uses(): Uses {
+    if (this.#amounts.size === 0) return NO_USES;
+    const sorted = [...this.#amounts].sort(([a], [b]) => a - b);
+    return { resources: sorted.map(([r]) => r), amounts: sorted.map(([, amount]) => amount) };
+  }
+}
+
+/** Nodes of one class. */
+interface ClassOf {
+  readonly nodes: readonly number[];
+  readonly node: GraphNode;
+}
+
+/**
+ * Returns the search for the states of a graph's tensors (Zhao 2026, 5.4; operators' costs in tables as in Alpa, Zheng et al. 2022)
+ * as numbers. Every class of nodes chooses a rule of work and what becomes of its tensor; parameters choose where they lie, and where
+ * their optimiser's state does. Collectives between patterns are copies, shared by all who take the tensor at a time.
+ *
+ * Times: what an NPU computes with what it has to wait for (collectives of activations, and new parameters at the end), and the
+ * traffic of each axis. The document's time is the greatest of computing and communication; here what nothing can hide counts with
+ * the computing. Memory is what lasts: parameters, gradients, optimiser, kept activations; what is worked on, see lifetimes.ts.
+ */
+export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, terms: PlanTerms): StatedProblem {
+  const { nodes, classes } = graph;
+  const { microBatches } = terms;
+  const byClass: { nodes: number[]; node: GraphNode }[] = [];
+  nodes.forEach((node, i) => {
+    const known = byClass[classes[i] as number];
+    if (known === undefined) byClass[classes[i] as number] = { nodes: [i], node };
+    else known.nodes.push(i);
+  });
+  const memory = memoryOf(mesh);
+  const resources: Resource[] = [
+    { name: "computing and waiting", kind: "time", limit: Number.POSITIVE_INFINITY },
+    ...mesh.axes.map(
+      ({ name }): Resource => ({ name: `traffic on ${name}`, kind: "time", limit: Number.POSITIVE_INFINITY }),
+    ),
+    { name: "memory", kind: "memory", limit: terms.memoryBytes },
+  ];
+
+  const sizes = nodes.map((node) => sizesOf(graph, node));
+  const bytes = nodes.map((node) => tensorBytes(graph, node));
+
+  const gradientOf = new Map(graph.gradients.map(({ parameter, gradient }) => [parameter, gradient]));
+  const isGradient = new Set(gradientOf.values());
+  const chooserOf = new Int32Array(byClass.length).fill(-1);
+  const updateOf = new Int32Array(byClass.length).fill(-1);
+  let chooserCount = 0;
+  byClass.forEach(({ node }, c) => {
+    if (node.kind !== "output") chooserOf[c] = chooserCount++;
+  });
+  byClass.forEach(({ nodes: members }, c) => {
+    if (gradientOf.has(members[0] as number)) updateOf[c] = chooserCount++;
+  });
+
+  // Who takes a tensor when: [class of taker, its operand], "again" of a forward node that is made in the backward pass too.
+  interface Taker {
+    readonly class: number;
+    readonly operand: number;
+  }
+  const takers: Record<Time, Taker[][]> = {
+    forward: nodes.map(() => []),
+    backward: nodes.map(() => []),
+    update: nodes.map(() => []),
+  };
+  nodes.forEach((node, i) => {
+    if (node.kind === "output") return;
+    operandsOf(node).forEach(({ node: of }, operand) => {
+      const taker = { class: classes[i] as number, operand };
+      if (node.phase === "backward") (takers.backward[of] as Taker[]).push(taker);
+      else {
+        (takers.forward[of] as Taker[]).push(taker);
+        if (graph.gradients.length > 0) (takers.backward[of] as Taker[]).push(taker);
+      }
+    });
+  });
+  for (const [parameter, gradient] of gradientOf) {
+    (takers.update[gradient] as Taker[]).push({ class: classes[parameter] as number, operand: 0 });
+  }
+
+  /** Supplies: nodes of one class that the same classes take. */
+  interface Group {
+    readonly chooser: number;
+    readonly time: Time;
+    readonly wantsKept: boolean;
+    readonly members: number[];
+    readonly wanted: Set<Pattern>;
+  }
+  const groups: Group[] = [];
+  const supplies = {
+    forward: new Int32Array(nodes.length).fill(-1),
+    backward: new Int32Array(nodes.length).fill(-1),
+    update: new Int32Array(nodes.length).fill(-1),
+  };
+  const known = new Map<string, number>();
+  for (const time of ["forward", "backward", "update"] as const) {
+    nodes.forEach((node, i) => {
+      const takes = takers[time][i] as Taker[];
+      if (takes.length === 0) return;
+      const key = `${time} ${classes[i]} ${takes
+        .map((taker) => `${taker.class}.${taker.operand}`)
+        .sort()
+        .join(" ")}`;
+      let at = known.get(key);
+      if (at === undefined) {
+        at = groups.length;
+        known.set(key, at);
+        groups.push({
+          chooser: chooserOf[classes[i] as number] as number,
+          time,
+          wantsKept: time === "backward" && node.phase === "forward",
+          members: [],
+          wanted: new Set(),
+        });
+      }
+      (groups[at] as Group).members.push(i);
+      supplies[time][i] = at;
+    });
+  }
+  /** Updated parameters, as those take them that lie elsewhere: one supply for each class of parameters. */
+  const updatedSupply = new Int32Array(byClass.length).fill(-1);
+  byClass.forEach(({ nodes: members }, c) => {
+    if ((updateOf[c] as number) < 0) return;
+    updatedSupply[c] = groups.length;
+    groups.push({
+      chooser: updateOf[c] as number,
+      time: "update",
+      wantsKept: false,
+      members: [...members],
+      wanted: new Set(),
+    });
+  });
+
+  const demand = (supply: number, pattern: Pattern): Demand => {
+    (groups[supply] as Group).wanted.add(pattern);
+    return { supply, pattern };
+  };
+  /** What a class takes at a time under a rule, each once. */
+  const demandsOf = ({ nodes: members }: ClassOf, rule: WorkRule, time: Time): Demand[] => {
+    const wanted = new Map<string, Demand>();
+    for (const i of members) {
+      operandsOf(nodes[i] as GraphNode).forEach(({ node: of }, k) => {
+        const one = demand(supplies[time][of] as number, rule.operands[k] as Pattern);
+        wanted.set(`${one.supply} ${one.pattern}`, one);
+      });
+    }
+    return [...wanted.values()];
+  };
+
+  const choosers: Chooser[] = [];
+  const meanings: ChoiceMeaning[][] = [];
+  const put = (at: number, name: string, choices: (Choice & ChoiceMeaning)[]): void => {
+    choosers[at] = {
+      name,
+      choices: choices.map(({ pattern, isKept, uses, demands }) => ({ pattern, isKept, uses, demands })),
+    };
+    meanings[at] = choices.map(({ rule, retention }) => ({ rule, retention }));
+  };
+  byClass.forEach((of, c) => {
+    const { node, nodes: members } = of;
+    const first = members[0] as number;
+    const at = chooserOf[c] as number;
+    if (node.kind === "output") return;
+    if (node.kind === "placeholder") {
+      const patterns = patternsOf(mesh, sizes[first] as number[], false);
+      const updated = updatedSupply[c] as number;
+      put(
+        at,
+        node.name,
+        patterns.map((pattern) => ({
+          pattern,
+          isKept: true,
+          rule: null,
+          retention: "kept",
+          uses: new UseList()
+            .add(memory, ((bytes[first] as number) / shardCount(mesh, pattern)) * members.length)
+            .uses(),
+          demands: updated < 0 ? [] : [demand(updated, pattern)],
+        })),
+      );
+      return;
+    }
+    const isTakenAgain = node.phase === "forward" && members.some((i) => (supplies.backward[i] as number) >= 0);
+    const choices: (Choice & ChoiceMeaning)[] = [];
+    for (const rule of workRules(graph, node, mesh)) {
+      const { computation, isStarted } = workOf(graph, mesh, node, rule);
+      const ps = costs.computationPs(computation, isStarted) * members.length * microBatches;
+      const demands = demandsOf(of, rule, node.phase === "forward" ? "forward" : "backward");
+      const one = (retention: Retention): Choice & ChoiceMeaning => {
+        const uses = new UseList().add(STEP_TIME, retention === "again" ? 2 * ps : ps);
+        if (retention === "kept") {
+          uses.add(memory, localBytes(graph, mesh, node, rule.result) * members.length * terms.inFlight);
+        }
+        return {
+          pattern: rule.result,
+          isKept: retention !== "dropped",
+          rule,
+          retention,
+          uses: uses.uses(),
+          demands: retention === "again" ? [...demands, ...demandsOf(of, rule, "backward")] : demands,
+        };
+      };
+      choices.push(one("dropped"));
+      if (!isTakenAgain) continue;
+      // what stays inside a kernel cannot be kept
+      if (!node.isFused) choices.push(one("kept"));
+      choices.push(one("again"));
+    }
+    put(at, node.name, choices);
+  });
+  byClass.forEach(({ node, nodes: members }, c) => {
+    const at = updateOf[c] as number;
+    if (at < 0) return;
+    const first = members[0] as number;
+    const elements = (bytes[first] as number) / node.elementBytes;
+    const { optimizerBytes, gradientBytes } = terms;
+    put(
+      at,
+      `update of ${node.name}`,
+      patternsOf(mesh, sizes[first] as number[], false).map((pattern) => {
+        const own = elements / shardCount(mesh, pattern);
+        const moved = own * (5 * gradientBytes + 2 * optimizerBytes + node.elementBytes);
+        const computation: Computation = { name: "update", kind: "memory", flops: 0, bytes: moved };
+        const wanted = new Map<number, Demand>();
+        for (const i of members) {
+          const supply = supplies.update[gradientOf.get(i) as number] as number;
+          wanted.set(supply, demand(supply, pattern));
+        }
+        return {
+          pattern,
+          isKept: true,
+          rule: null,
+          retention: "kept",
+          uses: new UseList()
+            .add(STEP_TIME, costs.computationPs(computation, true) * members.length)
+            .add(memory, own * (optimizerBytes + gradientBytes) * members.length)
+            .uses(),
+          demands: [...wanted.values()],
+        };
+      }),
+    );
+  });
+
+  const isOnce = new Set<Copy>();
+  const stated: Supply[] = groups.map(({ chooser, time, wantsKept, members, wanted }) => {
+    const first = members[0] as number;
+    const node = nodes[first] as GraphNode;
+    const isParameter = node.kind === "placeholder" && node.role === "parameter";
+    const patterns = [...new Set((choosers[chooser] as Chooser).choices.map(({ pattern }) => pattern))];
+    const copies: Copy[] = [];
+    for (const from of patterns) {
+      for (const to of [...wanted].sort((a, b) => a - b)) {
+        // nobody else sees what stays inside a kernel
+        if (node.isFused || isFree(mesh, from, to)) continue;
+        const moves = movesBetween(mesh, sizes[first] as number[], from, to);
+        if (moves === null) continue;
+        const amounts = (times: number, isWaitedFor: boolean): UseList => {
+          const uses = new UseList();
+          for (const { kind, axes, parts } of moves) {
+            const ps = costs.movePs(kind, axes, (bytes[first] as number) / parts) * members.length * times;
+            if (isWaitedFor) uses.add(STEP_TIME, ps);
+            for (let j = 0; j < mesh.axes.length; j++) if ((axes >> j) & 1) uses.add(trafficOf(j), ps);
+          }
+          return uses;
+        };
+        if (time !== "update") {
+          // parameters are fetched ahead
+          copies.push({ from, to, uses: amounts(microBatches, !isParameter).uses() });
+        } else if (isGradient.has(first)) {
+          // gradients are summed behind the pass that makes them, or once, and are kept until then
+          copies.push({ from, to, uses: amounts(microBatches, false).uses() });
+          if (microBatches === 1) continue;
+          const elements = (bytes[first] as number) / node.elementBytes;
+          const kept = elements / shardCount(mesh, from) - elements / shardCount(mesh, to);
+          const once = amounts(1, false).add(memory, kept * terms.gradientBytes * members.length);
+          const copy: Copy = { from, to, uses: once.uses() };
+          isOnce.add(copy);
+          copies.push(copy);
+        } else copies.push({ from, to, uses: amounts(1, true).uses() });
+      }
+    }
+    return { chooser, wantsKept, copies };
+  });
+  return {
+    problem: { mesh, resources, base: new Float64Array(resources.length), choosers, supplies: stated },
+    index: { chooserOf, updateOf, supplies, updatedSupply, once: isOnce, meanings },
+  };
+}
+
+/** Returns the states of all tensors that a choice means. O(nodes). */
+export function planOf(graph: TensorGraph, { problem, index }: StatedProblem, choice: PlanChoice): TensorPlan {
+  const { choosers, supplies, mesh } = problem;
+  const chosen = (at: number): Choice => (choosers[at] as Chooser).choices[choice.choices[at] as number] as Choice;
+  const copiesAt = (supply: number): Pattern[] =>
+    supply < 0
+      ? []
+      : (choice.copies[supply] as readonly number[]).map((at) => ((supplies[supply] as Supply).copies[at] as Copy).to);
+  const nodes = graph.nodes.map((node, i): NodePlan => {
+    const c = graph.classes[i] as number;
+    const at = index.chooserOf[c] as number;
+    if (node.kind === "output") {
+      return { ...NO_PLAN, rule: null, pattern: 0, retention: "dropped", home: 0 };
+    }
+    const { rule, retention } = (index.meanings[at] as readonly ChoiceMeaning[])[
+      choice.choices[at] as number
+    ] as ChoiceMeaning;
+    const { pattern } = chosen(at);
+    const update = index.updateOf[c] as number;
+    const summed = update < 0 ? (index.supplies.update[i] as number) : (index.updatedSupply[c] as number);
+    return {
+      rule,
+      pattern,
+      retention,
+      forwardCopies: copiesAt(index.supplies.forward[i] as number),
+      backwardCopies: copiesAt(index.supplies.backward[i] as number),
+      updateCopies: copiesAt(summed),
+      isSummedOnce:
+        summed >= 0 &&
+        (choice.copies[summed] as readonly number[]).some((copy) =>
+          index.once.has((supplies[summed] as Supply).copies[copy] as Copy),
+        ),
+      home: update < 0 ? pattern : chosen(update).pattern,
+    };
+  });
+  return { graph, mesh, nodes };
+}

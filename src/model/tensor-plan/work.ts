@@ -1,0 +1,80 @@
+import { type Dimension, DROPPED, type GraphNode, operandsOf, type TensorGraph } from "../tensor-graph/graph.ts";
+import type { Computation } from "../workload/layer-work.ts";
+import type { Mesh, MeshAxis } from "./mesh.ts";
+import { type Pattern, shardCount } from "./patterns.ts";
+import { NOT_DEALT, type WorkRule } from "./rules.ts";
+
+/** Returns bytes of a tensor that one NPU has in a pattern; of a fused tensor none. */
+export function localBytes(graph: TensorGraph, mesh: Mesh, node: GraphNode, pattern: Pattern): number {
+  return node.isFused ? 0 : tensorBytes(graph, node) / shardCount(mesh, pattern);
+}
+
+/** Returns bytes of a whole tensor. */
+export const tensorBytes = ({ dimensions }: TensorGraph, { dims, elementBytes }: GraphNode): number =>
+  dims.reduce((all, dim) => all * (dimensions[dim] as Dimension).size, elementBytes);
+
+/** Returns the sizes of a tensor's dimensions. */
+export const sizesOf = ({ dimensions }: TensorGraph, { dims }: GraphNode): number[] =>
+  dims.map((dim) => (dimensions[dim] as Dimension).size);
+
+/** Returns, by dimension, into how many parts a rule deals the work. */
+function partsByDimension({ axes }: Mesh, { along }: WorkRule): Map<number, number> {
+  const parts = new Map<number, number>();
+  along.forEach((dim, j) => {
+    if (dim !== NOT_DEALT) parts.set(dim, (parts.get(dim) ?? 1) * (axes[j] as MeshAxis).size);
+  });
+  return parts;
+}
+
+/**
+ * Returns what one NPU computes of a node under a rule: of an einsum 2 x the product of its labels' parts (Zhao 2026, 5.4), as equal
+ * products of two matrices; of all else, and of einsums of one operand or more than two, what goes through memory. What stays
+ * inside a kernel goes through no memory, and a kernel of its own is started only where the result leaves it (`isStarted`).
+ */
+export function workOf(
+  graph: TensorGraph,
+  mesh: Mesh,
+  node: GraphNode,
+  rule: WorkRule,
+): { readonly computation: Computation; readonly isStarted: boolean } {
+  const operands = operandsOf(node);
+  const parts = partsByDimension(mesh, rule);
+  const local = (dim: number): number =>
+    dim === DROPPED ? 1 : (graph.dimensions[dim] as Dimension).size / (parts.get(dim) ?? 1);
+  const product = (dims: Iterable<number>): number => [...dims].reduce((all, dim) => all * local(dim), 1);
+  const operandBytes = operands.map(({ node: of, dims }) => {
+    const from = graph.nodes[of] as GraphNode;
+    return from.isFused ? 0 : product(dims) * from.elementBytes;
+  });
+  const resultBytes = node.isFused ? 0 : product(node.dims) * node.elementBytes;
+  const isStarted = !node.isFused;
+  const { name } = node;
+  if (node.kind !== "einsum" || node.selects || operands.length !== 2) {
+    // of what is selected, only what is taken is read
+    const read =
+      node.kind === "einsum" && node.selects
+        ? (operandBytes[0] as number) + resultBytes
+        : operandBytes.reduce((all, bytes) => all + bytes, 0);
+    return { computation: { name, kind: "memory", flops: 0, bytes: read + resultBytes }, isStarted };
+  }
+  const [left, right] = operands.map(({ dims }) => new Set(dims.filter((dim) => dim !== DROPPED))) as [
+    Set<number>,
+    Set<number>,
+  ];
+  const result = new Set(node.dims);
+  const all = new Set([...left, ...right]);
+  const rows = product([...left].filter((dim) => result.has(dim) && !right.has(dim)));
+  const columns = product([...right].filter((dim) => result.has(dim) && !left.has(dim)));
+  const inner = product([...all].filter((dim) => !result.has(dim)));
+  const isAttention = node.isFused || operands.some(({ node: of }) => (graph.nodes[of] as GraphNode).isFused);
+  return {
+    computation: {
+      name,
+      kind: isAttention ? "attention" : "matmul",
+      flops: 2 * product(all),
+      bytes: (operandBytes[0] as number) + (operandBytes[1] as number) + resultBytes,
+      shape: { rows, columns, inner },
+    },
+    isStarted,
+  };
+}
