@@ -20,8 +20,8 @@ import { localBytes, sizesOf, tensorBytes, workOf } from "./work.ts";
 
 /** What things cost on the NPUs of a mesh. */
 export interface PlanCosts {
-  /** Picoseconds that one NPU computes; without the start of a kernel where it is not started. */
-  readonly computationPs: (computation: Computation, isStarted: boolean) => number;
+  /** Picoseconds that one NPU computes. */
+  readonly computationPs: (computation: Computation) => number;
   /** Picoseconds of a collective by all groups of some axes at once, with so many bytes in the buffer of an NPU. */
   readonly movePs: (kind: MoveKind, axes: AxisSet, bytes: number) => number;
 }
@@ -277,8 +277,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     const isTakenAgain = node.phase === "forward" && members.some((i) => (supplies.backward[i] as number) >= 0);
     const choices: (Choice & ChoiceMeaning)[] = [];
     for (const rule of workRules(graph, node, mesh)) {
-      const { computation, isStarted } = workOf(graph, mesh, node, rule);
-      const ps = costs.computationPs(computation, isStarted) * members.length * microBatches;
+      const ps = costs.computationPs(workOf(graph, mesh, node, rule)) * members.length * microBatches;
       const demands = demandsOf(of, rule, node.phase === "forward" ? "forward" : "backward");
       const one = (retention: Retention): Choice & ChoiceMeaning => {
         const uses = new UseList().add(STEP_TIME, retention === "again" ? 2 * ps : ps);
@@ -326,7 +325,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
           rule: null,
           retention: "kept",
           uses: new UseList()
-            .add(STEP_TIME, costs.computationPs(computation, true) * members.length)
+            .add(STEP_TIME, costs.computationPs(computation) * members.length)
             .add(memory, own * (optimizerBytes + gradientBytes) * members.length)
             .uses(),
           demands: [...wanted.values()],

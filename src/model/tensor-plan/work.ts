@@ -29,14 +29,9 @@ function partsByDimension({ axes }: Mesh, { along }: WorkRule): Map<number, numb
 /**
  * Returns what one NPU computes of a node under a rule: of an einsum 2 x the product of its labels' parts (Zhao 2026, 5.4), as equal
  * products of two matrices; of all else, and of einsums of one operand or more than two, what goes through memory. What stays
- * inside a kernel goes through no memory, and a kernel of its own is started only where the result leaves it (`isStarted`).
+ * inside a kernel goes through no memory, and a kernel of its own is started only where the result leaves it.
  */
-export function workOf(
-  graph: TensorGraph,
-  mesh: Mesh,
-  node: GraphNode,
-  rule: WorkRule,
-): { readonly computation: Computation; readonly isStarted: boolean } {
+export function workOf(graph: TensorGraph, mesh: Mesh, node: GraphNode, rule: WorkRule): Computation {
   const operands = operandsOf(node);
   const parts = partsByDimension(mesh, rule);
   const local = (dim: number): number =>
@@ -47,15 +42,15 @@ export function workOf(
     return from.isFused ? 0 : product(dims) * from.elementBytes;
   });
   const resultBytes = node.isFused ? 0 : product(node.dims) * node.elementBytes;
-  const isStarted = !node.isFused;
   const { name } = node;
+  const inside = node.isFused ? { isInside: true } : {};
   if (node.kind !== "einsum" || node.selects || operands.length !== 2) {
     // of what is selected, only what is taken is read
     const read =
       node.kind === "einsum" && node.selects
         ? (operandBytes[0] as number) + resultBytes
         : operandBytes.reduce((all, bytes) => all + bytes, 0);
-    return { computation: { name, kind: "memory", flops: 0, bytes: read + resultBytes }, isStarted };
+    return { name, kind: "memory", flops: 0, bytes: read + resultBytes, ...inside };
   }
   const [left, right] = operands.map(({ dims }) => new Set(dims.filter((dim) => dim !== DROPPED))) as [
     Set<number>,
@@ -68,13 +63,11 @@ export function workOf(
   const inner = product([...all].filter((dim) => !result.has(dim)));
   const isAttention = node.isFused || operands.some(({ node: of }) => (graph.nodes[of] as GraphNode).isFused);
   return {
-    computation: {
-      name,
-      kind: isAttention ? "attention" : "matmul",
-      flops: 2 * product(all),
-      bytes: (operandBytes[0] as number) + (operandBytes[1] as number) + resultBytes,
-      shape: { rows, columns, inner },
-    },
-    isStarted,
+    name,
+    kind: isAttention ? "attention" : "matmul",
+    flops: 2 * product(all),
+    bytes: (operandBytes[0] as number) + (operandBytes[1] as number) + resultBytes,
+    shape: { rows, columns, inner },
+    ...inside,
   };
 }

@@ -18,6 +18,8 @@ export interface Computation {
   readonly sixteenBits?: boolean;
   /** Where it was measured or given, this instead of a roofline; picoseconds. */
   readonly givenPs?: number;
+  /** It is part of a kernel that another one starts. */
+  readonly isInside?: boolean;
   /** A delay beside the NPU's other computations, which go on: only what waits for it is held up. */
   readonly aside?: boolean;
 }
@@ -31,6 +33,8 @@ export interface NpuGroups {
   readonly size: number;
   /** [groups x size] in the order of the group; of a send: from, to */
   readonly members: Int32Array;
+  /** What they are called where waits for them are told; by their collective without. */
+  readonly name?: string;
 }
 
 /** A communication in which every group of a name does the same (in a pipeline: the groups of one stage). */

@@ -79,7 +79,7 @@ export function computationPs(
   computation: Computation,
   efficiencies: Efficiencies = DEFAULT_EFFICIENCIES,
 ): number {
-  const { kind, flops, bytes, shape, givenPs, sixteenBits } = computation;
+  const { kind, flops, bytes, shape, givenPs, sixteenBits, isInside } = computation;
   if (givenPs !== undefined) return givenPs;
   const isWide = kind === "attention" || sixteenBits === true;
   const peak = peakOf(accelerator, isWide ? sixteenOf(accelerator, precision) : precision);
@@ -91,5 +91,5 @@ export function computationPs(
         : matmulEfficiency(efficiencies, peak, shape);
   const computing = kind === "memory" ? 0 : flops / (peak * share);
   const moving = bytes / (accelerator.memoryBandwidth * efficiencies.memory);
-  return Math.ceil(Math.max(computing, moving) * PS_PER_SECOND) + efficiencies.launchPs;
+  return Math.ceil(Math.max(computing, moving) * PS_PER_SECOND) + (isInside === true ? 0 : efficiencies.launchPs);
 }

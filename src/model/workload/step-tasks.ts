@@ -50,25 +50,42 @@ export interface StepTasks {
 }
 
 /** A list of tasks that grows. */
-class TaskList {
-  readonly work: number[] = [];
-  readonly lane: number[] = [];
-  readonly label: number[] = [];
-  readonly phase: number[] = [];
-  readonly microBatch: number[] = [];
-  readonly offset: number[] = [0];
-  readonly awaited: number[] = [];
+export class TaskList {
+  readonly #work: number[] = [];
+  readonly #lane: number[] = [];
+  readonly #label: number[] = [];
+  readonly #phase: number[] = [];
+  readonly #microBatch: number[] = [];
+  readonly #offset: number[] = [0];
+  readonly #awaited: number[] = [];
 
   /** Returns the number of the new task. */
   add(work: number, lane: number, label: number, phase: number, microBatch: number, after: readonly number[]): number {
-    this.work.push(work);
-    this.lane.push(lane);
-    this.label.push(label);
-    this.phase.push(phase);
-    this.microBatch.push(microBatch);
-    for (const task of after) this.awaited.push(task);
-    this.offset.push(this.awaited.length);
-    return this.work.length - 1;
+    this.#work.push(work);
+    this.#lane.push(lane);
+    this.#label.push(label);
+    this.#phase.push(phase);
+    this.#microBatch.push(microBatch);
+    for (const task of after) this.#awaited.push(task);
+    this.#offset.push(this.#awaited.length);
+    return this.#work.length - 1;
+  }
+
+  /** Returns the tasks as columns; `numberOf` tells which task is meant by a number that one waits for. */
+  columns(
+    names: Pick<StepTasks, "actors" | "lanes" | "works" | "labels">,
+    numberOf: (awaited: number) => number = (task) => task,
+  ): StepTasks {
+    return {
+      ...names,
+      work: Int32Array.from(this.#work),
+      lane: Int32Array.from(this.#lane),
+      label: Int32Array.from(this.#label),
+      phase: Uint8Array.from(this.#phase),
+      microBatch: Int32Array.from(this.#microBatch),
+      offset: Int32Array.from(this.#offset),
+      awaited: Int32Array.from(this.#awaited, numberOf),
+    };
   }
 }
 
@@ -310,19 +327,15 @@ export function stepTasks(step: TrainingStep): StepTasks {
       );
     }
   }
-  return {
-    actors: Array.from({ length: pipeline }, (_, stage) => (pipeline === 1 ? "every NPU" : `stage ${stage}`)),
-    lanes: lanes.all,
-    works: works.all,
-    labels: labels.all,
-    work: Int32Array.from(tasks.work),
-    lane: Int32Array.from(tasks.lane),
-    label: Int32Array.from(tasks.label),
-    phase: Uint8Array.from(tasks.phase),
-    microBatch: Int32Array.from(tasks.microBatch),
-    offset: Int32Array.from(tasks.offset),
-    awaited: Int32Array.from(tasks.awaited, (task) => (task < 0 ? sent[-1 - task] : task)),
-  };
+  return tasks.columns(
+    {
+      actors: Array.from({ length: pipeline }, (_, stage) => (pipeline === 1 ? "every NPU" : `stage ${stage}`)),
+      lanes: lanes.all,
+      works: works.all,
+      labels: labels.all,
+    },
+    (task) => (task < 0 ? (sent[-1 - task] as number) : task),
+  );
 }
 
 /**

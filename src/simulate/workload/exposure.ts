@@ -92,7 +92,7 @@ export function groupOf({ works, work, lanes, lane }: StepTasks, task: number): 
   const one = works[work[task]];
   if (one.kind === "computations") return "delays";
   const { among, collective, group } = one.communication;
-  return among === undefined ? group : collective;
+  return among === undefined ? group : (among.name ?? collective);
 }
 
 /** Tells what a task waited for from `from` to its start. */
