@@ -2,6 +2,7 @@ import { InputError, type Mistake } from "../base/errors.ts";
 import { callOptions, optionName, type Place } from "../base/option-names.ts";
 import { PS_PER_US, parseBandwidth, parseSize, parseTime } from "../model/numbers/units.ts";
 import type { SwitchDegree } from "../model/routes/switch-degrees.ts";
+import { didYouMean, spelt } from "../model/topology/closest.ts";
 import { LAB_ROWS } from "./lab-rows.ts";
 import type { OptionRow, Part } from "./option-row.ts";
 import { PROBE_ROWS } from "./probe-rows.ts";
@@ -38,8 +39,14 @@ const whole =
   (low: number) =>
   (text: string, place: Place): number =>
     wholeNumber(text, place, low);
-const wholeOrAuto = (text: string, place: Place): number | "auto" =>
-  text === BY_TRIAL ? BY_TRIAL : wholeNumber(text, place, 1);
+const wholeOr =
+  <Word extends string>(...words: readonly Word[]) =>
+  (text: string, place: Place): number | Word => {
+    if (!/^[a-z]/i.test(text)) return wholeNumber(text, place, 1);
+    const word = spelt(text, words);
+    if (word !== undefined) return word;
+    throw new InputError(place, `a whole number, 1 or more, or ${words.join(" or ")}${didYouMean(text, words)}`, text);
+  };
 const among = <Word extends string>(...words: readonly Word[]) =>
   Object.assign((text: string, place: Place): Word => oneOf(text, words, place), { words });
 const isOneOf =
@@ -141,7 +148,7 @@ export const TABLE = {
     part: "collective",
     value: "<n>",
     help: "chunks per NPU (of the whole buffer for broadcast and reduce), default 1, or the algorithm's own choice; trees: pieces of what each carries, default auto; synth and compare: auto tries 1, 2, 4, ...",
-    parse: wholeOrAuto,
+    parse: wholeOr(BY_TRIAL),
     field: { label: "Chunks", placeholder: "default: 1", hint: 'Per NPU; "auto" tries 1, 2, 4, ...' },
   },
   root: {
@@ -222,8 +229,7 @@ export const TABLE = {
     own: "handed on",
     value: "<n>",
     help: "trees: copies per root; default: as many as the optimum needs, or of over 1,000 fewer that come within a percent of it; exact: the optimum, however many; auto: what is fastest at this size",
-    parse: (text: string, place: Place) =>
-      /^[a-z]/i.test(text) ? oneOf(text, [EXACT, BY_TRIAL], place) : wholeNumber(text, place, 1),
+    parse: wholeOr(EXACT, BY_TRIAL),
     check(k: number | "auto" | "exact", place: Place) {
       const expected = `trees per root, an integer in 1 .. ${MOST_COPIES}, "exact" or "auto"`;
       if (k !== BY_TRIAL && k !== EXACT) integerIn(1, MOST_COPIES, expected)(k, place);
@@ -359,7 +365,7 @@ export const TABLE = {
     part: "program",
     value: "<n>",
     help: "programs: cut every chunk in n, each with its own thread blocks and channels; auto: as many as are fastest if a thread block moves no more than NCCL counts for one; default: what is fastest without that limit",
-    parse: wholeOrAuto,
+    parse: wholeOr(BY_TRIAL),
     field: {
       label: "Instances",
       placeholder: "what is fastest",
