@@ -143,7 +143,7 @@ export function movesBetween(mesh: Mesh, sizes: readonly number[], from: Pattern
 }
 
 /** Returns a pattern with the states of another on some axes. */
-function withStatesOf({ axes }: Mesh, pattern: Pattern, other: Pattern, set: AxisSet): Pattern {
+export function withStatesOf({ axes }: Mesh, pattern: Pattern, other: Pattern, set: AxisSet): Pattern {
   let result = pattern;
   for (let j = 0; j < axes.length; j++) if ((set >> j) & 1) result = withState(result, j, stateOn(other, j));
   return result;

@@ -17,13 +17,13 @@ export const tensorBytes = ({ dimensions }: TensorGraph, { dims, elementBytes }:
 export const sizesOf = ({ dimensions }: TensorGraph, { dims }: GraphNode): number[] =>
   dims.map((dim) => (dimensions[dim] as Dimension).size);
 
-/** Returns, by dimension, into how many parts a rule deals the work. */
-function partsByDimension({ axes }: Mesh, { along }: WorkRule): Map<number, number> {
-  const parts = new Map<number, number>();
+/** Returns the dimensions of a graph as one NPU counts them under a rule. */
+export function localDimensions({ dimensions }: TensorGraph, { axes }: Mesh, { along }: WorkRule): Dimension[] {
+  const local = dimensions.map((one) => ({ ...one }));
   along.forEach((dim, j) => {
-    if (dim !== NOT_DEALT) parts.set(dim, (parts.get(dim) ?? 1) * (axes[j] as MeshAxis).size);
+    if (dim !== NOT_DEALT) (local[dim] as { size: number }).size /= (axes[j] as MeshAxis).size;
   });
-  return parts;
+  return local;
 }
 
 /**
@@ -33,10 +33,9 @@ function partsByDimension({ axes }: Mesh, { along }: WorkRule): Map<number, numb
  */
 export function workOf(graph: TensorGraph, mesh: Mesh, node: GraphNode, rule: WorkRule): Computation {
   const operands = operandsOf(node);
-  const parts = partsByDimension(mesh, rule);
-  const local = (dim: number): number =>
-    dim === DROPPED ? 1 : (graph.dimensions[dim] as Dimension).size / (parts.get(dim) ?? 1);
-  const product = (dims: Iterable<number>): number => [...dims].reduce((all, dim) => all * local(dim), 1);
+  const local = localDimensions(graph, mesh, rule);
+  const product = (dims: Iterable<number>): number =>
+    [...dims].reduce((all, dim) => (dim === DROPPED ? all : all * (local[dim] as Dimension).size), 1);
   const operandBytes = operands.map(({ node: of, dims }) => {
     const from = graph.nodes[of] as GraphNode;
     return from.isFused ? 0 : product(dims) * from.elementBytes;
