@@ -1,4 +1,4 @@
-import { InputError, inWords } from "../../base/errors.ts";
+import { InputError } from "../../base/errors.ts";
 import { type Derivative, FUNCTIONS } from "./functions.ts";
 import {
   type Dimension,
@@ -31,8 +31,8 @@ function derivativeOf(node: Elementwise, k: number): Derivative | null {
   if (node.function === "add") return PASSED;
   const derivatives = FUNCTIONS.get(node.function)?.derivatives;
   if (derivatives === undefined) {
-    const expected = "of a function that has a gradient, for parameters are behind it";
-    throw new InputError(`node ${node.name}`, expected, node.function).as("not-applicable");
+    const expected = "a function with a gradient, for parameters are behind it";
+    throw new InputError(`the function of node ${node.name}`, expected, node.function).as("not-applicable");
   }
   return derivatives[k] ?? null;
 }
@@ -73,17 +73,18 @@ function summandCounts(nodes: readonly GraphNode[], behind: readonly boolean[]):
  * Returns other names for dimensions, by which a node sees an operand by its own: a permutation of dimensions of equal size, so
  * that nothing that was apart falls together.
  */
-function ownNames(node: GraphNode, { dims: seen }: Operand, own: readonly number[]): (dim: number) => number {
+function ownNames(node: GraphNode, { dims: seen }: Operand, { name, dims: own }: GraphNode): (dim: number) => number {
   const names = new Map<number, number>();
   const taken = new Map<number, number>();
   seen.forEach((dim, i) => {
     if (dim === DROPPED) return;
     if (names.has(dim)) {
-      throw new InputError(
-        `node ${node.name}`,
-        "one that sees each dimension of a tensor as another, for gradients",
-        inWords("one that sees two as the same"),
-      ).as("not-applicable");
+      const expected = "seeing each dimension of a tensor as another, where it has a gradient";
+      throw new InputError(`node ${node.name}`, expected, dim)
+        .as("not-applicable")
+        .saying(
+          `node ${node.name} sees two dimensions of ${name} as one; gradients go only where each is seen as another`,
+        );
     }
     names.set(dim, own[i] as number);
     taken.set(own[i] as number, dim);
@@ -162,7 +163,7 @@ export function withGradients(graph: TensorGraph): TensorGraph {
     const node = nodes[n] as Einsum | Elementwise | Reduction;
     const operand = node.operands[k] as Operand;
     const tensor = nodes[operand.node] as GraphNode;
-    const name = ownNames(node, operand, tensor.dims);
+    const name = ownNames(node, operand, tensor);
     const key = `${classes[n]}.${k}`;
     const times = node.operands.filter((other) => other.node === operand.node).length;
     const through = times > 1 ? ` through ${node.name} (operand ${k})` : ` through ${node.name}`;
