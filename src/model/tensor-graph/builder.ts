@@ -28,6 +28,7 @@ export interface FunctionMore extends NodeMore {
 
 /** Puts a graph together node by node. What adds a node returns its number. */
 export interface GraphBuilder {
+  /** Returns the dimension of that name, which is made the first time. */
   readonly dimension: (name: string, size: number) => number;
   readonly placeholder: (name: string, role: Role, dims: readonly number[], bytes?: number) => number;
   /** Sums over all dimensions that the result does not have. */
@@ -79,7 +80,12 @@ export function graphBuilder(elementBytes: number): GraphBuilder {
       (name, operands, dims, more = {}) =>
         place({ ...base(name, dims, more), kind: "einsum", operands: operands.map(operandOf), selects }, name);
     return {
-      dimension: (name, size) => dimensions.push({ name, size }) - 1,
+      dimension(name, size) {
+        const known = dimensions.findIndex((one) => one.name === name);
+        if (known < 0) return dimensions.push({ name, size }) - 1;
+        if (dimensions[known]?.size !== size) throw new InternalError(`two sizes of the dimension ${name}`);
+        return known;
+      },
       placeholder: (name, role, dims, bytes = elementBytes) =>
         place({ ...base(name, dims, { bytes }), kind: "placeholder", role }, name),
       einsum: product(false),
