@@ -17,8 +17,6 @@ import {
 /** One summand of the gradient of a tensor, as seen by the tensor's own dimensions. */
 interface Summand {
   readonly operand: Operand;
-  /** Who took the tensor, by its class, and as which operand. */
-  readonly key: string;
   /** It is the gradient of another tensor. */
   readonly isShared: boolean;
 }
@@ -170,7 +168,7 @@ export function withGradients(graph: TensorGraph): TensorGraph {
     const own = base(operand.node, `gradient of ${tensor.name}${(counts[operand.node] as number) > 1 ? through : ""}`);
     const gradient = seenAs(whole(g, node.dims), name);
     const add = (made: Operand, isShared = false): void => {
-      (summands[operand.node] as Summand[]).push({ operand: made, key, isShared });
+      (summands[operand.node] as Summand[]).push({ operand: made, isShared });
     };
     const fresh = (made: GraphNode): void => add(whole(place(made, `${key} ${made.kind}`), tensor.dims));
     const others = node.operands.map((other) => seenAs(other, name));
@@ -247,7 +245,7 @@ export function withGradients(graph: TensorGraph): TensorGraph {
       whole: [],
       operands: of.map((one) => one.operand),
     };
-    return place(sum, `${classes[n]} of ${of.map(({ key }) => key).join(" ")}`);
+    return place(sum, `sum ${classes[n]}`);
   };
 
   output.operands.forEach(({ node: n }, k) => {
@@ -262,7 +260,6 @@ export function withGradients(graph: TensorGraph): TensorGraph {
     const at = place(tangent, `tangent ${classes[n]} ${k}`);
     (summands[n] as Summand[]).push({
       operand: whole(at, tangent.dims),
-      key: `tangent ${k}`,
       isShared: (nodes[n] as GraphNode).kind === "placeholder",
     });
   });

@@ -92,7 +92,9 @@ function sharedExpert(frame: Frame, part: GraphBuilder, x: number, { sharedGate,
   const made = block(frame, part, x, { name: "shared ", places, each: [], width });
   if (!sharedGate) return made;
   const weights = part.placeholder("gate of the shared expert weights", "parameter", [hidden]);
-  const gate = part.apply("gate of the shared expert", "sigmoid", [part.einsum("logit of the shared expert", [x, weights], places)]);
+  const gate = part.apply("gate of the shared expert", "sigmoid", [
+    part.einsum("logit of the shared expert", [x, weights], places),
+  ]);
   const whole = made.length === 1 ? (made[0] as number) : part.apply("shared output", "add", made);
   return [part.apply("gated shared output", "multiply", [whole, gate])];
 }

@@ -7,7 +7,7 @@ import type { TensorGraph } from "../graph.ts";
  * but the last a ReLU. No biases. Its output is what the last product makes. Throws InputError for fewer than two widths.
  */
 export function mlpGraph(widths: readonly number[], batch: number, elementBytes = 2): TensorGraph {
-  if (widths.length < 2) throw new InputError("the widths of a perceptron", "two or more", widths.length);
+  if (widths.length < 2) throw new InputError("the number of widths of a perceptron", "2 or more", widths.length);
   const builder = graphBuilder(elementBytes);
   const samples = builder.dimension("samples", batch);
   let width = builder.dimension("width 0", widths[0] as number);
