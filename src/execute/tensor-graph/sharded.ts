@@ -1,0 +1,229 @@
+import { InputError } from "../../base/errors.ts";
+import { type GraphNode, operandsOf } from "../../model/tensor-graph/graph.ts";
+import { groupSize, type Mesh, meshGroups } from "../../model/tensor-plan/mesh.ts";
+import {
+  type Move,
+  type MoveKind,
+  PARTIAL,
+  type Pattern,
+  stateOn,
+  withStatesOf,
+} from "../../model/tensor-plan/patterns.ts";
+import type { TensorPlan } from "../../model/tensor-plan/plan.ts";
+import type { PlanSteps, PlanValue } from "../../model/tensor-plan/steps.ts";
+import { localDimensions, sizesOf } from "../../model/tensor-plan/work.ts";
+import { computeNode } from "./dense.ts";
+import { eachPlace, indicesOf } from "./placement.ts";
+
+/**
+ * What carries a collective of one group: takes what each member gives (all as long) and returns what each has behind it, in the
+ * order of the members, as the collective of that name is defined.
+ */
+export type Carrier = (kind: MoveKind, members: Int32Array, given: readonly Float64Array[]) => readonly Float64Array[];
+
+/** A tensor as it lies on all NPUs. */
+interface Lying {
+  readonly pattern: Pattern;
+  /** [NPUs] its elements there, in the order of the tensor's dimensions. */
+  readonly blocks: readonly Float64Array[];
+}
+
+/** Returns what the collective of a name is by definition; for tests of plans without schedules. */
+export const DIRECT_CARRIER: Carrier = (kind, members, given) => {
+  const size = members.length;
+  const length = (given[0] as Float64Array).length;
+  const part = length / size;
+  const sum = (from: number, count: number): Float64Array =>
+    Float64Array.from({ length: count }, (_, i) => given.reduce((all, one) => all + (one[from + i] as number), 0));
+  switch (kind) {
+    case "allreduce":
+      return given.map(() => sum(0, length));
+    case "reducescatter":
+      return given.map((_, m) => sum(m * part, part));
+    case "allgather": {
+      const all = new Float64Array(size * length);
+      for (const [m, one] of given.entries()) all.set(one, m * length);
+      return given.map(() => all.slice());
+    }
+    case "alltoall":
+      return given.map((_, m) => {
+        const all = new Float64Array(length);
+        for (const [from, one] of given.entries()) all.set(one.subarray(m * part, (m + 1) * part), from * part);
+        return all;
+      });
+  }
+};
+
+/** What a plan makes, put together from all NPUs. */
+export interface ShardedResult {
+  /** [outputs of the graph] */
+  readonly outputs: readonly Float64Array[];
+  /** [gradients of the graph] the parameter less its gradient, as it lies between steps. */
+  readonly updated: readonly Float64Array[];
+}
+
+/**
+ * Runs a plan on small tensors: every NPU computes its part of every node, every collective goes through `carrier`, group by group.
+ * `given` holds whole tensors of placeholders by node. Parameters are updated by taking their gradients off. Throws InputError
+ * where replicas of a result differ, or where a dimension is not dealt evenly by all axes. O(NPUs x work of the parts).
+ */
+export function runSharded(
+  plan: TensorPlan,
+  { values, given: placeholders, steps, outputs, updated }: PlanSteps,
+  given: ReadonlyMap<number, Float64Array>,
+  carrier: Carrier,
+): ShardedResult {
+  const { graph, mesh } = plan;
+  const npus = Array.from({ length: mesh.npuCount }, (_, npu) => npu);
+  const sizes = graph.nodes.map((node) => sizesOf(graph, node));
+  const known = new Map<string, Int32Array>();
+  const placesOf = (node: number, pattern: Pattern, npu: number): Int32Array => {
+    const key = `${node} ${pattern} ${npu}`;
+    let places = known.get(key);
+    if (places === undefined) {
+      const own = sizes[node] as number[];
+      const found: number[] = [];
+      eachPlace(own, indicesOf(mesh, own, pattern, npu), (place) => found.push(place));
+      places = Int32Array.from(found);
+      known.set(key, places);
+    }
+    return places;
+  };
+  const dealt = (node: number, pattern: Pattern, whole: Float64Array): Lying => ({
+    pattern,
+    blocks: npus.map((npu) => Float64Array.from(placesOf(node, pattern, npu), (place) => whole[place] as number)),
+  });
+  /** Takes parts of what is there. */
+  const sliced = (node: number, { pattern, blocks }: Lying, wanted: Pattern): Lying => ({
+    pattern: wanted,
+    blocks: npus.map((npu) => {
+      if (pattern === wanted) return blocks[npu] as Float64Array;
+      return picked(placesOf(node, pattern, npu), blocks[npu] as Float64Array, placesOf(node, wanted, npu));
+    }),
+  });
+  const moved = (node: number, from: Lying, { kind, axes, to }: Move): Lying => {
+    const before = sliced(node, from, withStatesOf(mesh, from.pattern, to, ~axes));
+    const blocks: Float64Array[] = [];
+    const groups = meshGroups(mesh, axes);
+    const size = groupSize(mesh, axes);
+    for (let at = 0; at < groups.length; at += size) {
+      const members = groups.slice(at, at + size);
+      const has = [...members].map((npu) => placesOf(node, before.pattern, npu));
+      const wants = [...members].map((npu) => placesOf(node, to, npu));
+      const common = (own: Int32Array, other: Int32Array): number[] => {
+        const set = new Set(other);
+        return [...own].filter((place) => set.has(place));
+      };
+      /** [members] places of what each gives, and of what each has behind it. */
+      const gives = has.map((own) => {
+        if (kind === "reducescatter") return wants.flatMap((places) => [...places]);
+        return kind === "alltoall" ? wants.flatMap((places) => common(own, places)) : [...own];
+      });
+      const gets = wants.map((own) => {
+        if (kind === "allgather") return has.flatMap((places) => [...places]);
+        return kind === "alltoall" ? has.flatMap((places) => common(places, own)) : [...own];
+      });
+      const carried = carrier(
+        kind,
+        members,
+        gives.map((places, m) =>
+          picked(has[m] as Int32Array, before.blocks[members[m] as number] as Float64Array, places),
+        ),
+      );
+      members.forEach((npu, m) => {
+        blocks[npu] = picked(gets[m] as number[], carried[m] as Float64Array, wants[m] as Int32Array);
+      });
+    }
+    return { pattern: to, blocks };
+  };
+
+  const lying: (Lying | undefined)[] = values.map(() => undefined);
+  const wholeOf = (node: number): Float64Array => given.get(node) as Float64Array;
+  for (const at of placeholders) {
+    const { node, pattern } = values[at] as PlanValue;
+    lying[at] = dealt(node, pattern, wholeOf(node));
+  }
+  for (const step of steps) {
+    const taken = step.takes.map((at) => lying[at] as Lying);
+    const { pattern } = values[step.makes] as PlanValue;
+    if (step.kind === "move") {
+      const [first] = taken as [Lying];
+      const last = step.moves.reduce((now, move) => moved(step.node, now, move), first);
+      lying[step.makes] = sliced(step.node, last, pattern);
+    } else if (step.kind === "update") {
+      const [gradient] = taken as [Lying];
+      const own = dealt(step.node, pattern, wholeOf(step.node));
+      const of = (values[step.takes[0]] as PlanValue).node;
+      const there = sliced(of, gradient, pattern);
+      lying[step.makes] = {
+        pattern,
+        blocks: own.blocks.map((block, npu) =>
+          block.map((value, i) => value - ((there.blocks[npu] as Float64Array)[i] as number)),
+        ),
+      };
+    } else {
+      const node = graph.nodes[step.node] as GraphNode;
+      const rule = plan.nodes[step.node]?.rule;
+      const operands = operandsOf(node).map((operand, k) =>
+        sliced(operand.node, taken[k] as Lying, rule?.operands[k] as Pattern),
+      );
+      const dimensions = rule ? localDimensions(graph, mesh, rule) : graph.dimensions;
+      const blocks = npus.map((npu) => {
+        const tensors = operandsOf(node).map((operand, k) => ({
+          dims: (graph.nodes[operand.node] as GraphNode).dims,
+          data: (operands[k] as Lying).blocks[npu] as Float64Array,
+        }));
+        return computeNode({ dimensions }, node, tensors).data;
+      });
+      lying[step.makes] = { pattern, blocks };
+    }
+  }
+
+  const whole = (at: number): Float64Array => {
+    const { node, pattern } = values[at] as PlanValue;
+    return putTogether(mesh, lying[at] as Lying, (npu) => placesOf(node, pattern, npu), graph.nodes[node] as GraphNode);
+  };
+  return { outputs: outputs.map(whole), updated: updated.map(whole) };
+}
+
+/** Returns the elements of some places out of a block, whose own places are given. */
+function picked(own: ArrayLike<number>, block: Float64Array, places: ArrayLike<number>): Float64Array {
+  const at = new Map<number, number>();
+  for (let i = 0; i < own.length; i++) at.set(own[i] as number, block[i] as number);
+  return Float64Array.from(places, (place) => at.get(place) as number);
+}
+
+/** Replicas of sums in another order differ by roundings. */
+const SAME = 1e-9;
+
+/** Returns a whole tensor: parts side by side, summands summed. Throws InputError where replicas differ. */
+function putTogether(
+  mesh: Mesh,
+  { pattern, blocks }: Lying,
+  placesOf: (npu: number) => Int32Array,
+  { name }: GraphNode,
+): Float64Array {
+  // NPUs with the same places on axes along which summands lie have one share of the sum each
+  let partial = 0;
+  mesh.axes.forEach((_, j) => {
+    if (stateOn(pattern, j) === PARTIAL) partial |= 1 << j;
+  });
+  const summed = groupSize(mesh, partial);
+  const groups = meshGroups(mesh, partial);
+  const filled = new Map<number, number>();
+  for (let at = 0; at < groups.length; at += summed) {
+    const members = groups.subarray(at, at + summed);
+    placesOf(members[0] as number).forEach((place, i) => {
+      let sum = 0;
+      for (const npu of members) sum += (blocks[npu] as Float64Array)[i] as number;
+      const before = filled.get(place);
+      if (before !== undefined && !(Math.abs(before - sum) <= SAME * Math.max(1, Math.abs(sum)))) {
+        throw new InputError(`the replicas of ${name}`, "the same", `${before} and ${sum}`);
+      }
+      filled.set(place, sum);
+    });
+  }
+  const whole = new Float64Array(filled.size);
+  for (const [place, value] of filled) whole[place] = value;
+  return whole;
+}
