@@ -43,7 +43,7 @@ function sketchTable(times) {
 function instancesTable(times, counts) {
   const found = ({ us, instances }) => `${figure(us)} (${instances})`;
   return table(
-    ["network", "collective", "size", ...counts, "export", "export --instances auto"],
+    ["network", "collective", "size", ...counts.map(String), "export", "export --instances auto"],
     times.map((one) => [
       one.network,
       one.collective,

@@ -1,0 +1,259 @@
+import { type Dimension, type GraphNode, operandsOf, type TensorGraph } from "../../model/tensor-graph/graph.ts";
+import type { Mesh, MeshAxis } from "../../model/tensor-plan/mesh.ts";
+import {
+  ALL_REPLICATED,
+  type Pattern,
+  shardAlong,
+  shardedAt,
+  stateOn,
+  withState,
+} from "../../model/tensor-plan/patterns.ts";
+import type { Retention } from "../../model/tensor-plan/plan.ts";
+import {
+  type Choice,
+  type Chooser,
+  isFree,
+  type PlanChoice,
+  planTotals,
+  type Supply,
+} from "../../model/tensor-plan/problem.ts";
+import type { ChoiceMeaning, StatedProblem } from "../../model/tensor-plan/problem-of.ts";
+import { NOT_DEALT } from "../../model/tensor-plan/rules.ts";
+
+/** What an axis is used for, as people call it. */
+export const AXIS_USES = ["data", "sequence", "tensor", "tensor and sequence", "expert", "nothing"] as const;
+export type AxisUse = (typeof AXIS_USES)[number];
+
+/** What copies of the model share (ZeRO, Rajbhandari et al. 2020): nothing, optimiser states, parameters too (FSDP). */
+export const SHARINGS = ["none", "optimizer", "parameters"] as const;
+export type Sharing = (typeof SHARINGS)[number];
+
+/** What is made again instead of kept: nothing, elementwise nodes, all but what several nodes take. */
+export const REMAKINGS = ["none", "elementwise", "most"] as const;
+export type Remaking = (typeof REMAKINGS)[number];
+
+/** A plan as people write it by hand: what each axis is used for. */
+export interface HandPlan {
+  /** [axes] */
+  readonly uses: readonly AxisUse[];
+  readonly sharing: Sharing;
+  readonly remaking: Remaking;
+}
+
+/** A hand-made plan and what it takes. */
+export interface MadeByHand {
+  readonly hand: HandPlan;
+  readonly choice: PlanChoice;
+  readonly ps: number;
+  readonly fits: boolean;
+}
+
+/** Dimensions of a graph by what they are for. */
+interface DimensionUses {
+  /** Of what a step is given and no parameter has: samples first, then tokens. */
+  readonly data: readonly number[];
+  /** Of parameters, but for the one that most have and those of experts. */
+  readonly weights: readonly number[];
+  /** Of parameters, along which nodes deal out what they select. */
+  readonly experts: readonly number[];
+}
+
+function dimensionUses({ nodes, dimensions }: TensorGraph): DimensionUses {
+  const parameters = nodes.filter((node) => node.kind === "placeholder" && node.role === "parameter");
+  const having = (dim: number): number => parameters.filter(({ dims }) => dims.includes(dim)).length;
+  const inParameters = dimensions.map((_, dim) => having(dim));
+  const most = inParameters.indexOf(Math.max(...inParameters));
+  const data = new Set(
+    nodes.flatMap((node) => (node.kind === "placeholder" && node.role === "input" ? node.dims : [])),
+  );
+  const selected = new Set(
+    nodes.flatMap((node) => (node.kind === "einsum" && node.selects && node.phase === "forward" ? node.dims : [])),
+  );
+  const ofParameters = dimensions.map((_, dim) => dim).filter((dim) => (inParameters[dim] as number) > 0);
+  const experts = ofParameters.filter((dim) => dim !== most && selected.has(dim));
+  // samples are what most placeholders have; positions have tokens only
+  const order = [...data].filter((dim) => inParameters[dim] === 0);
+  const isFirst = (dim: number): boolean =>
+    nodes.some(({ kind, dims }) => kind === "placeholder" && dims[0] === dim && dims.length > 1);
+  return {
+    data: [...order.filter(isFirst), ...order.filter((dim) => !isFirst(dim))],
+    weights: ofParameters.filter((dim) => dim !== most && !experts.includes(dim)),
+    experts,
+  };
+}
+
+/** Returns the dimensions along which an axis deals work, the first that a node has. */
+function listOf(use: AxisUse, { data, weights, experts }: DimensionUses): readonly number[] {
+  const [samples = [], tokens = []] = [data.slice(0, 1), data.slice(1, 2)];
+  switch (use) {
+    case "data":
+      return samples;
+    case "sequence":
+      return tokens;
+    case "tensor":
+      return weights;
+    case "tensor and sequence":
+      return [...weights, ...tokens];
+    case "expert":
+      return [...experts, ...samples];
+    case "nothing":
+      return [];
+  }
+}
+
+/**
+ * Returns the plan that a hand-made one means, or null where it cannot be done: every node deals its work, on each axis, along the
+ * first dimension of the axis's use that it has, else all NPUs of the axis do the same; parameters lie along those dimensions too,
+ * and where they are shared along the greatest that is left on the other axes. Column and row parallel products of Megatron-LM
+ * (Shoeybi et al. 2019), with what is between them along the sequence or not (Korthikanti et al. 2022), are "tensor"; copies are
+ * what demands ask for. O(choices).
+ */
+export function planByHand(graph: TensorGraph, stated: StatedProblem, hand: HandPlan): PlanChoice | null {
+  const { problem, index } = stated;
+  const { mesh, choosers, supplies } = problem;
+  const uses = dimensionUses(graph);
+  const lists = hand.uses.map((use) => listOf(use, uses));
+  const choices = new Int32Array(choosers.length).fill(-1);
+  const done = new Set<number>();
+  const takers = new Map<number, number>();
+  for (const node of graph.nodes) {
+    if (node.kind === "output" || node.phase !== "forward") continue;
+    for (const { node: of } of operandsOf(node)) takers.set(of, (takers.get(of) ?? 0) + 1);
+  }
+  for (const [i, node] of graph.nodes.entries()) {
+    const c = graph.classes[i] as number;
+    if (done.has(c) || node.kind === "output") continue;
+    done.add(c);
+    const at = index.chooserOf[c] as number;
+    const { choices: possible } = choosers[at] as Chooser;
+    const meanings = index.meanings[at] as readonly ChoiceMeaning[];
+    if (node.kind === "placeholder") {
+      const isParameter = node.role === "parameter";
+      const own = patternAlong(graph, mesh, node, lists);
+      const all = isParameter ? sharedOut(graph, mesh, node, own) : own;
+      choices[at] = possible.findIndex(({ pattern }) => pattern === (hand.sharing === "parameters" ? all : own));
+      const update = index.updateOf[c] as number;
+      if (update < 0) continue;
+      const home = hand.sharing === "none" ? own : all;
+      choices[update] = (choosers[update] as Chooser).choices.findIndex(({ pattern }) => pattern === home);
+      continue;
+    }
+    const along = alongOf(graph, mesh, node, lists);
+    const retention = retentionOf(node, hand.remaking, takers.get(i) ?? 0);
+    const find = (wanted: readonly Retention[]): number =>
+      possible.findIndex((_, choice) => {
+        const { rule, retention: is } = meanings[choice] as ChoiceMeaning;
+        return (
+          wanted.includes(is) &&
+          rule !== null &&
+          rule.along.every((dim, j) => dim === along[j]) &&
+          isPlain(rule.operands, mesh)
+        );
+      });
+    const found = find([retention]);
+    const other = found >= 0 ? found : find(["again"]);
+    choices[at] = other >= 0 ? other : find(["dropped"]);
+  }
+  if (choices.some((choice) => choice < 0)) return null;
+  const copies: Set<number>[] = supplies.map(() => new Set());
+  const chosen = (v: number): Choice => (choosers[v] as Chooser).choices[choices[v] as number] as Choice;
+  for (let v = 0; v < choosers.length; v++) {
+    for (const { supply, pattern } of chosen(v).demands) {
+      const { chooser, copies: possible, wantsKept } = supplies[supply] as Supply;
+      const made = chosen(chooser);
+      if (wantsKept && !made.isKept) return null;
+      if (isFree(mesh, made.pattern, pattern)) continue;
+      const copy = possible.findIndex(({ from, to }) => from === made.pattern && to === pattern);
+      if (copy < 0) return null;
+      (copies[supply] as Set<number>).add(copy);
+    }
+  }
+  return { choices, copies: copies.map((set) => [...set].sort((a, b) => a - b)) };
+}
+
+/** Whether no operand is taken as a summand. */
+const isPlain = (operands: readonly Pattern[], { axes }: Mesh): boolean =>
+  operands.every((pattern) => axes.every((_, j) => stateOn(pattern, j) === 0 || shardedAt(stateOn(pattern, j)) >= 0));
+
+const sizeOf = ({ dimensions }: TensorGraph, dim: number): number => (dimensions[dim] as Dimension).size;
+
+/** Returns along which dimension each axis deals a node's work: the first of its list that the node has and that is even. */
+function alongOf(graph: TensorGraph, { axes }: Mesh, node: GraphNode, lists: readonly (readonly number[])[]): number[] {
+  const labels = new Set([...node.dims, ...operandsOf(node).flatMap(({ dims }) => dims)]);
+  if (node.kind === "elementwise") for (const dim of node.whole) labels.delete(dim);
+  const parts = new Map<number, number>();
+  return lists.map((list, j) => {
+    const { size } = axes[j] as MeshAxis;
+    if (size === 1) return NOT_DEALT;
+    for (const dim of list) {
+      const count = (parts.get(dim) ?? 1) * size;
+      if (!labels.has(dim) || sizeOf(graph, dim) % count !== 0) continue;
+      if (node.kind === "elementwise" && !node.dims.includes(dim)) continue;
+      parts.set(dim, count);
+      return dim;
+    }
+    return NOT_DEALT;
+  });
+}
+
+/** Returns the pattern of a placeholder along the dimensions of the axes' lists. */
+function patternAlong(graph: TensorGraph, mesh: Mesh, node: GraphNode, lists: readonly (readonly number[])[]): Pattern {
+  return alongOf(graph, mesh, node, lists).reduce(
+    (pattern, dim, j) => (dim === NOT_DEALT ? pattern : withState(pattern, j, shardAlong(node.dims.indexOf(dim)))),
+    ALL_REPLICATED,
+  );
+}
+
+/** Returns a pattern dealt on the axes that do not deal it yet, each along the dimension of which most is left. */
+function sharedOut(graph: TensorGraph, mesh: Mesh, { dims }: GraphNode, pattern: Pattern): Pattern {
+  const left = dims.map((dim) => sizeOf(graph, dim));
+  mesh.axes.forEach(({ size }, j) => {
+    const at = shardedAt(stateOn(pattern, j));
+    if (at >= 0) left[at] = (left[at] as number) / size;
+  });
+  let shared = pattern;
+  mesh.axes.forEach(({ size }, j) => {
+    if (size === 1 || shardedAt(stateOn(pattern, j)) >= 0) return;
+    const possible = left.map((count, at) => (count % size === 0 ? at : -1)).filter((at) => at >= 0);
+    if (possible.length === 0) return;
+    const at = possible.reduce((best, other) => ((left[other] as number) > (left[best] as number) ? other : best));
+    shared = withState(shared, j, shardAlong(at));
+    left[at] = (left[at] as number) / size;
+  });
+  return shared;
+}
+
+function retentionOf(node: GraphNode, remaking: Remaking, takers: number): Retention {
+  if (node.phase === "backward") return "dropped";
+  if (node.isFused) return "again";
+  if (remaking === "none" || takers > 1) return "kept";
+  return remaking === "most" || node.kind === "elementwise" ? "again" : "kept";
+}
+
+/**
+ * Returns the grid of hand-made plans on a mesh, fastest first, those that fit before those that do not: every use of every axis,
+ * every sharing, every way of making things again. O(6 ** axes x choices).
+ */
+export function plansByHand(graph: TensorGraph, stated: StatedProblem): MadeByHand[] {
+  const { problem } = stated;
+  const { axes } = problem.mesh;
+  const isAlone = (j: number): boolean => axes[j]?.size === 1;
+  const hasExperts = dimensionUses(graph).experts.length > 0;
+  let all: AxisUse[][] = [[]];
+  for (let j = 0; j < axes.length; j++) {
+    const possible = isAlone(j) ? (["nothing"] as const) : AXIS_USES.filter((use) => use !== "expert" || hasExperts);
+    all = all.flatMap((uses) => possible.map((use) => [...uses, use]));
+  }
+  const made: MadeByHand[] = [];
+  for (const uses of all) {
+    for (const sharing of SHARINGS) {
+      for (const remaking of REMAKINGS) {
+        const hand = { uses, sharing, remaking };
+        const choice = planByHand(graph, stated, hand);
+        const totals = choice === null ? null : planTotals(problem, choice);
+        if (choice !== null && totals !== null) made.push({ hand, choice, ps: totals.ps, fits: totals.fits });
+      }
+    }
+  }
+  return made.sort((a, b) => Number(b.fits) - Number(a.fits) || a.ps - b.ps);
+}
