@@ -102,7 +102,7 @@ function embedding({ config, samples, tokens, hidden, positions }: Frame, builde
  * logits are no fused tensor, so they are kept as PyTorch keeps them. Nodes of layers of one kind are of one class, place by place.
  * Left out: dropout, caps of logits, scales of embeddings (Gemma), sinks of attention (gpt-oss: one parameter a head and layer),
  * what stands beside the layers (BERT: segments, pooler); experts take all logits as they are, whatever the model's own way of
- * scoring. 28 to 50 nodes a layer, parameters included. Throws InputError for a model with an encoder. O(layers).
+ * scoring. 30 nodes a layer as Llama's, parameters included, up to 63 with experts and latents. Throws InputError for a model with an encoder. O(layers).
  */
 export function transformerGraph(asked: TransformerConfig, sizes: GraphSizes): TensorGraph {
   const config = checkedConfig(asked);
