@@ -15,12 +15,13 @@ const named = ({ nodes }: TensorGraph, name: string) => {
 };
 
 /** x W, a bias, gelu: what came in is added. */
-function block() {
+function block(first: "input" | "parameter" = "input") {
   const builder = graphBuilder(2);
   const s = builder.dimension("samples", 4);
   const h = builder.dimension("hidden", 3);
   const f = builder.dimension("width", 3);
-  const x = builder.placeholder("x", "input", [s, h]);
+  // a parameter of other bytes is taken as what layers make
+  const x = first === "input" ? builder.placeholder("x", first, [s, h]) : builder.placeholder("x", first, [s, h], 4);
   const layers = [1, 2].reduce((at, i) => {
     const part = builder.part(`layer ${i}`, "layer");
     const w = part.placeholder("weights", "parameter", [h, f]);
@@ -113,6 +114,15 @@ describe("gradients of a graph", () => {
       "layer 2 weights",
       "layer 2 bias",
     ]);
+  });
+
+  it("are of other classes where the tensors of one place are unlike", () => {
+    const graph = withGradients(block("parameter"));
+    const classOf = (name: string): number => graph.classes[names(graph).indexOf(name)] as number;
+    const through = ["gradient of x through layer 1 up", "gradient of layer 1 sum through layer 2 up"] as const;
+    expect(through.map((name) => named(graph, name).elementBytes)).toEqual([4, 2]);
+    expect(classOf(through[0])).not.toBe(classOf(through[1]));
+    expect(classOf("gradient of layer 1 weights")).toBe(classOf("gradient of layer 2 weights"));
   });
 
   it("give a tensor of several consumers one sum", () => {
