@@ -150,6 +150,45 @@ describe("gradients of a graph", () => {
     expect(graph.nodes.length).toBe(5);
   });
 
+  it("go where the forward pass took from: what says what goes where stays the first operand", () => {
+    const builder = graphBuilder(4);
+    const [tokens, rows, width] = [
+      builder.dimension("tokens", 3),
+      builder.dimension("rows", 4),
+      builder.dimension("width", 2),
+    ];
+    const ids = builder.placeholder("ids", "input", [tokens]);
+    const which = builder.apply("which", "one-hot", [ids], { dims: [tokens, rows], whole: [rows], isFused: true });
+    const table = builder.placeholder("table", "parameter", [rows, width]);
+    const forward = builder.graph("lookup", [builder.select("found", [which, table], [tokens, width])]);
+    const graph = withGradients(forward);
+    const tangent = graph.nodes.findIndex(({ name }) => name === "tangent of found");
+    expect(named(graph, "gradient of table")).toMatchObject({
+      kind: "einsum",
+      selects: true,
+      dims: [rows, width],
+      operands: [
+        { node: which, dims: [tokens, rows] },
+        { node: tangent, dims: [tokens, width] },
+      ],
+    });
+  });
+
+  it("fuse what is summed at once", () => {
+    const builder = graphBuilder(4);
+    const [a, b] = [builder.dimension("a", 3), builder.dimension("b", 2)];
+    const x = builder.placeholder("x", "input", [a, b]);
+    const scale = builder.placeholder("scale", "parameter", [b]);
+    const graph = withGradients(builder.graph("scaled", [builder.apply("y", "multiply", [x, scale])]));
+    expect(named(graph, "gradient of scale, to be summed")).toMatchObject({ isFused: true, dims: [b, a] });
+    expect(named(graph, "gradient of scale")).toMatchObject({
+      kind: "reduction",
+      isFused: false,
+      over: [a],
+      dims: [b],
+    });
+  });
+
   it("are refused where a function has none, or a diagonal is taken", () => {
     const builder = graphBuilder(4);
     const a = builder.dimension("a", 3);
