@@ -172,11 +172,17 @@ export function runDense(graph: TensorGraph, given: ReadonlyMap<number, DenseTen
 
 /** Returns a tensor that was given, in the order of the placeholder's dimensions. */
 function placed(sizes: Sizes, { name, dims }: GraphNode, tensor: DenseTensor | undefined): DenseTensor {
-  const expected = `numbers along ${dims.map((dim) => sizes.dimensions[dim]?.name).join(", ") || "no dimension"}`;
+  const along = (of: readonly number[]): string =>
+    of.length === 0 ? "along no dimension" : `along ${of.map((dim) => sizes.dimensions[dim]?.name).join(", ")}`;
+  const expected = `${elementsOf(sizes, dims)} numbers ${along(dims)}`;
   if (tensor === undefined) throw new InputError(`the tensor ${name}`, expected);
   const isIts = tensor.dims.length === dims.length && dims.every((dim) => tensor.dims.includes(dim));
   if (!isIts || tensor.data.length !== elementsOf(sizes, dims)) {
-    throw new InputError(`the tensor ${name}`, expected, inWords(`${tensor.data.length} numbers`));
+    throw new InputError(
+      `the tensor ${name}`,
+      expected,
+      inWords(`${tensor.data.length} numbers ${along(tensor.dims)}`),
+    );
   }
   const places = placesAlong(sizes, tensor.dims, dims);
   return { dims, data: Float64Array.from(places, (at) => tensor.data[at]) };

@@ -203,7 +203,7 @@ export function withGradients(graph: TensorGraph): TensorGraph {
     }
     let last = gradient;
     if (!(isPassed && repeated.length > 0)) {
-      const function_ = {
+      const unsummed = {
         ...elementwise,
         function: derivative.function,
         constant: isPassed ? 0 : node.constant,
@@ -217,12 +217,12 @@ export function withGradients(graph: TensorGraph): TensorGraph {
         ),
       };
       if (repeated.length === 0) {
-        fresh(function_);
+        fresh(unsummed);
         return;
       }
       const dims = [...seen, ...repeated];
-      const unsummed = { ...function_, name: `${own.name}, to be summed`, dims, isFused: true };
-      last = whole(place(unsummed, `${key} unsummed`), dims);
+      const made = { ...unsummed, name: `${own.name}, to be summed`, dims, isFused: true };
+      last = whole(place(made, `${key} unsummed`), dims);
     }
     fresh({ ...own, kind: "reduction", function: "sum", over: repeated, operands: [last] });
   };

@@ -188,6 +188,29 @@ describe("functions of elements", () => {
     expect(two.data.reduce((sum, x) => sum + x)).toBe(8);
   });
 
+  it("let queries see keys up to their own position, and no further back than the window", () => {
+    const seen = (constant: number): string[] => {
+      const of = { ...(TRIALS["causal-softmax"] as Trial), constant };
+      const graph = graphOf("causal-softmax", of);
+      const given = numbersFor(graph, (_, __, i) => i);
+      given.set(0, { dims: [0, 1, 2], data: new Float64Array(48) });
+      const { data } = runDense(graph, given)[3] as DenseTensor;
+      return [0, 1, 2, 3].map((query) => [...data.slice(4 * query, 4 * query + 4)].map((x) => x.toFixed(2)).join(" "));
+    };
+    expect(seen(0)).toEqual([
+      "1.00 0.00 0.00 0.00",
+      "0.50 0.50 0.00 0.00",
+      "0.33 0.33 0.33 0.00",
+      "0.25 0.25 0.25 0.25",
+    ]);
+    expect(seen(2)).toEqual([
+      "1.00 0.00 0.00 0.00",
+      "0.50 0.50 0.00 0.00",
+      "0.00 0.50 0.50 0.00",
+      "0.00 0.00 0.50 0.50",
+    ]);
+  });
+
   it("show windows of a convolution what they see", () => {
     const builder = graphBuilder(4);
     const dims = [4, 4, 2, 2, 3, 3].map((size, i) => builder.dimension(`d${i}`, size));

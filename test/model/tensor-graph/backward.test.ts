@@ -15,12 +15,13 @@ const named = ({ nodes }: TensorGraph, name: string) => {
 };
 
 /** x W, a bias, gelu: what came in is added. */
-function block() {
+function block(first: "input" | "parameter" = "input") {
   const builder = graphBuilder(2);
   const s = builder.dimension("samples", 4);
   const h = builder.dimension("hidden", 3);
   const f = builder.dimension("width", 3);
-  const x = builder.placeholder("x", "input", [s, h]);
+  // a parameter of other bytes is taken as what layers make
+  const x = first === "input" ? builder.placeholder("x", first, [s, h]) : builder.placeholder("x", first, [s, h], 4);
   const layers = [1, 2].reduce((at, i) => {
     const part = builder.part(`layer ${i}`, "layer");
     const w = part.placeholder("weights", "parameter", [h, f]);
@@ -115,6 +116,15 @@ describe("gradients of a graph", () => {
     ]);
   });
 
+  it("are of other classes where the tensors of one place are unlike", () => {
+    const graph = withGradients(block("parameter"));
+    const classOf = (name: string): number => graph.classes[names(graph).indexOf(name)] as number;
+    const through = ["gradient of x through layer 1 up", "gradient of layer 1 sum through layer 2 up"] as const;
+    expect(through.map((name) => named(graph, name).elementBytes)).toEqual([4, 2]);
+    expect(classOf(through[0])).not.toBe(classOf(through[1]));
+    expect(classOf("gradient of layer 1 weights")).toBe(classOf("gradient of layer 2 weights"));
+  });
+
   it("give a tensor of several consumers one sum", () => {
     const builder = graphBuilder(4);
     const a = builder.dimension("a", 3);
@@ -138,6 +148,45 @@ describe("gradients of a graph", () => {
     const graph = withGradients(builder.graph("none", [there]));
     expect(graph.gradients).toEqual([]);
     expect(graph.nodes.length).toBe(5);
+  });
+
+  it("go where the forward pass took from: what says what goes where stays the first operand", () => {
+    const builder = graphBuilder(4);
+    const [tokens, rows, width] = [
+      builder.dimension("tokens", 3),
+      builder.dimension("rows", 4),
+      builder.dimension("width", 2),
+    ];
+    const ids = builder.placeholder("ids", "input", [tokens]);
+    const which = builder.apply("which", "one-hot", [ids], { dims: [tokens, rows], whole: [rows], isFused: true });
+    const table = builder.placeholder("table", "parameter", [rows, width]);
+    const forward = builder.graph("lookup", [builder.select("found", [which, table], [tokens, width])]);
+    const graph = withGradients(forward);
+    const tangent = graph.nodes.findIndex(({ name }) => name === "tangent of found");
+    expect(named(graph, "gradient of table")).toMatchObject({
+      kind: "einsum",
+      selects: true,
+      dims: [rows, width],
+      operands: [
+        { node: which, dims: [tokens, rows] },
+        { node: tangent, dims: [tokens, width] },
+      ],
+    });
+  });
+
+  it("fuse what is summed at once", () => {
+    const builder = graphBuilder(4);
+    const [a, b] = [builder.dimension("a", 3), builder.dimension("b", 2)];
+    const x = builder.placeholder("x", "input", [a, b]);
+    const scale = builder.placeholder("scale", "parameter", [b]);
+    const graph = withGradients(builder.graph("scaled", [builder.apply("y", "multiply", [x, scale])]));
+    expect(named(graph, "gradient of scale, to be summed")).toMatchObject({ isFused: true, dims: [b, a] });
+    expect(named(graph, "gradient of scale")).toMatchObject({
+      kind: "reduction",
+      isFused: false,
+      over: [a],
+      dims: [b],
+    });
   });
 
   it("are refused where a function has none, or a diagonal is taken", () => {

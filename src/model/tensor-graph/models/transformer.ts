@@ -55,23 +55,23 @@ function frameOf(builder: GraphBuilder, config: TransformerConfig, sizes: GraphS
 function layer(frame: Frame, part: GraphBuilder, x: number, kind: LayerKind): number {
   const { config, hidden } = frame;
   const own = { parameters: config.normParameters };
-  /** Returns what came in with what a block made of it. */
-  const with_ = (name: string, input: number, made: readonly number[]): number => {
+  /** Returns the sum of what came in and what a block made of it. */
+  const sumOf = (name: string, input: number, made: readonly number[]): number => {
     if (config.normsPerLayer <= 2) return part.apply(name, "add", [input, ...made]);
     const whole = made.length === 1 ? (made[0] as number) : part.apply(`${name} of parts`, "add", made);
     return part.apply(name, "add", [input, norm(part, `norm behind ${name}`, whole, [hidden], own)]);
   };
   const attended = attention(frame, part, norm(part, "attention norm", x, [hidden], own), kind);
-  const middle = with_("sum with attention", x, attended);
+  const middle = sumOf("sum with attention", x, attended);
   const normed = norm(part, "feed-forward norm", middle, [hidden], own);
   const made =
     kind.hasExperts && config.experts !== null
       ? expertBlock(frame, part, normed, config.experts)
       : feedForward(frame, part, normed);
-  return with_("sum with feed-forward", middle, made);
+  return sumOf("sum with feed-forward", middle, made);
 }
 
-/** Returns [what the layers get, the table of the embedding]. */
+/** Returns what the layers get, and the table of the embedding. */
 function embedding({ config, samples, tokens, hidden, positions }: Frame, builder: GraphBuilder, vocabulary: number) {
   const ids = builder.placeholder("ids of tokens", "input", [samples, tokens], WORD);
   const table = builder.placeholder("embedding", "parameter", [vocabulary, hidden]);
@@ -102,7 +102,8 @@ function embedding({ config, samples, tokens, hidden, positions }: Frame, builde
  * logits are no fused tensor, so they are kept as PyTorch keeps them. Nodes of layers of one kind are of one class, place by place.
  * Left out: dropout, caps of logits, scales of embeddings (Gemma), sinks of attention (gpt-oss: one parameter a head and layer),
  * what stands beside the layers (BERT: segments, pooler); experts take all logits as they are, whatever the model's own way of
- * scoring. 28 to 50 nodes a layer, parameters included. Throws InputError for a model with an encoder. O(layers).
+ * scoring. 30 nodes a layer as Llama's, parameters included, up to 63 with experts and latents. Throws InputError for a model with
+ * an encoder. O(layers).
  */
 export function transformerGraph(asked: TransformerConfig, sizes: GraphSizes): TensorGraph {
   const config = checkedConfig(asked);
