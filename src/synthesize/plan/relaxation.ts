@@ -33,6 +33,8 @@ export interface Relaxation {
   pass(): Int32Array;
   /** Returns a number that no plan costs less than. */
   bound(): number;
+  /** Returns what is used where that bound is taken, [resources]: how it grows with each weight, nothing moved. */
+  uses(): Float64Array;
   /** Lets those pay for copies that took them under some choices, and others less: by this part (0 .. 1). */
   share(choices: Int32Array, part: number): void;
   /** Returns, for each choice, a number that no plan with it costs less than, [choosers][choices]; Infinity of those ruled out. */
@@ -196,7 +198,45 @@ export function relaxation(tables: PlanTables, first: Costs): Relaxation {
     return sum;
   };
 
+  /** Adds what the least labels of an edge use. */
+  const addEdgeUses = (edge: Edge, made: number, ask: number, into: Float64Array): void => {
+    const { supply } = links[edge.link];
+    const { madeCount, wanted, free, copyOffset, target, gives, uses } = supplies[supply];
+    const q = edge.asks[ask];
+    if (made >= madeCount || ask >= edge.asks.length || free[made * wanted.length + q] === 1) return;
+    let best = NOTHING;
+    for (let i = copyOffset[made]; i < copyOffset[made + 1]; i++) {
+      if (!gives[target[i]].includes(q)) continue;
+      const cost = costs.copy[supply][i] * edge.share[i];
+      if (best === NOTHING || cost < costs.copy[supply][best] * edge.share[best]) best = i;
+    }
+    if (best === NOTHING) return;
+    const { resourceCount } = tables;
+    for (let r = 0; r < resourceCount; r++) into[r] += uses[best * resourceCount + r] * edge.share[best];
+  };
+  const indexOfLeast = (values: Float64Array): number => {
+    let best = 0;
+    for (let i = 1; i < values.length; i++) if (values[i] < values[best]) best = i;
+    return best;
+  };
+  const usesAtBound = (): Float64Array => {
+    const sum = new Float64Array(tables.resourceCount);
+    left.forEach((own, v) => {
+      const i = indexOfLeast(reduced(v));
+      for (let r = 0; r < sum.length; r++) sum[r] += tables.uses[v][own[i] * sum.length + r];
+      for (const edge of selves) if (edge.taker === v) addEdgeUses(edge, edge.madeOf[i], edge.askOf[i], sum);
+    });
+    for (const edge of edges) {
+      const { askCount, cost, toMaker, toTaker, maker } = edge;
+      const made = indexOfLeast(leastAt(edge, maker).map((value, p) => value - toMaker[p]));
+      const row = cost.slice(made * askCount, (made + 1) * askCount).map((value, a) => value - toTaker[a]);
+      addEdgeUses(edge, made, indexOfLeast(row), sum);
+    }
+    return sum;
+  };
+
   return {
+    uses: usesAtBound,
     setCosts: (next) => {
       costs = next;
       priceAll();
