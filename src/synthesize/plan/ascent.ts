@@ -1,4 +1,5 @@
 import { type Costs, costsUnder, type Weights } from "./covers.ts";
+import { standingAt } from "./local.ts";
 import { type Relaxation, relaxation } from "./relaxation.ts";
 import type { PlanTables } from "./tables.ts";
 
@@ -9,6 +10,8 @@ export interface Ascent {
   readonly relaxed: Relaxation;
   /** What no plan that fits in memory takes less than, in units. */
   readonly bound: number;
+  /** To be added to what the relaxation says of choices: what every plan uses, less the memory that there is, under the weights. */
+  readonly constant: number;
 }
 
 export interface AscentOptions {
@@ -24,19 +27,19 @@ export interface AscentOptions {
 
 /** Passes over the relaxation for each weights. */
 const PASSES = 3;
-/** Part of the newest uses in the average along which weights go. */
-const NEWEST = 0.15;
-/** Of the way to the best known plan that a step aims at. */
-const FIRST_STEP = 0.5;
-const MOST_STEP = 2;
-/** So many steps without a better bound make steps smaller. */
-const PATIENCE = 6;
+/** By what power of e a weight of time changes at most in a step, at first, and how that shrinks in all rounds together. */
+const FIRST_STEP = 0.3;
+const SHRUNK = 0.025;
+/** What a weight of memory changes at most in a step, as part of that. */
+const MEMORY_STEP = 0.3;
+/** No weight of time is less, for it is multiplied. */
+const LEAST_WEIGHT = 1e-6;
 /** Part of a copy's cost that goes over to those who took it. */
 const SHARE_STEP = 0.1;
 
 /**
- * Returns weights of times, together 1, and of memory under which the relaxation's bound is high (Lagrange; the steps are those of
- * the volume algorithm: Barahona and Anbil 2000). A plan takes at least what it costs under such weights, the memory that there is taken off.
+ * Returns weights of times, together 1, and of memory under which the relaxation's bound is high (Lagrange; they follow what plans
+ * use). A plan takes at least what it costs under such weights, the memory that there is taken off.
  * O(rounds x pass of the relaxation).
  */
 export function ascend(tables: PlanTables, options: AscentOptions): Ascent {
@@ -49,9 +52,7 @@ export function ascend(tables: PlanTables, options: AscentOptions): Ascent {
   const unitOf = resources.map(({ kind, limit }) => (kind === "time" ? unitPs : limit > 0 ? limit : 1));
   /** Weights without units. */
   const normal = (weights: Float64Array): Float64Array => {
-    const result = weights.map((value, r) =>
-      times.includes(r) || memories.includes(r) ? Math.max(0, value) : 0,
-    );
+    const result = weights.map((value, r) => (times.includes(r) || memories.includes(r) ? Math.max(0, value) : 0));
     const sum = times.reduce((all, r) => all + result[r], 0);
     for (const r of times) result[r] = sum > 0 ? result[r] / sum : 1 / times.length;
     return result;
@@ -69,39 +70,42 @@ export function ascend(tables: PlanTables, options: AscentOptions): Ascent {
   let costs = costsUnder(tables, scaled(best));
   const relaxed = relaxation(tables, costs);
   let bound = Number.NEGATIVE_INFINITY;
-  let average: Float64Array | null = null;
   let step = FIRST_STEP;
-  let waiting = 0;
+  /** Returns weights that follow what the plan of some choices uses. */
+  const followed = (now: Float64Array, totals: Float64Array): Float64Array => {
+    const mean = times.reduce((sum, r) => sum + (now[r] * totals[r]) / unitOf[r], 0);
+    const most = times.reduce((far, r) => Math.max(far, totals[r] / unitOf[r]), 1e-9);
+    const next = Float64Array.from(now);
+    for (const r of times) {
+      next[r] = Math.max(LEAST_WEIGHT, now[r]) * Math.exp((step * (totals[r] / unitOf[r] - mean)) / most);
+    }
+    for (const r of memories) {
+      const over = (totals[r] - resources[r].limit) / unitOf[r];
+      next[r] = now[r] + step * MEMORY_STEP * Math.max(-1, Math.min(1, over));
+    }
+    return normal(next);
+  };
   let now = best;
   for (let round = 0; round < rounds && !stopped(); round++) {
     let choices = relaxed.pass();
     for (let i = 1; i < PASSES; i++) choices = relaxed.pass();
     tried(choices, costs);
     const value = relaxed.bound() + constant(now);
-    const uses = relaxed.uses().map((amount, r) => (amount + base[r]) / unitOf[r]);
-    for (const r of memories) uses[r] -= resources[r].limit / unitOf[r];
-    const before: Float64Array = average ?? uses;
-    const along = uses.map((amount, r) => NEWEST * amount + (1 - NEWEST) * before[r]);
-    average = along;
     if (value > bound) {
       bound = value;
       best = now;
-      waiting = 0;
-      step = Math.min(MOST_STEP, step * 1.1);
-    } else if (++waiting % PATIENCE === 0) step *= 0.66;
+    }
     relaxed.share(choices, SHARE_STEP);
-    const mean = times.reduce((sum, r) => sum + along[r], 0) / times.length;
-    const direction = along.map((amount, r) => (times.includes(r) ? amount - mean : memories.includes(r) ? amount : 0));
-    const square = direction.reduce((sum, amount) => sum + amount * amount, 0);
-    if (square < 1e-18) break;
-    const far = (step * Math.max(1e-3, 1 - value)) / square;
-    const from = best;
-    now = normal(from.map((weight, r) => weight + far * direction[r]));
+    step *= SHRUNK ** (1 / rounds);
+    const totals = standingAt(tables, choices, costs)?.totals;
+    if (totals === undefined) continue;
+    now = followed(now, totals);
     costs = costsUnder(tables, scaled(now));
     relaxed.setCosts(costs);
   }
   costs = costsUnder(tables, scaled(best));
   relaxed.setCosts(costs);
   for (let i = 0; i < 4 * PASSES; i++) relaxed.pass();
-  return { weights: scaled(best), costs, relaxed, bound: Math.max(bound, relaxed.bound() + constant(best)) };
+  const last = relaxed.bound() + constant(best);
+  return { weights: scaled(best), costs, relaxed, bound: Math.max(bound, last), constant: constant(best) };
 }

@@ -97,8 +97,11 @@ export function localMoves(tables: PlanTables, costs: Costs, score: Score, stopp
         const rest = Float64Array.from(totals);
         for (let r = 0; r < resourceCount; r++) rest[r] -= uses[v][old * resourceCount + r];
         for (const s of touched[v]) addCopies(tables, rest, s, copies[s], -1);
-        let best: { readonly choice: number; readonly covers: (readonly number[])[]; readonly totals: Float64Array } | null =
-          null;
+        let best: {
+          readonly choice: number;
+          readonly covers: (readonly number[])[];
+          readonly totals: Float64Array;
+        } | null = null;
         for (const c of choosers[v]) {
           choices[v] = c;
           const covers = coversOf(choices, v);
@@ -142,7 +145,8 @@ export function localMoves(tables: PlanTables, costs: Costs, score: Score, stopp
             const q = asked[taker === v ? c : choices[taker]];
             if (q === NOTHING) continue;
             const p = supplies[supply].made[maker === v ? c : choices[maker]];
-            sum += p === NOTHING ? Number.POSITIVE_INFINITY : costs.pair[supply][p * supplies[supply].wanted.length + q];
+            sum +=
+              p === NOTHING ? Number.POSITIVE_INFINITY : costs.pair[supply][p * supplies[supply].wanted.length + q];
           }
           if (sum < least) {
             least = sum;

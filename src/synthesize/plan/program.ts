@@ -16,10 +16,23 @@ type Entry = readonly [column: number, value: number];
 /** Returns about how large the program of a problem is, before it is built. O(copies). */
 export function planProgramSize({ allowed, supplies, links }: PlanTables): MilpSize {
   const choices = allowed.reduce((sum, one) => sum + one.reduce((a, b) => a + b, 0), 0);
-  const copies = supplies.reduce((sum, { copy, links: all }) => sum + (all.length > 1 ? all.length + 1 : 1) * copy.length, 0);
-  const labels = links.reduce((sum, { supply }) => sum + supplies[supply].madeCount + supplies[supply].wanted.length, 0);
-  const extra = supplies.reduce((sum, { copy, links: all }) => sum + (all.length > 1 ? all.length * copy.length : 0), 0);
-  return { columns: choices + copies + 2 * labels, rows: 2 * labels + extra, entries: 6 * choices + 4 * copies + 4 * labels };
+  const copies = supplies.reduce(
+    (sum, { copy, links: all }) => sum + (all.length > 1 ? all.length + 1 : 1) * copy.length,
+    0,
+  );
+  const labels = links.reduce(
+    (sum, { supply }) => sum + supplies[supply].madeCount + supplies[supply].wanted.length,
+    0,
+  );
+  const extra = supplies.reduce(
+    (sum, { copy, links: all }) => sum + (all.length > 1 ? all.length * copy.length : 0),
+    0,
+  );
+  return {
+    columns: choices + copies + 2 * labels,
+    rows: 2 * labels + extra,
+    entries: 6 * choices + 4 * copies + 4 * labels,
+  };
 }
 
 /**
@@ -45,7 +58,11 @@ export function planProgram(tables: PlanTables, unitPs: number, start: Standing 
       if (start !== null) known.push([column, start.choices[v] === c ? 1 : 0]);
       return column;
     });
-    draft.row(1, 1, [...own].filter((column) => column !== NOTHING).map((column): Entry => [column, 1]));
+    draft.row(
+      1,
+      1,
+      [...own].filter((column) => column !== NOTHING).map((column): Entry => [column, 1]),
+    );
     return own;
   });
   /** Returns a column for each label of a chooser's choices, by label: how much of it is chosen. */
