@@ -1,0 +1,132 @@
+import type { PlanChoice } from "../../model/tensor-plan/problem.ts";
+import { NOTHING, type PlanTables, type SupplyTable } from "./tables.ts";
+
+/** What one unit of each resource is taken for, [resources]: then all that a plan uses is one number. */
+export type Weights = Float64Array;
+
+/** Under some weights. */
+export interface Costs {
+  /** [choosers][choices] */
+  readonly choice: readonly Float64Array[];
+  /** [supplies][listed copies] */
+  readonly copy: readonly Float64Array[];
+  /** [supplies][made x wanted] the cheapest copy that gives it, 0 where it is there, Infinity where nothing gives it. */
+  readonly pair: readonly Float64Array[];
+}
+
+/** Returns sums of amounts times weights, one a row of `uses`. */
+function weighed(uses: Float64Array, weights: Weights): Float64Array {
+  const count = weights.length;
+  return Float64Array.from({ length: uses.length / count }, (_, i) => {
+    let sum = 0;
+    for (let r = 0; r < count; r++) sum += uses[i * count + r] * weights[r];
+    return sum;
+  });
+}
+
+/** Returns what all choices and copies cost under weights. O(choices + copies x patterns that each gives). */
+export function costsUnder({ uses, supplies }: PlanTables, weights: Weights): Costs {
+  const copy = supplies.map((supply) => weighed(supply.uses, weights));
+  return {
+    choice: uses.map((one) => weighed(one, weights)),
+    copy,
+    pair: supplies.map((supply, s) => pairCosts(supply, copy[s])),
+  };
+}
+
+/** Returns, for each way in which a supply is made and each pattern wanted of it, what the cheapest copy costs, [made x wanted]. */
+export function pairCosts(supply: SupplyTable, copyCost: Float64Array): Float64Array {
+  const { madeCount, wanted, free, copyOffset, target, gives } = supply;
+  const pair = Float64Array.from(free, (is) => (is === 1 ? 0 : Number.POSITIVE_INFINITY));
+  for (let p = 0; p < madeCount; p++) {
+    for (let i = copyOffset[p]; i < copyOffset[p + 1]; i++) {
+      for (const q of gives[target[i]]) {
+        const at = p * wanted.length + q;
+        if (copyCost[i] < pair[at]) pair[at] = copyCost[i];
+      }
+    }
+  }
+  return pair;
+}
+
+/** So many patterns of one supply at most are met at the least cost together; of more, each by the copy that is best for what is left. */
+const MOST_TOGETHER = 10;
+
+/**
+ * Returns the listed copies that give some wanted patterns at the least cost, ascending; null where nothing does. O(copies x 2 **
+ * patterns) up to MOST_TOGETHER patterns; not the least cost beyond.
+ */
+export function cheapestCopies(
+  supply: SupplyTable,
+  copyCost: Float64Array,
+  made: number,
+  needs: readonly number[],
+): readonly number[] | null {
+  const { wanted, free, copyOffset, target, gives } = supply;
+  if (needs.length === 0) return [];
+  if (made === NOTHING) return null;
+  const left = needs.filter((q) => free[made * wanted.length + q] === 0);
+  if (left.length === 0) return [];
+  const [first, end] = [copyOffset[made], copyOffset[made + 1]];
+  if (left.length === 1) {
+    let best = NOTHING;
+    for (let i = first; i < end; i++) {
+      if (gives[target[i]].includes(left[0]) && (best === NOTHING || copyCost[i] < copyCost[best])) best = i;
+    }
+    return best === NOTHING ? null : [best];
+  }
+  const together = left.slice(0, MOST_TOGETHER);
+  const bits = Int32Array.from({ length: end - first }, (_, i) =>
+    together.reduce((set, q, bit) => set | (gives[target[first + i]].includes(q) ? 1 << bit : 0), 0),
+  );
+  const all = (1 << together.length) - 1;
+  const cost = new Float64Array(all + 1).fill(Number.POSITIVE_INFINITY);
+  const via = new Int32Array(all + 1).fill(NOTHING);
+  const before = new Int32Array(all + 1);
+  cost[0] = 0;
+  for (let set = 0; set < all; set++) {
+    if (cost[set] === Number.POSITIVE_INFINITY) continue;
+    const next = ~set & all & -(~set & all);
+    for (let i = 0; i < bits.length; i++) {
+      if ((bits[i] & next) === 0) continue;
+      const then = set | bits[i];
+      if (cost[set] + copyCost[first + i] >= cost[then]) continue;
+      cost[then] = cost[set] + copyCost[first + i];
+      via[then] = first + i;
+      before[then] = set;
+    }
+  }
+  if (cost[all] === Number.POSITIVE_INFINITY) return null;
+  const chosen: number[] = [];
+  for (let set = all; set !== 0; set = before[set]) chosen.push(via[set]);
+  const rest = left.slice(MOST_TOGETHER).filter((q) => !chosen.some((i) => gives[target[i]].includes(q)));
+  const others = cheapestCopies(supply, copyCost, made, rest);
+  return others === null ? null : [...new Set([...chosen, ...others])].sort((a, b) => a - b);
+}
+
+/** Returns the patterns that are wanted of a supply under some choices, each once. */
+export function needsOf({ supplies, links }: PlanTables, choices: Int32Array, s: number): number[] {
+  const needs: number[] = [];
+  for (const e of supplies[s].links) {
+    const { taker, asked } = links[e];
+    const q = asked[choices[taker]];
+    if (q !== NOTHING && !needs.includes(q)) needs.push(q);
+  }
+  return needs;
+}
+
+/** Returns listed copies of a supply as the problem numbers them, ascending. */
+export const numbered = ({ copy }: SupplyTable, listed: readonly number[]): number[] =>
+  listed.map((i) => copy[i]).sort((a, b) => a - b);
+
+/** Returns the plan of some choices whose copies cost least, supply by supply; null where a demand cannot be met. */
+export function planOf(tables: PlanTables, choices: Int32Array, { copy }: Costs): PlanChoice | null {
+  const copies: number[][] = [];
+  for (let s = 0; s < tables.supplies.length; s++) {
+    const supply = tables.supplies[s];
+    const listed = cheapestCopies(supply, copy[s], supply.made[choices[supply.chooser]], needsOf(tables, choices, s));
+    if (listed === null) return null;
+    copies.push(numbered(supply, listed));
+  }
+  return { choices: Int32Array.from(choices), copies };
+}

@@ -1,0 +1,348 @@
+import type { Pattern } from "../../model/tensor-plan/patterns.ts";
+import { type Choice, isFree, type PlanProblem, type Uses } from "../../model/tensor-plan/problem.ts";
+
+/** A supply as those see it who want it; "made" are the ways in which it may be there without a copy, "wanted" the patterns asked for. */
+export interface SupplyTable {
+  readonly chooser: number;
+  /** [choices of the chooser] number of what is made; NOTHING: it is not there, or the choice is ruled out. */
+  readonly made: Int32Array;
+  readonly madeCount: number;
+  readonly wanted: readonly Pattern[];
+  /** [made x wanted] 1: it is there for free. */
+  readonly free: Uint8Array;
+  /** [made + 1] first of its copies in the lists below; only those are listed that somebody may want. */
+  readonly copyOffset: Int32Array;
+  /** [listed] index in the problem's supply. */
+  readonly copy: Int32Array;
+  /** [listed] what it gives, a row of `gives`. */
+  readonly target: Int32Array;
+  /** [targets][..] wanted patterns, ascending. */
+  readonly gives: readonly Int32Array[];
+  /** [listed x resources] */
+  readonly uses: Float64Array;
+  /** Links of this supply. */
+  readonly links: readonly number[];
+}
+
+/** A pattern of a supply that a chooser takes, or one of several that it takes of the same. */
+export interface Link {
+  readonly supply: number;
+  readonly maker: number;
+  readonly taker: number;
+  /** [choices of the taker] number of a wanted pattern, or NOTHING. */
+  readonly asked: Int32Array;
+}
+
+export const NOTHING = -1;
+
+/** A problem of states, as searches read it. */
+export interface PlanTables {
+  readonly problem: PlanProblem;
+  readonly resourceCount: number;
+  /** [choosers][choices] 0: ruled out, for it can be in no plan, or another is no worse in any. */
+  readonly allowed: readonly Uint8Array[];
+  /** [choosers][choices x resources] */
+  readonly uses: readonly Float64Array[];
+  readonly supplies: readonly SupplyTable[];
+  readonly links: readonly Link[];
+  /** [choosers] links by which it takes, and supplies that it makes. */
+  readonly takes: readonly (readonly number[])[];
+  readonly makes: readonly (readonly number[])[];
+}
+
+/**
+ * Returns a problem as tables, without choices that no plan can have, choices than which another is never worse (it uses no more,
+ * asks for no more, and gives no less), and copies that nobody can want; null where a chooser has no choice left: then there is no
+ * plan, whatever memory there is. `ruledOut` [choosers][choices] 1: not to be considered. O(choosers x choices^2 + copies x patterns).
+ */
+export function planTables(problem: PlanProblem, ruledOut?: readonly Uint8Array[]): PlanTables | null {
+  const allowed = problem.choosers.map(({ choices }, v) =>
+    Uint8Array.from(choices, (_, c) => (ruledOut?.[v]?.[c] === 1 ? 0 : 1)),
+  );
+  let tables = builtTables(problem, allowed);
+  for (;;) {
+    const before = countOf(allowed);
+    if (!dropUnsupported(tables)) return null;
+    dropDominated(tables);
+    if (countOf(allowed) === before) return tables;
+    tables = builtTables(problem, allowed);
+  }
+}
+
+const countOf = (allowed: readonly Uint8Array[]): number =>
+  allowed.reduce((sum, one) => sum + one.reduce((a, b) => a + b, 0), 0);
+
+/** Returns amounts of uses, [resources]. */
+function spread({ resources, amounts }: Uses, into: Float64Array, at: number): void {
+  for (let i = 0; i < resources.length; i++) into[at + resources[i]] += amounts[i];
+}
+
+/** Returns the patterns that a choice demands of each supply, without those that others of them give for free. */
+function demandsOf({ mesh }: PlanProblem, { demands }: Choice): Map<number, Pattern[]> {
+  const bySupply = new Map<number, Pattern[]>();
+  for (const { supply, pattern } of demands) {
+    const known = bySupply.get(supply) ?? [];
+    if (known.some((one) => isFree(mesh, one, pattern))) continue;
+    bySupply.set(supply, [...known.filter((one) => !isFree(mesh, pattern, one)), pattern]);
+  }
+  return bySupply;
+}
+
+function builtTables(problem: PlanProblem, allowed: readonly Uint8Array[]): PlanTables {
+  const { choosers, supplies: given, resources } = problem;
+  const resourceCount = resources.length;
+  const uses = choosers.map(({ choices }) => {
+    const all = new Float64Array(choices.length * resourceCount);
+    choices.forEach((choice, c) => {
+      spread(choice.uses, all, c * resourceCount);
+    });
+    return all;
+  });
+  const links: Link[] = [];
+  const wanted: Map<Pattern, number>[] = given.map(() => new Map());
+  const takes: number[][] = choosers.map(() => []);
+  choosers.forEach(({ choices }, taker) => {
+    const slots = new Map<string, number>();
+    choices.forEach((choice, c) => {
+      if (allowed[taker][c] === 0) return;
+      for (const [supply, patterns] of demandsOf(problem, choice)) {
+        patterns.forEach((pattern, slot) => {
+          const key = `${supply},${slot}`;
+          let link = slots.get(key);
+          if (link === undefined) {
+            link =
+              links.push({
+                supply,
+                maker: given[supply].chooser,
+                taker,
+                asked: new Int32Array(choices.length).fill(NOTHING),
+              }) - 1;
+            slots.set(key, link);
+            takes[taker].push(link);
+          }
+          const known = wanted[supply];
+          let at = known.get(pattern);
+          if (at === undefined) {
+            at = known.size;
+            known.set(pattern, at);
+          }
+          links[link].asked[c] = at;
+        });
+      }
+    });
+  });
+  const supplies = given.map((_, s) =>
+    supplyTable(
+      problem,
+      s,
+      [...wanted[s].keys()],
+      allowed[given[s].chooser],
+      [...links.keys()].filter((e) => links[e].supply === s),
+    ),
+  );
+  const makes: number[][] = choosers.map(() => []);
+  supplies.forEach((supply, s) => {
+    if (supply.links.length > 0) makes[supply.chooser].push(s);
+  });
+  return { problem, resourceCount, allowed, uses, supplies, links, takes, makes };
+}
+
+function supplyTable(
+  problem: PlanProblem,
+  s: number,
+  wanted: readonly Pattern[],
+  allowed: Uint8Array,
+  links: readonly number[],
+): SupplyTable {
+  const { mesh, choosers, supplies, resources } = problem;
+  const { chooser, wantsKept, copies } = supplies[s];
+  const madeAt = new Map<Pattern, number>();
+  const made = Int32Array.from(choosers[chooser].choices, ({ pattern, isKept }, c) => {
+    if (allowed[c] === 0 || (wantsKept && !isKept)) return NOTHING;
+    const at = madeAt.get(pattern) ?? madeAt.size;
+    madeAt.set(pattern, at);
+    return at;
+  });
+  const free = Uint8Array.from(
+    [...madeAt.keys()].flatMap((from) => wanted.map((to) => (isFree(mesh, from, to) ? 1 : 0))),
+  );
+  const targetAt = new Map<Pattern, number>();
+  const gives: Int32Array[] = [];
+  const byMade: number[][] = [...madeAt].map(() => []);
+  const targets = Int32Array.from(copies, ({ from, to }, k) => {
+    const at = madeAt.get(from);
+    if (at === undefined) return NOTHING;
+    let target = targetAt.get(to);
+    if (target === undefined) {
+      target = gives.push(Int32Array.from([...wanted.keys()].filter((q) => isFree(mesh, to, wanted[q])))) - 1;
+      targetAt.set(to, target);
+    }
+    byMade[at].push(k);
+    return target;
+  });
+  const count = resources.length;
+  const amounts = new Float64Array(copies.length * count);
+  copies.forEach((copy, k) => {
+    spread(copy.uses, amounts, k * count);
+  });
+  const covers = gives.map((a) => gives.map((b) => b.every((q) => a.includes(q))));
+  const offset = [0];
+  const listed: number[] = [];
+  byMade.forEach((all, at) => {
+    const useful = all.filter((k) => gives[targets[k]].some((q) => free[at * wanted.length + q] === 0));
+    for (const k of useful) {
+      const isWorse = useful.some((other) => {
+        if (other === k || !covers[targets[other]][targets[k]]) return false;
+        if (!noMore(amounts, other * count, amounts, k * count, count)) return false;
+        const isSame = covers[targets[k]][targets[other]] && noMore(amounts, k * count, amounts, other * count, count);
+        return !isSame || other < k;
+      });
+      if (!isWorse) listed.push(k);
+    }
+    offset.push(listed.length);
+  });
+  const kept = new Float64Array(listed.length * count);
+  listed.forEach((k, i) => {
+    kept.set(amounts.subarray(k * count, (k + 1) * count), i * count);
+  });
+  return {
+    chooser,
+    made,
+    madeCount: madeAt.size,
+    wanted,
+    free,
+    copyOffset: Int32Array.from(offset),
+    copy: Int32Array.from(listed),
+    target: Int32Array.from(listed, (k) => targets[k]),
+    gives,
+    uses: kept,
+    links,
+  };
+}
+
+/** Returns whether no amount of the first is more than that of the second. */
+function noMore(a: Float64Array, atA: number, b: Float64Array, atB: number, count: number): boolean {
+  for (let r = 0; r < count; r++) if (a[atA + r] > b[atB + r]) return false;
+  return true;
+}
+
+/** Returns [made x wanted] 1 where a pattern is there, or a copy gives it. */
+export function reachable({ madeCount, wanted, free, copyOffset, target, gives }: SupplyTable): Uint8Array {
+  const can = Uint8Array.from(free);
+  for (let p = 0; p < madeCount; p++) {
+    for (let i = copyOffset[p]; i < copyOffset[p + 1]; i++)
+      for (const q of gives[target[i]]) can[p * wanted.length + q] = 1;
+  }
+  return can;
+}
+
+/** Rules out choices that ask for what nobody can give, or that nobody can use; returns whether every chooser has one left. */
+function dropUnsupported({ allowed, supplies, links }: PlanTables): boolean {
+  const can = supplies.map(reachable);
+  for (let changed = true; changed; ) {
+    changed = false;
+    for (const { supply, maker, taker, asked } of links) {
+      const { made, wanted, madeCount } = supplies[supply];
+      const isMade = new Uint8Array(madeCount);
+      let isAbsent = false;
+      made.forEach((p, c) => {
+        if (allowed[maker][c] === 0) return;
+        if (p === NOTHING) isAbsent = true;
+        else isMade[p] = 1;
+      });
+      const gets = (q: number): boolean => isMade.some((is, p) => is === 1 && can[supply][p * wanted.length + q] === 1);
+      const isGiven = wanted.map((_, q) => gets(q));
+      const isAsked = new Uint8Array(wanted.length);
+      let isNothing = false;
+      asked.forEach((q, c) => {
+        if (allowed[taker][c] === 0) return;
+        if (q !== NOTHING && !isGiven[q]) {
+          allowed[taker][c] = 0;
+          changed = true;
+        } else if (q === NOTHING) isNothing = true;
+        else isAsked[q] = 1;
+      });
+      if (isNothing) continue;
+      const isOfUse = Array.from({ length: madeCount }, (_, p) =>
+        isAsked.some((is, q) => is === 1 && can[supply][p * wanted.length + q] === 1),
+      );
+      if (!isAbsent && !isOfUse.includes(false)) continue;
+      made.forEach((p, c) => {
+        if (allowed[maker][c] === 0 || (p !== NOTHING && isOfUse[p])) return;
+        allowed[maker][c] = 0;
+        changed = true;
+      });
+    }
+    if (allowed.some((one) => !one.includes(1))) return false;
+  }
+  return true;
+}
+
+/** Rules out choices than which another of the same chooser is never worse; of equals the first stays. */
+function dropDominated(tables: PlanTables): void {
+  const { problem, allowed, uses, resourceCount, takes, makes, links, supplies } = tables;
+  const { mesh, choosers } = problem;
+  const gives = supplies.map(noLessGiven(resourceCount));
+  choosers.forEach((_, v) => {
+    const left = [...allowed[v].keys()].filter((c) => allowed[v][c] === 1);
+    const asksNoMore = (a: number, b: number): boolean =>
+      takes[v].every((e) => {
+        const { asked, supply } = links[e];
+        if (asked[a] === NOTHING) return true;
+        // another slot of the same supply may ask for as much
+        return takes[v].some((other) => {
+          const q = links[other].asked[b];
+          const { wanted } = supplies[supply];
+          return links[other].supply === supply && q !== NOTHING && isFree(mesh, wanted[q], wanted[asked[a]]);
+        });
+      });
+    const givesNoLess = (a: number, b: number): boolean =>
+      makes[v].every((s) => {
+        const { made } = supplies[s];
+        return made[b] === NOTHING || (made[a] !== NOTHING && gives[s](made[a], made[b]));
+      });
+    const isNoWorse = (a: number, b: number): boolean =>
+      noMore(uses[v], a * resourceCount, uses[v], b * resourceCount, resourceCount) &&
+      asksNoMore(a, b) &&
+      givesNoLess(a, b);
+    for (const c of left) {
+      const isWorse = left.some(
+        (other) => other !== c && allowed[v][other] === 1 && isNoWorse(other, c) && (other < c || !isNoWorse(c, other)),
+      );
+      if (isWorse) allowed[v][c] = 0;
+    }
+  });
+}
+
+/** Returns whether all that one way of making a supply gives, another gives for no more. */
+function noLessGiven(resourceCount: number): (supply: SupplyTable) => (a: number, b: number) => boolean {
+  return ({ madeCount, wanted, free, copyOffset, target, gives, uses }) => {
+    const known = new Map<number, boolean>();
+    const decided = (a: number, b: number): boolean => {
+      const width = wanted.length;
+      for (let q = 0; q < width; q++) if (free[b * width + q] > free[a * width + q]) return false;
+      for (let i = copyOffset[b]; i < copyOffset[b + 1]; i++) {
+        const given = gives[target[i]];
+        if (given.every((q) => free[a * width + q] === 1)) continue;
+        let isMet = false;
+        for (let k = copyOffset[a]; k < copyOffset[a + 1] && !isMet; k++) {
+          isMet =
+            noMore(uses, k * resourceCount, uses, i * resourceCount, resourceCount) &&
+            given.every((q) => free[a * width + q] === 1 || gives[target[k]].includes(q));
+        }
+        if (!isMet) return false;
+      }
+      return true;
+    };
+    return (a, b) => {
+      if (a === b) return true;
+      const key = a * madeCount + b;
+      let is = known.get(key);
+      if (is === undefined) {
+        is = decided(a, b);
+        known.set(key, is);
+      }
+      return is;
+    };
+  };
+}

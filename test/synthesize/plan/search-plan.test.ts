@@ -1,0 +1,69 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { MilpRunner } from "../../../src/engine/contract/programs.ts";
+import { type PlanProblem, planTotals } from "../../../src/model/tensor-plan/problem.ts";
+import { searchPlan } from "../../../src/synthesize/plan/solve.ts";
+import { milpHere } from "../../support/milp-here.ts";
+import { bestByTrying } from "../../support/plan-exhaustive.ts";
+import { randomPlanProblem } from "../../support/plan-problems.ts";
+
+let milp: MilpRunner;
+beforeAll(async () => {
+  milp = await milpHere();
+});
+
+/** Returns problems of which all plans can be tried: so many, from seeds in order. */
+function* tinyProblems(count: number, mostTries: number): Generator<[seed: number, problem: PlanProblem]> {
+  for (let seed = 0, made = 0; made < count; seed++) {
+    const problem = randomPlanProblem(seed, { nodes: 6, axes: seed % 5 === 0 ? 2 : 1 });
+    const tries = problem.choosers.reduce((all, { choices }) => all * choices.length, 1);
+    if (tries > mostTries) continue;
+    made++;
+    yield [seed, problem];
+  }
+}
+
+const withMemory = (problem: PlanProblem, bytes: number): PlanProblem => ({
+  ...problem,
+  resources: problem.resources.map((one) => (one.kind === "memory" ? { ...one, limit: bytes } : one)),
+});
+
+const memoryOf = ({ resources }: PlanProblem, totals: Float64Array): number =>
+  totals[resources.findIndex(({ kind }) => kind === "memory")];
+
+describe("plans of small problems", () => {
+  it("are the best of all that can be tried, without and within memory, and none where none fits", async () => {
+    let [tight, none] = [0, 0];
+    for (const [seed, problem] of tinyProblems(500, 20_000)) {
+      const best = bestByTrying(problem);
+      const found = await searchPlan(problem, { milp, timeLimitMs: 20_000 });
+      if (best === null || !("plan" in found)) throw new Error(`seed ${seed}: no plan`);
+      expect(Math.abs(found.ps - best.ps), `seed ${seed}`).toBeLessThanOrEqual(1e-9 * best.ps);
+      expect(found.status).toBe("optimal");
+      if (seed % 3 !== 0) continue;
+      // less than the fastest takes: something has to give, or nothing fits
+      const memory = memoryOf(problem, found.totals) * (seed % 2 === 0 ? 0.9 : 0.6);
+      const scarce = withMemory(problem, memory);
+      const within = bestByTrying(scarce);
+      const answer = await searchPlan(scarce, { milp, timeLimitMs: 20_000 });
+      if (within === null) {
+        none++;
+        expect(answer.status, `seed ${seed}`).toBe("memory");
+        if ("plan" in answer || answer.leastTotals === null) throw new Error("no least memory");
+        expect(answer.isLeastProved).toBe(true);
+        const least = memoryOf(problem, answer.leastTotals);
+        expect(least).toBeGreaterThan(memory);
+        // that much is enough, and a little less is not
+        expect(bestByTrying(withMemory(problem, least))).not.toBeNull();
+        expect(bestByTrying(withMemory(problem, least * (1 - 1e-6)))).toBeNull();
+      } else {
+        tight++;
+        if (!("plan" in answer)) throw new Error(`seed ${seed}: no plan`);
+        expect(Math.abs(answer.ps - within.ps), `seed ${seed}`).toBeLessThanOrEqual(1e-9 * within.ps);
+        expect(memoryOf(problem, answer.totals)).toBeLessThanOrEqual(memory);
+        expect(planTotals(scarce, answer.plan)?.fits).toBe(true);
+      }
+    }
+    expect(tight).toBeGreaterThan(20);
+    expect(none).toBeGreaterThan(20);
+  }, 250_000);
+});
