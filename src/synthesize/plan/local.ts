@@ -19,7 +19,10 @@ export type Score = (totals: Float64Array) => number;
 const LEAST_GAIN = 1e-12;
 
 /** Returns the plan of a standing. */
-export const planAt = ({ supplies }: PlanTables, { choices, copies }: Standing): PlanChoice => ({
+export const planAt = (
+  { supplies }: PlanTables,
+  { choices, copies }: Pick<Standing, "choices" | "copies">,
+): PlanChoice => ({
   choices: Int32Array.from(choices),
   copies: copies.map((listed, s) => numbered(supplies[s], listed)),
 });
@@ -175,7 +178,7 @@ export function localMoves(tables: PlanTables, costs: Costs, score: Score, stopp
 
 /**
  * Returns the best standing after so many waves from random choosers, each followed by a descent, and taken where it is better; the
- * same for the same seed. `told` hears of every standing that is better than those before.
+ * same for the same seed.
  */
 export function wander(
   tables: PlanTables,

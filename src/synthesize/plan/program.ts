@@ -189,15 +189,21 @@ export function planProgram(tables: PlanTables, unitPs: number, start: Standing 
   const milp = draft.problem(objective);
   return {
     problem: start === null ? milp : { ...milp, start: point },
-    planOf: (primal) => ({
-      choices: Int32Array.from(columns, (own) => {
+    planOf: (primal) => {
+      const choices = Int32Array.from(columns, (own) => {
         let best = NOTHING;
         own.forEach((column, c) => {
           if (column !== NOTHING && (best === NOTHING || primal[column] > primal[own[best]])) best = c;
         });
         return best;
-      }),
-      copies: copyColumns.map((own) => [...own.keys()].filter((i) => primal[own[i]] > 0.5)),
-    }),
+      });
+      const copies = supplies.map(({ chooser, made, copyOffset }, s) => {
+        const p = made[choices[chooser]];
+        if (p === NOTHING) return [];
+        const own = Array.from({ length: copyOffset[p + 1] - copyOffset[p] }, (_, i) => copyOffset[p] + i);
+        return own.filter((i) => primal[copyColumns[s][i]] > 0.5);
+      });
+      return { choices, copies };
+    },
   };
 }

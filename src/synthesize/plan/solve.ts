@@ -9,7 +9,7 @@ import { type Costs, costsUnder } from "./covers.ts";
 import { localMoves, planAt, type Score, type Standing, standingAt, wander } from "./local.ts";
 import { type Known, type Pool, planPool } from "./pool.ts";
 import { planProgram, planProgramSize } from "./program.ts";
-import { NOTHING, type PlanTables, planTables } from "./tables.ts";
+import { type PlanTables, planTables, type Without } from "./tables.ts";
 
 /** How far a search is. */
 export interface PlanProgress {
@@ -249,12 +249,24 @@ function guessedPs({ problem, allowed, uses, resourceCount }: PlanTables): numbe
 /** Returns in what times are counted: in what the best plan takes, else in about as much. */
 const unitOf = (ps: number, tables: PlanTables): number => (Number.isFinite(ps) && ps > 0 ? ps : guessedPs(tables));
 
-/** Returns the choices with which no plan takes `most` units or less, [choosers][choices], and those that were out before. */
-function ruledOut({ allowed }: PlanTables, { relaxed: by, constant }: Ascent, most: number): Uint8Array[] {
-  const least = by.withChoice();
-  return allowed.map((one, v) =>
-    Uint8Array.from(one, (is, c) => (is === 0 || least[v][c] + constant > most * (1 + SLACK) ? 1 : 0)),
-  );
+/** Returns the choices and copies with which no plan takes `most` units or less, and those that were out before. */
+function ruledOut(
+  { problem, allowed, supplies }: PlanTables,
+  { relaxed: by, constant }: Ascent,
+  most: number,
+): Required<Without> {
+  const isOut = (least: number): boolean => least + constant > most * (1 + SLACK);
+  const [choice, copy] = [by.withChoice(), by.withCopy()];
+  return {
+    choices: allowed.map((one, v) => Uint8Array.from(one, (is, c) => (is === 0 || isOut(choice[v][c]) ? 1 : 0))),
+    copies: supplies.map((supply, s) => {
+      const out = new Uint8Array(problem.supplies[s].copies.length).fill(1);
+      supply.copy.forEach((k, i) => {
+        if (!isOut(copy[s][i])) out[k] = 0;
+      });
+      return out;
+    }),
+  };
 }
 
 /** Solves programs of what differs from the best plan along one axis, axis after axis, until none is better. */
@@ -274,10 +286,8 @@ async function solvedInParts(search: Search, tables: PlanTables): Promise<void> 
         mine.demands.every((one) => one.supply !== supply || !differs(one.pattern, pattern)),
       );
     };
-    const part = planTables(
-      problem,
-      tables.allowed.map((one, v) => Uint8Array.from(one, (is, c) => (is === 1 && isSame(v, c) ? 0 : 1))),
-    );
+    const choices = tables.allowed.map((one, v) => Uint8Array.from(one, (is, c) => (is === 1 && isSame(v, c) ? 0 : 1)));
+    const part = planTables(problem, { choices });
     since++;
     if (part === null || planProgramSize(part).columns > MOST_COLUMNS) continue;
     const before = best.ps;
@@ -326,23 +336,13 @@ async function solveProgram(search: Search, tables: PlanTables, timeLimitMs: num
   const solution = await options.milp.solve(program, { timeLimitMs: Math.max(1, timeLimitMs), onProgress });
   if (solution.primal.length === 0) return solution;
   const { choices, copies } = planOf(solution.primal);
-  const listed = { choices, copies, totals: new Float64Array() };
-  pool.add(
-    planAt(tables, { ...listed, copies: copies.map((own, s) => own.filter((i) => isMadeFrom(tables, s, choices, i))) }),
-  );
+  pool.add(planAt(tables, { choices, copies }));
   const score = scoreIn(problem, unitPs);
   const standing = standingAt(tables, choices, even);
   if (standing !== null) {
     pool.add(planAt(tables, localMoves(tables, even, score, () => isOver(search)).descend(standing)));
   }
   return solution;
-}
-
-/** Returns whether a listed copy starts from what some choices make. */
-function isMadeFrom({ supplies }: PlanTables, s: number, choices: Int32Array, listed: number): boolean {
-  const { made, chooser, copyOffset } = supplies[s];
-  const p = made[choices[chooser]];
-  return p !== NOTHING && listed >= copyOffset[p] && listed < copyOffset[p + 1];
 }
 
 /** Returns that no plan fits, with one that needs the least memory of all. */

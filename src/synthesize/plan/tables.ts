@@ -35,6 +35,12 @@ export interface Link {
 
 export const NOTHING = -1;
 
+/** What is not to be considered: 1 for each choice, [choosers][choices], and copy, [supplies][copies], that is out. */
+export interface Without {
+  readonly choices?: readonly Uint8Array[];
+  readonly copies?: readonly Uint8Array[];
+}
+
 /** A problem of states, as searches read it. */
 export interface PlanTables {
   readonly problem: PlanProblem;
@@ -53,19 +59,19 @@ export interface PlanTables {
 /**
  * Returns a problem as tables, without choices that no plan can have, choices than which another is never worse (it uses no more,
  * asks for no more, and gives no less), and copies that nobody can want; null where a chooser has no choice left: then there is no
- * plan, whatever memory there is. `ruledOut` [choosers][choices] 1: not to be considered. O(choosers x choices^2 + copies x patterns).
+ * plan, whatever memory there is. `without` says what is not to be considered. O(choosers x choices^2 + copies x patterns).
  */
-export function planTables(problem: PlanProblem, ruledOut?: readonly Uint8Array[]): PlanTables | null {
+export function planTables(problem: PlanProblem, without: Without = {}): PlanTables | null {
   const allowed = problem.choosers.map(({ choices }, v) =>
-    Uint8Array.from(choices, (_, c) => (ruledOut?.[v]?.[c] === 1 ? 0 : 1)),
+    Uint8Array.from(choices, (_, c) => (without.choices?.[v][c] === 1 ? 0 : 1)),
   );
-  let tables = builtTables(problem, allowed);
+  let tables = builtTables(problem, allowed, without.copies);
   for (;;) {
     const before = countOf(allowed);
     if (!dropUnsupported(tables)) return null;
     dropDominated(tables);
     if (countOf(allowed) === before) return tables;
-    tables = builtTables(problem, allowed);
+    tables = builtTables(problem, allowed, without.copies);
   }
 }
 
@@ -88,7 +94,11 @@ function demandsOf({ mesh }: PlanProblem, { demands }: Choice): Map<number, Patt
   return bySupply;
 }
 
-function builtTables(problem: PlanProblem, allowed: readonly Uint8Array[]): PlanTables {
+function builtTables(
+  problem: PlanProblem,
+  allowed: readonly Uint8Array[],
+  noCopies: readonly Uint8Array[] | undefined,
+): PlanTables {
   const { choosers, supplies: given, resources } = problem;
   const resourceCount = resources.length;
   const uses = choosers.map(({ choices }) => {
@@ -138,6 +148,7 @@ function builtTables(problem: PlanProblem, allowed: readonly Uint8Array[]): Plan
       [...wanted[s].keys()],
       allowed[given[s].chooser],
       [...links.keys()].filter((e) => links[e].supply === s),
+      noCopies?.[s],
     ),
   );
   const makes: number[][] = choosers.map(() => []);
@@ -153,6 +164,7 @@ function supplyTable(
   wanted: readonly Pattern[],
   allowed: Uint8Array,
   links: readonly number[],
+  isOut: Uint8Array | undefined,
 ): SupplyTable {
   const { mesh, choosers, supplies, resources } = problem;
   const { chooser, wantsKept, copies } = supplies[s];
@@ -171,7 +183,7 @@ function supplyTable(
   const byMade: number[][] = [...madeAt].map(() => []);
   const targets = Int32Array.from(copies, ({ from, to }, k) => {
     const at = madeAt.get(from);
-    if (at === undefined) return NOTHING;
+    if (at === undefined || isOut?.[k] === 1) return NOTHING;
     let target = targetAt.get(to);
     if (target === undefined) {
       target = gives.push(Int32Array.from([...wanted.keys()].filter((q) => isFree(mesh, to, wanted[q])))) - 1;

@@ -1,7 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { MilpRunner } from "../../../src/engine/contract/programs.ts";
+import { PARTIAL } from "../../../src/model/tensor-plan/patterns.ts";
 import { type PlanProblem, planTotals } from "../../../src/model/tensor-plan/problem.ts";
+import { planProgram, planProgramSize } from "../../../src/synthesize/plan/program.ts";
 import { searchPlan } from "../../../src/synthesize/plan/solve.ts";
+import { planTables } from "../../../src/synthesize/plan/tables.ts";
 import { milpHere } from "../../support/milp-here.ts";
 import { bestByTrying } from "../../support/plan-exhaustive.ts";
 import { randomPlanProblem } from "../../support/plan-problems.ts";
@@ -66,4 +69,48 @@ describe("plans of small problems", () => {
     expect(tight).toBeGreaterThan(20);
     expect(none).toBeGreaterThan(20);
   }, 250_000);
+
+  it("are as good where a relaxation rules choices out first as by the program of everything; never worse than a start", async () => {
+    let compared = 0;
+    for (let seed = 0; compared < 6; seed++) {
+      const problem = randomPlanProblem(seed, { nodes: 9, axes: 2 });
+      const tables = planTables(problem);
+      if (tables === null) throw new Error(`seed ${seed}: no plan`);
+      const { columns } = planProgramSize(tables);
+      if (columns < 2000 || columns > 3500) continue;
+      compared++;
+      const { problem: program, planOf } = planProgram(tables, 1, null);
+      const whole = await milp.solve(program, { timeLimitMs: 60_000 });
+      expect(whole.status).toBe("optimal");
+      const found = await searchPlan(problem, { milp, timeLimitMs: 60_000, seed });
+      if (!("plan" in found)) throw new Error(`seed ${seed}: no plan`);
+      expect(Math.abs(found.ps + whole.objective), `seed ${seed}`).toBeLessThanOrEqual(1e-7 * found.ps);
+      expect(found.boundPs).toBeLessThanOrEqual(found.ps);
+      expect(planTotals(problem, found.plan)?.ps).toBe(found.ps);
+      for (const other of found.alternatives) expect(planTotals(problem, other)?.ps).toBeGreaterThanOrEqual(found.ps);
+      const { choices, copies } = planOf(whole.primal);
+      const start = { choices, copies: copies.map((own, s) => own.map((i) => tables.supplies[s].copy[i])) };
+      const known = planTotals(problem, start)?.ps ?? Number.NaN;
+      const hurried = await searchPlan(problem, { milp, timeLimitMs: 1, starts: [start] });
+      expect("plan" in hurried && hurried.ps <= known).toBe(true);
+    }
+  }, 200_000);
+
+  it("are none where nobody can give what is asked for, and stop where the caller says so", async () => {
+    const problem = randomPlanProblem(3, { nodes: 6, axes: 1 });
+    const unmet: PlanProblem = {
+      ...problem,
+      choosers: problem.choosers.map((one, v) =>
+        v > 0
+          ? one
+          : {
+              ...one,
+              choices: one.choices.map((choice) => ({ ...choice, demands: [{ supply: 1, pattern: PARTIAL }] })),
+            },
+      ),
+    };
+    expect((await searchPlan(unmet, { milp })).status).toBe("unmet");
+    const signal = AbortSignal.abort();
+    await expect(searchPlan(problem, { milp, signal })).rejects.toThrow("cancelled");
+  });
 });
