@@ -229,14 +229,22 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     (groups[supply] as Group).wanted.add(pattern);
     return { supply, pattern };
   };
-  /** What a class takes at a time under a rule, each once. */
-  const demandsOf = ({ nodes: members }: ClassOf, rule: WorkRule, time: Time): Demand[] => {
-    const wanted = new Map<string, Demand>();
+  /** What a class takes at a time, each once: an operand of a supply. */
+  const takenBy = ({ nodes: members }: ClassOf, time: Time): { supply: number; operand: number }[] => {
+    const taken = new Map<string, { supply: number; operand: number }>();
     for (const i of members) {
-      operandsOf(nodes[i] as GraphNode).forEach(({ node: of }, k) => {
-        const one = demand(supplies[time][of] as number, rule.operands[k] as Pattern);
-        wanted.set(`${one.supply} ${one.pattern}`, one);
+      operandsOf(nodes[i] as GraphNode).forEach(({ node: of }, operand) => {
+        const supply = supplies[time][of] as number;
+        taken.set(`${supply} ${operand}`, { supply, operand });
       });
+    }
+    return [...taken.values()];
+  };
+  const demandsOf = (taken: readonly { supply: number; operand: number }[], rule: WorkRule): Demand[] => {
+    const wanted = new Map<string, Demand>();
+    for (const { supply, operand } of taken) {
+      const one = demand(supply, rule.operands[operand] as Pattern);
+      wanted.set(`${one.supply} ${one.pattern}`, one);
     }
     return [...wanted.values()];
   };
@@ -276,9 +284,11 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     }
     const isTakenAgain = node.phase === "forward" && members.some((i) => (supplies.backward[i] as number) >= 0);
     const choices: (Choice & ChoiceMeaning)[] = [];
+    const taken = takenBy(of, node.phase);
+    const takenAgain = isTakenAgain ? takenBy(of, "backward") : [];
     for (const rule of workRules(graph, node, mesh)) {
       const ps = costs.computationPs(workOf(graph, mesh, node, rule)) * members.length * microBatches;
-      const demands = demandsOf(of, rule, node.phase === "forward" ? "forward" : "backward");
+      const demands = demandsOf(taken, rule);
       const one = (retention: Retention): Choice & ChoiceMeaning => {
         const uses = new UseList().add(STEP_TIME, retention === "again" ? 2 * ps : ps);
         if (retention === "kept") {
@@ -290,7 +300,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
           rule,
           retention,
           uses: uses.uses(),
-          demands: retention === "again" ? [...demands, ...demandsOf(of, rule, "backward")] : demands,
+          demands: retention === "again" ? [...demands, ...demandsOf(takenAgain, rule)] : demands,
         };
       };
       choices.push(one("dropped"));

@@ -1,4 +1,11 @@
-import { type Dimension, DROPPED, type GraphNode, operandsOf, type TensorGraph } from "../tensor-graph/graph.ts";
+import {
+  type Dimension,
+  DROPPED,
+  type GraphNode,
+  type Operand,
+  operandsOf,
+  type TensorGraph,
+} from "../tensor-graph/graph.ts";
 import type { Computation } from "../workload/layer-work.ts";
 import type { Mesh, MeshAxis } from "./mesh.ts";
 import { type Pattern, shardCount } from "./patterns.ts";
@@ -26,30 +33,39 @@ export function localDimensions({ dimensions }: TensorGraph, { axes }: Mesh, { a
   return local;
 }
 
+/** Functions between the two products of attention. */
+const OF_ATTENTION = ["softmax", "causal-softmax", "softmax-gradient"];
+
 /**
  * Returns what one NPU computes of a node under a rule: of an einsum 2 x the product of its labels' parts (Zhao 2026, 5.4), as equal
  * products of two matrices; of all else, and of einsums of one operand or more than two, what goes through memory. What stays
- * inside a kernel goes through no memory, and a kernel of its own is started only where the result leaves it.
+ * inside a kernel goes through no memory; whose result leaves it reads all that the kernel is given, and is what starts it.
  */
 export function workOf(graph: TensorGraph, mesh: Mesh, node: GraphNode, rule: WorkRule): Computation {
   const operands = operandsOf(node);
   const local = localDimensions(graph, mesh, rule);
   const product = (dims: Iterable<number>): number =>
     [...dims].reduce((all, dim) => (dim === DROPPED ? all : all * (local[dim] as Dimension).size), 1);
-  const operandBytes = operands.map(({ node: of, dims }) => {
+  const counted = new Set<number>();
+  /** Bytes that are read of a tensor: of one that stays inside the kernel, of what it is made of, each once. */
+  const read = ({ node: of, dims }: Operand): number => {
     const from = graph.nodes[of] as GraphNode;
-    return from.isFused ? 0 : product(dims) * from.elementBytes;
-  });
+    if (counted.has(of)) return 0;
+    counted.add(of);
+    if (!from.isFused) return product(dims) * from.elementBytes;
+    return operandsOf(from).reduce((all, operand) => all + read(operand), 0);
+  };
+  const operandBytes = node.isFused ? operands.map(() => 0) : operands.map(read);
   const resultBytes = node.isFused ? 0 : product(node.dims) * node.elementBytes;
   const { name } = node;
   const inside = node.isFused ? { isInside: true } : {};
   if (node.kind !== "einsum" || node.selects || operands.length !== 2) {
     // of what is selected, only what is taken is read
-    const read =
+    const given =
       node.kind === "einsum" && node.selects
         ? (operandBytes[0] as number) + resultBytes
         : operandBytes.reduce((all, bytes) => all + bytes, 0);
-    return { name, kind: "memory", flops: 0, bytes: read + resultBytes, ...inside };
+    return { name, kind: "memory", flops: 0, bytes: given + resultBytes, ...inside };
   }
   const [left, right] = operands.map(({ dims }) => new Set(dims.filter((dim) => dim !== DROPPED))) as [
     Set<number>,
@@ -60,7 +76,12 @@ export function workOf(graph: TensorGraph, mesh: Mesh, node: GraphNode, rule: Wo
   const rows = product([...left].filter((dim) => result.has(dim) && !right.has(dim)));
   const columns = product([...right].filter((dim) => result.has(dim) && !left.has(dim)));
   const inner = product([...all].filter((dim) => !result.has(dim)));
-  const isAttention = node.isFused || operands.some(({ node: of }) => (graph.nodes[of] as GraphNode).isFused);
+  const isAttention =
+    node.isFused ||
+    operands.some(({ node: of }) => {
+      const from = graph.nodes[of] as GraphNode;
+      return from.isFused && from.kind === "elementwise" && OF_ATTENTION.includes(from.function);
+    });
   return {
     name,
     kind: isAttention ? "attention" : "matmul",
