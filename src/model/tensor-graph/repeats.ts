@@ -115,8 +115,8 @@ function likelyPeriods({ nodes, deeds }: Sequence, from: number, to: number): nu
 }
 
 /**
- * Returns the longest repeats of a period, null where there are none with an einsum. The first part may take from before it what the
- * others take from the part before them.
+ * Returns the longest repeats of a period, null where there are none with parameters of their own. The first part may take from
+ * before it what the others take from the part before them, and the last of another phase what stands before all parts there.
  */
 function repeatsOf(sequence: Sequence, from: number, to: number, period: number): Repeats | null {
   let [start, end] = [from, from];
@@ -132,6 +132,8 @@ function repeatsOf(sequence: Sequence, from: number, to: number, period: number)
     if (last === Number.POSITIVE_INFINITY) break;
     if (last < i) first = i;
   }
+  for (const most = Math.min(to - period, end + period); end < most; end++)
+    if ((differsUpTo(sequence, end, period) ?? -1) !== -1) break;
   const length = end - first + period;
   const count = Math.floor(length / period);
   if (count < 2) return null;
@@ -139,8 +141,17 @@ function repeatsOf(sequence: Sequence, from: number, to: number, period: number)
   for (let at = first; at <= first + length - count * period; at++)
     if ((sequence.crossing[at + period] as number) < (sequence.crossing[best + period] as number)) best = at;
   for (let i = best; i < best + period; i++)
-    if (nodeAt(sequence, i).kind === "einsum") return { start: best, period, count };
+    if (takesOwnParameter(sequence, i, period)) return { start: best, period, count };
   return null;
+}
+
+/** Returns whether a node takes a parameter that the node a period behind it does not. */
+function takesOwnParameter(sequence: Sequence, place: number, period: number): boolean {
+  const others = operandsOf(nodeAt(sequence, place + period));
+  return operandsOf(nodeAt(sequence, place)).some(({ node }, k) => {
+    const taken = sequence.graph.nodes[node] as GraphNode;
+    return taken.kind === "placeholder" && taken.role === "parameter" && others[k]?.node !== node;
+  });
 }
 
 /** Finds the repeats of a part of a sequence that have most nodes, of these the shortest, then those before and behind them. */
