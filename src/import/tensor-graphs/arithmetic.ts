@@ -14,10 +14,17 @@ const sizesTogether = (one: readonly number[], other: readonly number[]): number
 
 /** Returns what is worked out of two things that are known; its numbers where `of` says and each is one number. */
 export function knownOf(one: Known | number, other: Known | number, of?: (a: number, b: number) => number): Known {
-  const [shape, otherShape] = [one, other].map((it) => (typeof it === "number" ? [] : it.shape)) as [number[], number[]];
+  const [shape, otherShape] = [one, other].map((it) => (typeof it === "number" ? [] : it.shape)) as [
+    number[],
+    number[],
+  ];
   const [a, b] = [numberOf(one), numberOf(other)];
   const bytes = Math.max(...[one, other].map((it) => (typeof it === "number" ? 0 : it.bytes)));
-  return { shape: sizesTogether(shape, otherShape), bytes, numbers: of && a !== null && b !== null ? [of(a, b)] : null };
+  return {
+    shape: sizesTogether(shape, otherShape),
+    bytes,
+    numbers: of && a !== null && b !== null ? [of(a, b)] : null,
+  };
 }
 
 const isFixed = (one: Given): one is Known | number => typeof one === "number" || isKnown(one);
@@ -29,7 +36,8 @@ export function sum(assembly: Assembly, made: Made, one: Given, other: Given, fa
   if (b !== null) return shifted(assembly, made, one as Value, factor * b);
   const right = factor === 1 || factor === -1 ? other : product(assembly, partOf(made, "scaled"), other, factor);
   if (a !== null) {
-    const negative = factor === -1 ? elementwise(assembly, partOf(made, "negative"), "negate", [right as Value]) : right;
+    const negative =
+      factor === -1 ? elementwise(assembly, partOf(made, "negative"), "negate", [right as Value]) : right;
     return shifted(assembly, made, negative as Value, a);
   }
   const operands = [one, right].map((it) => asTensor(assembly, made, it));
@@ -104,7 +112,10 @@ export function chosen(assembly: Assembly, made: Made, condition: Given, yes: Gi
     const number = numberOf(it);
     if (number === 0) return null;
     if (number !== null) return factor(name);
-    return elementwise(assembly, partOf(made, `${name} only`), "multiply", [asTensor(assembly, made, it), factor(name)]);
+    return elementwise(assembly, partOf(made, `${name} only`), "multiply", [
+      asTensor(assembly, made, it),
+      factor(name),
+    ]);
   };
   for (const [one, other] of [
     [yes, no],

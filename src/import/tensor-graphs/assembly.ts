@@ -72,7 +72,11 @@ export const newAssembly = (place: string): Assembly => ({
 });
 
 /** Returns a tensor's name with what it is of its node. */
-export const partOf = ({ name, bytes }: Made, part: string): Made => ({ name: `${name}.${part}`, bytes, isFused: true });
+export const partOf = ({ name, bytes }: Made, part: string): Made => ({
+  name: `${name}.${part}`,
+  bytes,
+  isFused: true,
+});
 
 /** Returns the sizes of a value. */
 export const sizesOf = ({ atoms }: Assembly, { axes }: Value): number[] => axes.map((axis) => sizeOfAxis(atoms, axis));
@@ -147,7 +151,11 @@ export function seenTogether(
       const label = labels[i] as Label;
       const before = sizes.get(label) ?? 1;
       if (before !== 1 && size !== 1 && before !== size)
-        throw refusal(assembly, "of operands whose sizes go together", inWords(`of one of ${before} and one of ${size}`));
+        throw refusal(
+          assembly,
+          "of operands whose sizes go together",
+          inWords(`of one of ${before} and one of ${size}`),
+        );
       sizes.set(label, Math.max(before, size));
     });
   }
@@ -163,7 +171,9 @@ export function seenTogether(
   for (const { label, axis } of parts.flat()) {
     if (axes.has(label)) continue;
     const now = atomsNow(atoms, axis);
-    const own = now.some((atom) => used.has(atom)) ? now.map((atom) => freshAtom(atoms, atoms.sizes[atom] as number)) : now;
+    const own = now.some((atom) => used.has(atom))
+      ? now.map((atom) => freshAtom(atoms, atoms.sizes[atom] as number))
+      : now;
     for (const atom of own) used.add(atom);
     axes.set(label, own);
   }
@@ -171,7 +181,9 @@ export function seenTogether(
   const pairs = (label: Label, axis: Axis): readonly [Atom[], Atom[]] => {
     const found = aligned(atoms, axes.get(label) as Axis, axis);
     if (found !== null) return found;
-    const [ours, theirs] = [axes.get(label) as Axis, axis].map((one) => atomsNow(atoms, one).map((a) => atoms.sizes[a]));
+    const [ours, theirs] = [axes.get(label) as Axis, axis].map((one) =>
+      atomsNow(atoms, one).map((a) => atoms.sizes[a]),
+    );
     throw refusal(
       assembly,
       "of operands whose dimensions have the same factors",
@@ -199,8 +211,7 @@ export function seenTogether(
   return { axes, taken };
 }
 
-const axesOf = (axes: AxesByLabel, labels: readonly Label[]): Axis[] =>
-  labels.map((label) => axes.get(label) as Axis);
+const axesOf = (axes: AxesByLabel, labels: readonly Label[]): Axis[] => labels.map((label) => axes.get(label) as Axis);
 
 /** Returns operands of which one has each dimension that is to be summed or kept: one that is repeated along it is made so. */
 function withAllDimensions(assembly: Assembly, made: Made, operands: readonly Labelled[]): readonly Labelled[] {
@@ -293,7 +304,9 @@ export function oneHot(assembly: Assembly, made: Made, indices: Value, axis: Axi
   const kept = axesOf(axes, labels);
   const seen = new Set(kept.flatMap((one) => atomsNow(atoms, one)));
   const now = atomsNow(atoms, axis);
-  const own = now.some((atom) => seen.has(atom)) ? now.map((atom) => freshAtom(atoms, atoms.sizes[atom] as number)) : now;
+  const own = now.some((atom) => seen.has(atom))
+    ? now.map((atom) => freshAtom(atoms, atoms.sizes[atom] as number))
+    : now;
   keepApart(atoms, [...seen, ...own]);
   const deed = { kind: "elementwise", function: "one-hot", constant: 0, whole: own } as const;
   return draft(assembly, { ...made, isFused: true }, deed, taken, [...kept, own]);

@@ -1,4 +1,4 @@
-import { atomsNow, type Axis, namesOfAtoms } from "../../model/tensor-graph/dimension-solver.ts";
+import { type Axis, atomsNow, namesOfAtoms } from "../../model/tensor-graph/dimension-solver.ts";
 import {
   type Dimension,
   DROPPED,
@@ -32,7 +32,11 @@ function divideAlike({ atoms, drafts }: Assembly, outputs: readonly Taken[]): vo
 }
 
 /** Returns the phases of drafts; null for what no output needs. What only gradients are made of is made for them. */
-function phasesNeeded(drafts: readonly Draft[], outputs: readonly number[], gradients: readonly number[]): (Phase | null)[] {
+function phasesNeeded(
+  drafts: readonly Draft[],
+  outputs: readonly number[],
+  gradients: readonly number[],
+): (Phase | null)[] {
   const needed = new Map<number, Phase>();
   const need = (node: number, phase: Phase): void => {
     if (needed.get(node) !== "forward") needed.set(node, phase);
@@ -93,11 +97,20 @@ export function finished(assembly: Assembly, { name, outputs, gradients, shown }
     const { dims } = drafts[taken.node] as Draft;
     const [own, seen] = pairsNow(atoms, taken);
     const as = new Map(own.map((atom, i) => [atom, seen[i] as number]));
-    return { node: placed.get(taken.node) as number, dims: indices(atomsNow(atoms, dims).map((a) => as.get(a) as number)) };
+    return {
+      node: placed.get(taken.node) as number,
+      dims: indices(atomsNow(atoms, dims).map((a) => as.get(a) as number)),
+    };
   };
   const nodes = order.map((i): GraphNode => {
     const { name: called, deed, operands: taken, dims, elementBytes, isFused } = drafts[i] as Draft;
-    const base = { name: called, dims: indices(atomsNow(atoms, dims)), elementBytes, phase: phases[i] as Phase, isFused };
+    const base = {
+      name: called,
+      dims: indices(atomsNow(atoms, dims)),
+      elementBytes,
+      phase: phases[i] as Phase,
+      isFused,
+    };
     if (deed.kind === "placeholder") return { ...base, ...deed };
     const operands = taken.map(operandOf);
     if (deed.kind === "einsum") return { ...base, ...deed, operands };

@@ -77,6 +77,20 @@ export function matmul(assembly: Assembly, made: Made, left: Value, right: Value
   );
 }
 
+/** Returns an einsum by its equation, in letters, of which no tensor has one twice. Throws InputError for another. */
+export function einsumBy(assembly: Assembly, made: Made, equation: unknown, values: readonly Value[]): Value {
+  const [left = "", right] = typeof equation === "string" ? equation.replaceAll(" ", "").split("->") : [];
+  const terms = left.split(",");
+  const isAlone = (label: string): boolean => left.split(label).length === 2;
+  const wanted = right ?? [...new Set(left.replaceAll(",", ""))].filter(isAlone).sort().join("");
+  const isPlain = [...terms, wanted].every((term) => /^[A-Za-z]*$/.test(term) && new Set(term).size === term.length);
+  const goes = terms.length === values.length && terms.every((term, k) => term.length === values[k]?.axes.length);
+  if (!isPlain || !goes || ![...wanted].every((label) => left.includes(label)))
+    throw refusal(assembly, "an equation of letters, each once in a tensor, one for each of its dimensions", equation);
+  const operands = values.map((value, k) => ({ value, labels: [...(terms[k] as string)] }));
+  return einsum(assembly, made, operands, [...wanted]);
+}
+
 /** Returns the value with its last two axes changed for each other. */
 export function transposed(assembly: Assembly, value: Value, one = -2, other = -1): Value {
   const rank = value.axes.length;
@@ -113,7 +127,12 @@ export function norm(
   made: Made,
   name: "layer-norm" | "rms-norm",
   x: Value,
-  besides: { readonly count: number; readonly epsilon: number; readonly weight: Value | null; readonly bias: Value | null },
+  besides: {
+    readonly count: number;
+    readonly epsilon: number;
+    readonly weight: Value | null;
+    readonly bias: Value | null;
+  },
 ): Normed {
   const { count, epsilon, weight, bias } = besides;
   const rank = x.axes.length;

@@ -1,6 +1,6 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import { type Assembly, type Made, sizesOf, type Value } from "./assembly.ts";
-import { asTensor, axisAt, type Given, isKnown, type Normed, type Attended } from "./operators.ts";
+import { type Attended, asTensor, axisAt, type Given, isKnown, type Normed } from "./operators.ts";
 
 /** What a forward operator leaves for its gradient, where torch leaves its own figures (means, sums of exponentials). */
 export interface Memo {

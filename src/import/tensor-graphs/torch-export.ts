@@ -57,10 +57,13 @@ function declaredOf(value: unknown, place: string): Declared | null {
     return size;
   });
   if (sizes.length > MOST_RANK || sizes.reduce((a, b) => a * b, 1) > MOST_SIZE)
-    throw new InputError(`${place}.shape`, `of at most ${MOST_RANK} dimensions and 2^40 elements`, sizes).as("out-of-range");
+    throw new InputError(`${place}.shape`, `of at most ${MOST_RANK} dimensions and 2^40 elements`, sizes).as(
+      "out-of-range",
+    );
   const type = asText(dtype, `${place}.dtype`, "a type of elements").replace("torch.", "");
   const bytes = BYTES.find(([pattern]) => pattern.test(type))?.[1];
-  if (bytes === undefined) throw new InputError(`${place}.dtype`, "a type of elements of torch", type).as("unknown-name");
+  if (bytes === undefined)
+    throw new InputError(`${place}.dtype`, "a type of elements of torch", type).as("unknown-name");
   return { shape: sizes, bytes };
 }
 
@@ -98,7 +101,8 @@ function signatureOf(file: Fields, fileName: string, known: ReadonlyMap<string, 
   const names = (key: string, value: unknown = file[key]): string[] =>
     asList(value ?? [], placeIn(fileName, key)).map((name, i) => {
       const place = placeIn(fileName, `${key}[${i}]`);
-      if (!known.has(asText(name, place, "the name of a node"))) throw new InputError(place, "the name of a node", name);
+      if (!known.has(asText(name, place, "the name of a node")))
+        throw new InputError(place, "the name of a node", name);
       return name as string;
     });
   const gradients = asList(file["gradients"] ?? [], placeIn(fileName, "gradients")).map((pair, i) => {
@@ -117,7 +121,10 @@ function signatureOf(file: Fields, fileName: string, known: ReadonlyMap<string, 
 }
 
 /** Operators whose results are all one number: where it stands among their arguments, or what it is. */
-const NUMBERS: ReadonlyMap<string, number | { readonly at: number }> = new Map<string, number | { readonly at: number }>([
+const NUMBERS: ReadonlyMap<string, number | { readonly at: number }> = new Map<
+  string,
+  number | { readonly at: number }
+>([
   ["full", { at: 1 }],
   ["full_like", { at: 1 }],
   ["scalar_tensor", { at: 0 }],
@@ -127,7 +134,8 @@ const NUMBERS: ReadonlyMap<string, number | { readonly at: number }> = new Map<s
   ["zeros_like", 0],
 ]);
 /** Operators that leave numbers that are all the same as they are. */
-const KEEPING = /^(?:view|reshape|_unsafe_view|expand|alias|detach|clone|contiguous|to|_to_copy|unsqueeze|squeeze|permute|transpose|t|slice|select|any|all|lift_fresh_copy)$/;
+const KEEPING =
+  /^(?:view|reshape|_unsafe_view|expand|alias|detach|clone|contiguous|to|_to_copy|unsqueeze|squeeze|permute|transpose|t|slice|select|any|all|lift_fresh_copy)$/;
 
 /** Returns what an operator makes of what is known. */
 function workedOut(call: TorchCall, { shape, bytes }: Declared): Known {
@@ -195,7 +203,8 @@ function read(reading: Reading, written: Written): Slot {
   const needsNone = !taken.some((slot) => isTensor(slot) || Array.isArray(slot));
   if (needsNone && declared !== null && !isList) return workedOut(call, declared);
   const rule = OPERATORS.get(operator);
-  if (rule === undefined) throw new InputError(place, "an operator that there is a rule for", target).as("unknown-name");
+  if (rule === undefined)
+    throw new InputError(place, "an operator that there is a rule for", target).as("unknown-name");
   if (needsNone && isList) return values.map((one) => one && { ...one, numbers: null });
   if (declared === null) throw new InputError(`${place}: value`, "the shape of its tensor");
   return rule(call);

@@ -118,11 +118,18 @@ const attentionBackward =
     const memo: Memo["attended"] = memoArgument(call, left).attended;
     if (memo === undefined) throw refusal(assembly, "of figures that attention left", inWords("of others"));
     const { weights, scale } = memo;
-    const [gradient, query, key, value] = [0, 1, 2, 3].map((i) => valueArgument(call, i)) as [Value, Value, Value, Value];
+    const [gradient, query, key, value] = [0, 1, 2, 3].map((i) => valueArgument(call, i)) as [
+      Value,
+      Value,
+      Value,
+      Value,
+    ];
     const named = (part: string): typeof made => ({ ...made, name: `${made.name}.${part}` });
     const towardsWeights = matmul(assembly, partOf(made, "weights"), gradient, transposed(assembly, value));
     const whole = [weights.axes.length - 1];
-    const scores = elementwise(assembly, partOf(made, "scores"), "softmax-gradient", [towardsWeights, weights], { whole });
+    const scores = elementwise(assembly, partOf(made, "scores"), "softmax-gradient", [towardsWeights, weights], {
+      whole,
+    });
     const scaled = elementwise(assembly, partOf(made, "products"), "scale", [scores], { constant: scale });
     return [
       matmul(assembly, named("query"), scaled, key),

@@ -1,7 +1,6 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import { chosen, power, product, quotient, sum } from "./arithmetic.ts";
 import {
-  einsum,
   elementwise,
   elementwiseOf,
   expanded,
@@ -20,6 +19,7 @@ import {
   attention,
   axesAt,
   axisAt,
+  einsumBy,
   type Given,
   isKnown,
   joined,
@@ -162,24 +162,8 @@ function maskOf(call: TorchCall, place: number): Value {
 
 const NOWHERE = 99;
 
-const einsumOf: TorchOperator = (call) => {
-  const { assembly, made } = call;
-  const equation = argument(call, 0);
-  const values = valuesArgument(call, 1);
-  const [left = "", right] = typeof equation === "string" ? equation.replaceAll(" ", "").split("->") : [];
-  const terms = left.split(",");
-  const wanted = right ?? [...new Set(left.replaceAll(",", ""))].filter((c) => left.split(c).length === 2).sort().join("");
-  const isPlain = [...terms, wanted].every((term) => /^[A-Za-z]*$/.test(term) && new Set(term).size === term.length);
-  const goes = terms.length === values.length && terms.every((term, k) => term.length === values[k]?.axes.length);
-  if (!isPlain || !goes || ![...wanted].every((label) => left.includes(label)))
-    throw refusal(assembly, "an equation of letters, each once in a tensor, one for each of its dimensions", equation);
-  return einsum(
-    assembly,
-    made,
-    values.map((value, k) => ({ value, labels: [...(terms[k] as string)] })),
-    [...wanted],
-  );
-};
+const einsumOf: TorchOperator = (call) =>
+  einsumBy(call.assembly, call.made, argument(call, 0), valuesArgument(call, 1));
 
 /** Parts of a tensor along an axis, of these lengths. */
 function parts({ assembly, made }: TorchCall, value: Value, axis: number, lengths: readonly number[]): Value[] {
@@ -228,7 +212,9 @@ const select: TorchOperator = (call) => {
   const value = first(call);
   const axis = axisArgument(call, value, 1);
   const start = axisAt(call.assembly, numberArgument(call, 2), sizeAt(call, value, axis));
-  return squeezed(call.assembly, partAlong(call.assembly, call.made, value, axis, { start, length: 1, step: 1 }), [axis]);
+  return squeezed(call.assembly, partAlong(call.assembly, call.made, value, axis, { start, length: 1, step: 1 }), [
+    axis,
+  ]);
 };
 
 const unbind: TorchOperator = (call) => {
@@ -311,7 +297,13 @@ const equal: TorchOperator = (call) => {
 const signed =
   (sign: number): TorchOperator =>
   (call) =>
-    sum(call.assembly, call.made, givenArgument(call, 0), givenArgument(call, 1), sign * numberArgument(call, 2, 1, "alpha"));
+    sum(
+      call.assembly,
+      call.made,
+      givenArgument(call, 0),
+      givenArgument(call, 1),
+      sign * numberArgument(call, 2, 1, "alpha"),
+    );
 
 const UNARY = ["relu", "silu", "sigmoid", "tanh", "exp", "log", "sqrt", "rsqrt", "square"].map(
   (name): [string, TorchOperator] => [name, unary(name)],
@@ -324,7 +316,10 @@ export const FORWARD: readonly (readonly [string, TorchOperator])[] = [
   ...UNARY,
   ...named("mm bmm matmul mv dot", multiplied),
   ...named("addmm baddbmm addmv", addedProduct),
-  ["linear", (call) => linear(call.assembly, call.made, first(call), valueArgument(call, 1), optionalValue(call, 2, "bias"))],
+  [
+    "linear",
+    (call) => linear(call.assembly, call.made, first(call), valueArgument(call, 1), optionalValue(call, 2, "bias")),
+  ],
   ["einsum", einsumOf],
   ["add", signed(1)],
   ["sub", signed(-1)],
@@ -350,10 +345,7 @@ export const FORWARD: readonly (readonly [string, TorchOperator])[] = [
   ["index", indexed],
   ["cross_entropy_loss", crossEntropy],
   ["scaled_dot_product_attention", attended({ mask: 3, dropout: 4, causal: 5, scale: 6 })],
-  [
-    "_scaled_dot_product_flash_attention_for_cpu",
-    attended({ dropout: 3, causal: 4, mask: NOWHERE, scale: NOWHERE }),
-  ],
+  ["_scaled_dot_product_flash_attention_for_cpu", attended({ dropout: 3, causal: 4, mask: NOWHERE, scale: NOWHERE })],
   ["_scaled_dot_product_flash_attention", attended({ dropout: 3, causal: 4, mask: NOWHERE, scale: NOWHERE })],
   ["_scaled_dot_product_efficient_attention", attended({ mask: 3, dropout: 5, causal: 6, scale: NOWHERE })],
   ...named("view reshape _unsafe_view flatten unflatten _reshape_alias", reshape),
@@ -369,7 +361,14 @@ export const FORWARD: readonly (readonly [string, TorchOperator])[] = [
       return permuted(value, order);
     },
   ],
-  ...named("t numpy_T", (call) => permuted(first(call), first(call).axes.map((_, i) => i).reverse())),
+  ...named("t numpy_T", (call) =>
+    permuted(
+      first(call),
+      first(call)
+        .axes.map((_, i) => i)
+        .reverse(),
+    ),
+  ),
   ["transpose", (call) => transposed(call.assembly, first(call), numberArgument(call, 1), numberArgument(call, 2))],
   [
     "unsqueeze",
@@ -392,7 +391,10 @@ export const FORWARD: readonly (readonly [string, TorchOperator])[] = [
   ["cat", (call) => joinedAlong(call)],
   ["stack", stack],
   ["masked_fill", filled],
-  ["where", (call) => chosen(call.assembly, call.made, givenArgument(call, 0), givenArgument(call, 1), givenArgument(call, 2))],
+  [
+    "where",
+    (call) => chosen(call.assembly, call.made, givenArgument(call, 0), givenArgument(call, 1), givenArgument(call, 2)),
+  ],
   ["full_like", alike((call) => numberArgument(call, 1))],
   ["ones_like", alike(() => 1)],
   ["zeros_like", alike(() => 0)],

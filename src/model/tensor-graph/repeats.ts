@@ -55,7 +55,8 @@ interface Repeats {
   readonly count: number;
 }
 
-const nodeAt = ({ graph, nodes }: Sequence, place: number): GraphNode => graph.nodes[nodes[place] as number] as GraphNode;
+const nodeAt = ({ graph, nodes }: Sequence, place: number): GraphNode =>
+  graph.nodes[nodes[place] as number] as GraphNode;
 
 /** Returns whether two tensors are taken alike by nodes that stand a period apart. */
 function isTakenAlike({ graph, places, deeds, alike }: Sequence, one: number, other: number, period: number): boolean {
