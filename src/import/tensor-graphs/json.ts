@@ -18,7 +18,7 @@ import {
   ROLES,
   type TensorGraph,
 } from "../../model/tensor-graph/graph.ts";
-import { asFlag, asInteger, asList, asObject, asText, below, placeIn } from "../text/json.ts";
+import { asFlag, asInteger, asList, asObject, asText, below, checkHeader, placeIn } from "../text/json.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -92,7 +92,12 @@ function single(known: Known, value: unknown, place: string): readonly number[] 
   return distinct(before[0] as number[], place);
 }
 
-function operandOf({ dimensions, nodes, numbers }: Known, name: unknown, dims: readonly number[], place: string): Operand {
+function operandOf(
+  { dimensions, nodes, numbers }: Known,
+  name: unknown,
+  dims: readonly number[],
+  place: string,
+): Operand {
   const node = typeof name === "string" ? numbers.get(name) : undefined;
   if (node === undefined) throw new InputError(place, "a node before it", name);
   const own = (nodes[node] as GraphNode).dims;
@@ -134,7 +139,11 @@ function nodeOf(known: Known, value: unknown, at: number): GraphNode {
   const { before, after } = listsOf(known, fields["dims"], dimsPlace);
   const lists = of.length === 0 && before.length === 1 && before[0]?.length === 0 ? [] : before;
   if (lists.length !== of.length || after === null)
-    throw new InputError(dimsPlace, `dimensions of ${of.length} tensors, "->", and those of the result`, fields["dims"]);
+    throw new InputError(
+      dimsPlace,
+      `dimensions of ${of.length} tensors, "->", and those of the result`,
+      fields["dims"],
+    );
   const operands = of.map((one, k) => operandOf(known, one, lists[k] as number[], `${place}: of[${k}]`));
   const dims = distinct(after, dimsPlace);
   const seen = operands.flatMap((operand) => operand.dims);
@@ -151,13 +160,19 @@ function nodeOf(known: Known, value: unknown, at: number): GraphNode {
     const over = single(known, fields["over"], `${place}: over`);
     if (operands.length !== 1) throw new InputError(`${place}: of`, "one node", inWords(`${operands.length}`));
     if (!isSubset(over, seen) || over.some((dim) => dims.includes(dim)))
-      throw new InputError(`${place}: over`, "dimensions of the tensor that the result does not have", inWords("others"));
+      throw new InputError(
+        `${place}: over`,
+        "dimensions of the tensor that the result does not have",
+        inWords("others"),
+      );
     const how = oneOf(fields["function"], REDUCTIONS, `${place}: function`);
     return { ...base, kind, dims, operands: operands as [Operand], function: how, over };
   }
   const called = FUNCTIONS.get(asText(fields["function"], `${place}: function`, "the name of a function"));
   if (called === undefined)
-    throw new InputError(`${place}: function`, "a function that there are rules for", fields["function"]).as("unknown-name");
+    throw new InputError(`${place}: function`, "a function that there are rules for", fields["function"]).as(
+      "unknown-name",
+    );
   if (called.operands !== "any" && called.operands !== operands.length)
     throw new InputError(`${place}: of`, `${called.operands} nodes, for ${called.name}`, inWords(`${operands.length}`));
   const whole = single(known, fields["whole"], `${place}: whole`);
@@ -190,7 +205,11 @@ function classesOf(value: unknown, nodes: readonly GraphNode[], fileName: string
     const node = nodes[i] as GraphNode;
     const first = firsts[number] ?? node;
     if (number === firsts.length) firsts.push(node);
-    if (first.kind !== node.kind || first.dims.length !== node.dims.length || operandsOf(first).length !== operandsOf(node).length)
+    if (
+      first.kind !== node.kind ||
+      first.dims.length !== node.dims.length ||
+      operandsOf(first).length !== operandsOf(node).length
+    )
       throw new InputError(`${place}[${i}]`, `the class of nodes like ${node.name}`, number);
     return number;
   });
@@ -203,8 +222,7 @@ export const isTensorGraphJson = (value: unknown): boolean =>
 /** Returns a tensor graph of our own JSON (FORMATS.md). Throws InputError with the place. O(file). */
 export function readTensorGraphJson(value: unknown, fileName: string): TensorGraph {
   const file = asObject<Fields>(value, fileName);
-  if (file["version"] !== TENSOR_GRAPH_VERSION)
-    throw new InputError(placeIn(fileName, "version"), `${TENSOR_GRAPH_VERSION}`, file["version"]);
+  checkHeader(value, fileName, "", TENSOR_GRAPH_FORMAT, TENSOR_GRAPH_VERSION);
   const indices = new Map<string, number>();
   const dimensions = asList(file["dimensions"], placeIn(fileName, "dimensions")).map((pair, i): Dimension => {
     const place = placeIn(fileName, `dimensions[${i}]`);
@@ -218,7 +236,8 @@ export function readTensorGraphJson(value: unknown, fileName: string): TensorGra
   const numbers = new Map<string, number>();
   const known: Known = { fileName, dimensions, indices, nodes, numbers };
   asList(file["nodes"], placeIn(fileName, "nodes")).forEach((one, i) => {
-    if (nodes.at(-1)?.kind === "output") throw new InputError(placeIn(fileName, `nodes[${i}]`), "nothing behind the output", one);
+    if (nodes.at(-1)?.kind === "output")
+      throw new InputError(placeIn(fileName, `nodes[${i}]`), "nothing behind the output", one);
     const node = nodeOf(known, one, i);
     numbers.set(node.name, nodes.push(node) - 1);
   });

@@ -105,7 +105,8 @@ function tensorOf(source: Source, from: number, to: number): OnnxTensor {
     if (field === TENSOR.sizes) addNumbers(source, wire, start, end, WIRE.varint, sizes);
     else if (field === TENSOR.type) tensor.type = unsigned(source, demand(source, wire, WIRE.varint, start));
     else if (field === TENSOR.name) tensor.name = text(source, demand(source, wire, WIRE.bytes, start), end);
-    else if (field === TENSOR.place) tensor.isElsewhere = unsigned(source, demand(source, wire, WIRE.varint, start)) !== 0;
+    else if (field === TENSOR.place)
+      tensor.isElsewhere = unsigned(source, demand(source, wire, WIRE.varint, start)) !== 0;
     else lists.push({ field, wire, start, end });
   });
   const { name, type, isElsewhere } = tensor;
@@ -197,7 +198,10 @@ function infoOf(source: Source, from: number, to: number): OnnxInfo {
 
 /** Returns whether bytes seem to be of an ONNX model: they begin with its version of the format, and go on with a field of a model. */
 export const looksLikeOnnx = (bytes: Uint8Array): boolean =>
-  bytes.length > 2 && bytes[0] === 0x08 && (bytes[1] as number) < 0x80 && [0x12, 0x1a, 0x22, 0x28, 0x32, 0x3a, 0x42].includes(bytes[2] as number);
+  bytes.length > 2 &&
+  bytes[0] === 0x08 &&
+  (bytes[1] as number) < 0x80 &&
+  [0x12, 0x1a, 0x22, 0x28, 0x32, 0x3a, 0x42].includes(bytes[2] as number);
 
 /**
  * Returns the graph of an ONNX model: nodes, inputs and outputs, and of initializers sizes and types; data of more than 64 numbers is
