@@ -46,7 +46,10 @@ export interface Placeholder extends NodeBase {
   readonly role: Role;
 }
 
-/** Sum over all dimensions that the result does not have of the product of the operands. */
+/**
+ * Sum over all dimensions that the result does not have of the product of the operands; along a dimension that no operand has the
+ * result is repeated.
+ */
 export interface Einsum extends NodeBase {
   readonly kind: "einsum";
   readonly operands: readonly Operand[];
@@ -65,7 +68,10 @@ export interface Elementwise extends NodeBase {
   readonly function: string;
   /** A number that the function takes besides; 0 where it takes none. */
   readonly constant: number;
-  /** Dimensions along which elements depend on each other (softmax, norms): they have to be whole. */
+  /**
+   * Dimensions along which elements depend on each other (softmax, norms): they have to be whole. In the order that the function
+   * names (`wholes`), if it does; all that operands have and the result has not are among them.
+   */
   readonly whole: readonly number[];
 }
 

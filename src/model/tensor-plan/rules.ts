@@ -59,7 +59,8 @@ function rulesOfNode(node: GraphNode): readonly AxisRule[] {
       result: PARTIAL,
       along: NOT_DEALT,
     });
-    return linear === "all" ? [partial(() => true)] : operands.map((_, k) => partial((other) => other === k));
+    if (linear === "all") return [partial(() => true)];
+    return operands.slice(0, linear === "first" ? 1 : undefined).map((_, k) => partial((other) => other === k));
   };
   switch (node.kind) {
     case "einsum": {

@@ -22,11 +22,11 @@ export const RESNETS: readonly ResnetSizes[] = [
   { name: "resnet-152", blocks: [3, 8, 36, 3] },
 ];
 
-const CLASSES = 1000;
-const COLOURS = 3;
+export const CLASSES = 1000;
+export const COLOURS = 3;
 
 /** A convolution as it is for one image. */
-interface Convolution {
+export interface Convolution {
   readonly name: string;
   readonly from: number;
   readonly to: number;
@@ -39,7 +39,7 @@ interface Convolution {
  * Returns the convolutions of every part: the first one, then block by block. In the first block of conv3_x .. conv5_x the first
  * convolution and the shortcut have the stride (He et al. 2016).
  */
-function convolutions({ blocks }: ResnetSizes): Convolution[][] {
+export function convolutions({ blocks }: ResnetSizes): Convolution[][] {
   const parts: Convolution[][] = [[{ name: "conv1", from: COLOURS, to: 64, window: 7, side: 112 }]];
   let from = 64;
   for (const [stage, count] of blocks.entries()) {
