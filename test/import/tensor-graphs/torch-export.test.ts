@@ -2,15 +2,10 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { type DenseTensor, runDense } from "../../../src/execute/tensor-graph/dense.ts";
 import { readTorchGraph } from "../../../src/import/tensor-graphs/torch-export.ts";
-import {
-  elementsOf,
-  type GraphNode,
-  type Operand,
-  operandsOf,
-  type TensorGraph,
-} from "../../../src/model/tensor-graph/graph.ts";
+import { elementsOf, type GraphNode, type Operand, operandsOf } from "../../../src/model/tensor-graph/graph.ts";
 import { printedGraph } from "../../../src/model/tensor-graph/print.ts";
 import { refusalFrom, refused, unexpected } from "../../support/refusals.ts";
+import { inOrder } from "../../support/tensor-order.ts";
 
 const fixture = (name: string): unknown =>
   JSON.parse(readFileSync(new URL(`../../fixtures/tensor-graph/${name}`, import.meta.url), "utf8"));
@@ -128,17 +123,6 @@ interface Joint {
   readonly ids: readonly number[];
   readonly result: readonly number[];
   readonly gradients: readonly (readonly [number, number])[];
-}
-
-/** Returns the numbers of a tensor as another order of its dimensions, some of size 1 apart, has them. */
-function inOrder(graph: TensorGraph, { dims, data }: DenseTensor, order: readonly number[]): number[] {
-  const size = (dim: number): number => graph.dimensions[dim]?.size as number;
-  const stride = (dim: number): number =>
-    dims.includes(dim) ? dims.slice(dims.indexOf(dim) + 1).reduce((all, one) => all * size(one), 1) : 0;
-  let places = [0];
-  for (const dim of order)
-    places = places.flatMap((at) => Array.from({ length: size(dim) }, (_, i) => at + i * stride(dim)));
-  return places.map((at) => data[at] as number);
 }
 
 describe("a joint graph of torch", () => {
