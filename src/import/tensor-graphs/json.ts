@@ -86,10 +86,13 @@ function distinct(dims: readonly number[], place: string): readonly number[] {
   throw new InputError(place, `at most ${MOST_DIMENSIONS} dimensions, each once`, inWords("others"));
 }
 
-function single(known: Known, value: unknown, place: string): readonly number[] {
+/** Returns one list of dimensions, each once unless some count several things. */
+function single(known: Known, value: unknown, place: string, repeats = false): readonly number[] {
   const { before, after } = listsOf(known, value ?? "", place);
   if (before.length > 1 || after !== null) throw new InputError(place, "a list of dimensions", value);
-  return distinct(before[0] as number[], place);
+  const [dims] = before as [number[]];
+  distinct(repeats ? [...new Set(dims)] : dims, place);
+  return dims;
 }
 
 function operandOf(
@@ -153,7 +156,6 @@ function nodeOf(known: Known, value: unknown, at: number): GraphNode {
   }
   if (operands.length === 0) throw new InputError(`${place}: of`, "one node or more", inWords("none"));
   if (kind === "einsum") {
-    if (!isSubset(dims, seen)) throw new InputError(dimsPlace, "dimensions that some tensor has", inWords("others"));
     return { ...base, kind, dims, operands, selects: asFlag(fields["selects"], `${place}: selects`) };
   }
   if (kind === "reduction") {
@@ -175,7 +177,7 @@ function nodeOf(known: Known, value: unknown, at: number): GraphNode {
     );
   if (called.operands !== "any" && called.operands !== operands.length)
     throw new InputError(`${place}: of`, `${called.operands} nodes, for ${called.name}`, inWords(`${operands.length}`));
-  const whole = single(known, fields["whole"], `${place}: whole`);
+  const whole = single(known, fields["whole"], `${place}: whole`, called.wholes !== undefined);
   if (!isSubset(whole, [...dims, ...seen]))
     throw new InputError(`${place}: whole`, "dimensions of the node", inWords("others"));
   const constant = numberOf(fields["constant"], `${place}: constant`);

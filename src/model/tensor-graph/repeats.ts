@@ -196,7 +196,8 @@ function sequenceOf(graph: Graph, nodes: readonly number[], deeds: Int32Array, a
  * Returns the classes of a graph's nodes: those of repeated parts, layers say, that stand at the same place of theirs have one class
  * (Alpa, Zheng et al. 2022, and AutoParallel treat equal layers alike). Parts are neighbours in the order of nodes, in each phase for
  * itself, that do the same with the same sizes and take tensors alike: of the part before, of before all parts, or of what has one
- * class in the forward phase. Placeholders have one class where nodes of the same classes take them. O(n log n) for n nodes of
+ * class in the forward phase. Two parts are found by nodes that take
+ * tensors of their own part only. Placeholders have one class where nodes of the same classes take them. O(n log n) for n nodes of
  * a bounded number of operands, in as many rounds as there are different repeats.
  */
 export function classesOfRepeats(graph: Graph): Int32Array {
