@@ -34,15 +34,18 @@ function divideAlike({ atoms, drafts }: Assembly, outputs: readonly Taken[]): vo
 /** Returns the phases of drafts; null for what no output needs. What only gradients are made of is made for them. */
 function phasesNeeded(
   drafts: readonly Draft[],
-  outputs: readonly number[],
-  gradients: readonly number[],
+  outputs: readonly Value[],
+  gradients: Purpose["gradients"],
 ): (Phase | null)[] {
   const needed = new Map<number, Phase>();
   const need = (node: number, phase: Phase): void => {
     if (needed.get(node) !== "forward") needed.set(node, phase);
   };
-  for (const node of gradients) need(node, "backward");
-  for (const node of outputs) need(node, "forward");
+  for (const { parameter, gradient } of gradients) {
+    need(gradient.node, "backward");
+    need(parameter.node, "forward");
+  }
+  for (const { node } of outputs) need(node, "forward");
   const phases = drafts.map((): Phase | null => null);
   for (let i = drafts.length - 1; i >= 0; i--) {
     const { deed, operands, phase, isFused } = drafts[i] as Draft;
@@ -74,11 +77,7 @@ export function finished(assembly: Assembly, { name, outputs, gradients, shown }
   });
   divideAlike(assembly, ends);
 
-  const phases = phasesNeeded(
-    drafts,
-    outputs.map(({ node }) => node),
-    pairs.map(({ gradient }) => gradient.node),
-  );
+  const phases = phasesNeeded(drafts, outputs, pairs);
   const inPhase = (phase: Phase): number[] => drafts.flatMap((_, i) => (phases[i] === phase ? [i] : []));
   const order = [...inPhase("forward"), ...inPhase("backward")];
   const placed = new Map(order.map((of, at) => [of, at]));

@@ -1,4 +1,4 @@
-import type { OnnxCall } from "./onnx-operators.ts";
+import type { OnnxCall } from "./onnx-call.ts";
 import { type Given, isKnown, type Known } from "./operators.ts";
 
 /** More numbers are not worked out. */

@@ -2,9 +2,10 @@ import { InputError, inWords } from "../../base/errors.ts";
 import type { TensorGraph } from "../../model/tensor-graph/graph.ts";
 import { type Assembly, freshAxes, newAssembly, placeholder, sizesOf, type Value } from "./assembly.ts";
 import { finished } from "./finish.ts";
+import type { OnnxCall } from "./onnx-call.ts";
 import { type OnnxGraph, type OnnxInfo, type OnnxNode, type OnnxTensor, readOnnxFile } from "./onnx-file.ts";
 import { workedOut } from "./onnx-known.ts";
-import { ONNX_OPERATORS, type OnnxCall } from "./onnx-operators.ts";
+import { ONNX_OPERATORS } from "./onnx-operators.ts";
 import { asTensor, type Given, isKnown, type Known } from "./operators.ts";
 
 /** [TensorProto.DataType] bytes of an element; 0 where there is no such, or its elements are no numbers. */

@@ -105,14 +105,17 @@ function signatureOf(file: Fields, fileName: string, known: ReadonlyMap<string, 
         throw new InputError(place, "the name of a node", name);
       return name as string;
     });
+  const parameters = new Set(names("parameters"));
   const gradients = asList(file["gradients"] ?? [], placeIn(fileName, "gradients")).map((pair, i) => {
     const [parameter, gradient, ...others] = names(`gradients[${i}]`, pair);
-    if (parameter === undefined || gradient === undefined || others.length > 0)
+    const isTrained =
+      parameter !== undefined && parameters.has(parameter) && known.get(parameter)?.operation === "placeholder";
+    if (!isTrained || gradient === undefined || others.length > 0)
       throw new InputError(placeIn(fileName, `gradients[${i}]`), "a parameter and its gradient", pair);
     return [parameter, gradient] as const;
   });
   return {
-    parameters: new Set(names("parameters")),
+    parameters,
     constants: new Set(names("constants")),
     tangents: names("tangents"),
     outputs: names("outputs"),

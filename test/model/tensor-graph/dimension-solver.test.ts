@@ -31,7 +31,7 @@ function hasCommonRefinement(one: readonly number[], other: readonly number[]): 
 }
 
 describe("reshaped", () => {
-  const sizes = fc.array(fc.constantFrom(1, 2, 3, 4, 6), { minLength: 0, maxLength: 4 });
+  const sizes = fc.array(fc.constantFrom<number[]>(1, 2, 3, 4, 6), { minLength: 0, maxLength: 4 });
 
   it("divides where shapes have a common refinement, and refuses exactly the others", () => {
     fc.assert(
@@ -56,7 +56,7 @@ describe("reshaped", () => {
         // the same atoms in the same order, whatever has size 1
         expect(wide(view.flat())).toEqual(wide(atomsNow(atoms, axes.flat())));
       }),
-      runs(300),
+      { numRuns: runs(300) },
     );
   });
 
@@ -101,7 +101,7 @@ describe("unite", () => {
           expect(now.reduce((size, atom) => size * (atoms.sizes[atom] as number), 1)).toBe(sizeOfAxis(atoms, pair));
         }
       }),
-      runs(300),
+      { numRuns: runs(300) },
     );
   });
 

@@ -98,7 +98,7 @@ describe("classesOfRepeats", () => {
           ]);
         });
       }),
-      runs(200),
+      { numRuns: runs(200) },
     );
   });
 
