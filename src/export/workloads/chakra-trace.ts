@@ -1,11 +1,6 @@
 import { Writer } from "protobufjs/minimal.js";
-import {
-  ATTRIBUTE_NAME_FIELD,
-  METADATA_FIELD,
-  NODE_FIELD,
-  VALUE_FIELD,
-  WIRE,
-} from "../../model/files/chakra-format.ts";
+import { ATTRIBUTE_NAME_FIELD, METADATA_FIELD, NODE_FIELD, VALUE_FIELD } from "../../model/files/chakra-format.ts";
+import { WIRE } from "../../model/files/protobuf.ts";
 
 /** A named value, of the kind that ASTRA-sim's feeders, the strict one too, look for. */
 export type Attribute =

@@ -4,9 +4,6 @@
  * `name.<npu>.et`.
  */
 
-/** Kinds of values on the wire (protocol buffers, "Encoding"). */
-export const WIRE = { varint: 0, eight: 1, bytes: 2, four: 5 } as const;
-
 /** Fields of a node. */
 export const NODE_FIELD = {
   id: 1,

@@ -5,6 +5,7 @@ import { resultsTargets } from "./results-targets.ts";
 import { serverTargets } from "./server-targets.ts";
 import { sweepTargets } from "./sweep-targets.ts";
 import type { FuzzTarget } from "./target.ts";
+import { tensorGraphTargets } from "./tensor-graph-targets.ts";
 import { wordTargets } from "./word-targets.ts";
 import { workloadTargets } from "./workload-targets.ts";
 
@@ -18,4 +19,5 @@ export const fuzzTargets = (): FuzzTarget[] => [
   ...resultsTargets(),
   ...sweepTargets(),
   ...probeTargets(),
+  ...tensorGraphTargets(),
 ];
