@@ -88,11 +88,12 @@ export function planProgram(tables: PlanTables, unitPs: number, start: Standing 
     if (supply.links.length === 0) return;
     const isMade = labelled(supply.chooser, supply.made);
     const taken = start?.copies[s] ?? [];
-    const copies = copyColumns[s].map((_, i) => {
+    const copies = copyColumns[s];
+    supply.copy.forEach((_, i) => {
       const column = draft.column(0, 1, true);
       pay(column, supply.uses, i * resourceCount);
       if (start !== null) known.push([column, taken.includes(i) ? 1 : 0]);
-      return column;
+      copies[i] = column;
     });
     for (const e of supply.links) {
       const { maker, taker, asked } = links[e];

@@ -65,8 +65,7 @@ describe("the relaxation of plans, and local search", () => {
       );
     }
     expect(tried).toBeGreaterThan(40);
-    console.log("TIGHT", tight, tried);
-    expect(tight).toBeGreaterThan(10);
+    expect(tight).toBeGreaterThan(0.9 * tried);
   }, 120_000);
 
   it("plans of choices have the copies that cost least", () => {

@@ -71,14 +71,13 @@ describe("plans of small problems", () => {
   }, 250_000);
 
   it("are as good where a relaxation rules choices out first as by the program of everything; never worse than a start", async () => {
-    let compared = 0;
-    for (let seed = 0; compared < 6; seed++) {
+    // of 2000 to 3500 columns
+    for (const seed of [5068, 5906, 14011]) {
       const problem = randomPlanProblem(seed, { nodes: 9, axes: 2 });
       const tables = planTables(problem);
       if (tables === null) throw new Error(`seed ${seed}: no plan`);
       const { columns } = planProgramSize(tables);
-      if (columns < 2000 || columns > 3500) continue;
-      compared++;
+      expect(columns).toBeGreaterThan(2000);
       const { problem: program, planOf } = planProgram(tables, 1, null);
       const whole = await milp.solve(program, { timeLimitMs: 60_000 });
       expect(whole.status).toBe("optimal");
