@@ -21,7 +21,8 @@ export interface PlanMemory {
 
 /**
  * Returns the memory of a plan, exact by the lifetimes of its values: each is there from the step that makes it to the last that
- * takes it. Gradients that are summed once a step are there whole, as they were made, until then. O(steps).
+ * takes it. Gradients are added to those of passes before where the optimiser's state lies, or, summed once a step, as they are
+ * made. O(steps).
  */
 export function planMemory(plan: TensorPlan, { values, given, steps }: PlanSteps, terms: PlanTerms): PlanMemory {
   const { graph, mesh, nodes: plans } = plan;
@@ -40,10 +41,17 @@ export function planMemory(plan: TensorPlan, { values, given, steps }: PlanSteps
     optimizer += (elements / shardCount(mesh, home)) * terms.optimizerBytes;
     gradients += (elements / shardCount(mesh, isSummedOnce ? pattern : home)) * terms.gradientBytes;
   }
-  const isGiven = new Uint8Array(values.length);
+  // what is there all the time, and was counted
+  const lasts = new Uint8Array(values.length);
   for (const at of given) {
-    isGiven[at] = 1;
+    lasts[at] = 1;
     parameters += (values[at] as PlanValue).bytes;
+  }
+  for (const step of steps) {
+    if (step.kind === "update") {
+      lasts[step.makes] = 1;
+      lasts[step.takes[0]] = 1;
+    } else if (step.kind === "move" && plans[step.node]?.isSummedOnce === true) lasts[step.takes[0]] = 1;
   }
   // kept by passes before the one that is looked at
   let keptOfOne = 0;
@@ -55,16 +63,15 @@ export function planMemory(plan: TensorPlan, { values, given, steps }: PlanSteps
   let live = 0;
   let most = 0;
   let at = 0;
+  const bytesOf = (value: number): number => (lasts[value] === 1 ? 0 : (values[value] as PlanValue).bytes);
   steps.forEach((step, s) => {
-    if (step.kind !== "update" && step.makes >= 0) live += (values[step.makes] as PlanValue).bytes;
+    live += bytesOf(step.makes);
     if (live > most) {
       most = live;
       at = step.node;
     }
-    for (const one of new Set(step.takes)) {
-      if (last[one] === s && isGiven[one] === 0) live -= (values[one] as PlanValue).bytes;
-    }
-    if (step.kind !== "update" && last[step.makes] === -1) live -= (values[step.makes] as PlanValue).bytes;
+    for (const one of new Set(step.takes)) if (last[one] === s) live -= bytesOf(one);
+    if (last[step.makes] === -1) live -= bytesOf(step.makes);
   });
   const activations = Math.min(keptOfOne, most) + others;
   const working = most - Math.min(keptOfOne, most);

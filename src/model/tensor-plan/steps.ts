@@ -61,6 +61,9 @@ export function planSteps({ graph, mesh, nodes: plans }: TensorPlan): PlanSteps 
   const made = new Map<number, number>();
   const again = new Map<number, number>();
   const copied = new Map<string, number>();
+  const parameterOf = new Map(graph.gradients.map(({ parameter, gradient }) => [gradient, parameter]));
+  /** Gradients as the update takes them. */
+  const summed = new Map<number, number>();
 
   /** Returns the value of a tensor in the pattern in which it was made, for a node of a phase. */
   const basis = (of: number, isBackward: boolean): number => {
@@ -97,8 +100,16 @@ export function planSteps({ graph, mesh, nodes: plans }: TensorPlan): PlanSteps 
     const makes = value(node, pattern);
     (isAgain ? again : made).set(node, makes);
     steps.push({ kind: "compute", node, isAgain, takes, makes });
+    const parameter = parameterOf.get(node);
+    if (parameter !== undefined) summed.set(node, summedTo(node, makes, planned(parameter).home));
     return makes;
   }
+  /** Returns a gradient where the optimiser's state lies: it is brought there as soon as it is made, and is not kept otherwise. */
+  const summedTo = (gradient: number, from: number, home: Pattern): number => {
+    const to = planned(gradient).updateCopies.find((copy) => isFree(mesh, copy, home));
+    if (isFree(mesh, (values[from] as PlanValue).pattern, home) || to === undefined) return from;
+    return copyOf(gradient, from, to, "update");
+  };
 
   const given: number[] = [];
   let outputs: readonly number[] = [];
@@ -112,14 +123,8 @@ export function planSteps({ graph, mesh, nodes: plans }: TensorPlan): PlanSteps 
   });
   const updated = graph.gradients.map(({ parameter, gradient }) => {
     const { home, pattern, updateCopies } = planned(parameter);
-    const from = made.get(gradient) as number;
-    const to = planned(gradient).updateCopies.find((copy) => isFree(mesh, copy, home));
-    const summed =
-      isFree(mesh, (values[from] as PlanValue).pattern, home) || to === undefined
-        ? from
-        : copyOf(gradient, from, to, "update");
     const makes = value(parameter, home);
-    steps.push({ kind: "update", node: parameter, takes: [summed], makes });
+    steps.push({ kind: "update", node: parameter, takes: [summed.get(gradient) as number], makes });
     if (isFree(mesh, home, pattern)) return makes;
     const back = updateCopies.find((copy) => isFree(mesh, copy, pattern));
     if (back === undefined) throw new TypeError(`${graph.nodes[parameter]?.name} does not come back`);

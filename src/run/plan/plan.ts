@@ -3,11 +3,11 @@ import { optionName } from "../../base/option-names.ts";
 import { refuseStopped } from "../../base/stopping.ts";
 import type { Engine } from "../../engine/types.ts";
 import { formatGigabytes } from "../../model/numbers/units.ts";
-import type { TensorGraph } from "../../model/tensor-graph/graph.ts";
+import type { GraphNode, TensorGraph } from "../../model/tensor-graph/graph.ts";
 import { type PlanMemory, planMemory } from "../../model/tensor-plan/lifetimes.ts";
 import type { Mesh } from "../../model/tensor-plan/mesh.ts";
 import type { TensorPlan } from "../../model/tensor-plan/plan.ts";
-import { type PlanChoice, type PlanProblem, planTotals } from "../../model/tensor-plan/problem.ts";
+import { type PlanChoice, planTotals } from "../../model/tensor-plan/problem.ts";
 import {
   memoryOf,
   type PlanTerms,
@@ -17,17 +17,18 @@ import {
 } from "../../model/tensor-plan/problem-of.ts";
 import { type PlanSteps, planSteps } from "../../model/tensor-plan/steps.ts";
 import { planTasks } from "../../model/tensor-plan/tasks.ts";
+import { tensorBytes } from "../../model/tensor-plan/work.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Accelerator, Precision } from "../../model/workload/accelerators.ts";
 import type { Computation } from "../../model/workload/layer-work.ts";
 import type { PlacedTasks } from "../../model/workload/placed-tasks.ts";
 import { computationPs } from "../../model/workload/roofline.ts";
-import { type HandPlan, plansByHand } from "../../synthesize/plan/by-dimensions.ts";
-import { type FoundPlan, searchPlan } from "../../synthesize/plan/solve.ts";
+import { type HandPlan, type MadeByHand, plansByHand } from "../../synthesize/plan/by-dimensions.ts";
+import { type FoundPlan, type NoPlan, searchPlan } from "../../synthesize/plan/solve.ts";
 import { milpRunner } from "../threads/milp-runner.ts";
-import { communicationCosts } from "../training/costs.ts";
+import { type CostOf, communicationCosts } from "../training/costs.ts";
 import { simulateTraining, type TrainedStep } from "../training/train.ts";
-import { type MoveCosts, moveCosts } from "./move-costs.ts";
+import { type MoveAsked, type MoveCosts, moveCosts } from "./move-costs.ts";
 
 /** What is to be planned. */
 export interface PlanRequest {
@@ -92,91 +93,146 @@ const MOST_HAND = 24;
 /** Passes are simulated so far; more are alike. */
 const MOST_PASSES = 3;
 
-/** A mesh, and passes. */
-interface Case {
+/** Searches are begun again so often, with finer costs of the collectives that plans take, and less memory for what lasts. */
+const MOST_ROUNDS = 4;
+
+/** A way of splitting a step: a mesh, and passes. */
+interface Way {
   readonly mesh: Mesh;
   readonly graph: TensorGraph;
   readonly terms: PlanTerms;
   readonly costs: MoveCosts;
+  readonly timeOf: (computation: Computation) => number;
+}
+
+/** A way, stated as a search, and its hand-made plans. */
+interface StatedWay {
+  readonly way: Way;
   readonly stated: StatedProblem;
+  readonly hands: readonly MadeByHand[];
+}
+
+/** A way that was searched. */
+interface SearchedWay extends StatedWay {
+  readonly result: FoundPlan | NoPlan;
+}
+
+type Tell = (what: string, done: number, total: number) => void;
+
+/** Returns a way as a search, once all collectives that it may take have a cost. */
+async function stateWay(way: Way, tell: Tell): Promise<StatedWay> {
+  const { graph, mesh, costs, terms, timeOf } = way;
+  const state = (): StatedProblem => planProblem(graph, mesh, { computationPs: timeOf, movePs: costs.movePs }, terms);
+  let stated = state();
+  if ((await costs.make((done, total) => tell("collectives", done, total))) > 0) stated = state();
+  return { way, stated, hands: plansByHand(graph, stated) };
+}
+
+/**
+ * Returns what is found of a way, searched again while its best plan takes collectives whose costs are not yet fine, or leaves too
+ * little memory for what is worked on, which the search does not count.
+ */
+async function searchWay(
+  engine: Engine,
+  first: StatedWay,
+  request: PlanRequest,
+  timeLimitMs: number,
+  tell: Tell,
+): Promise<SearchedWay> {
+  const { signal } = request;
+  let now = first;
+  let before: readonly PlanChoice[] = [];
+  for (let round = 1; ; round++) {
+    const hands = now.hands.slice(0, MOST_HAND).map(({ choice }) => choice);
+    const result = await searchPlan(now.stated.problem, {
+      milp: milpRunner(engine, signal),
+      starts: [...before, ...hands],
+      timeLimitMs: timeLimitMs / MOST_ROUNDS,
+      ...(signal && { signal }),
+    });
+    if (!("plan" in result)) return { ...now, result };
+    before = [result.plan, ...result.alternatives];
+    const { way, stated } = now;
+    const taken = [result.plan, ...hands.slice(0, 1)].flatMap((choice) => movesOf(planOf(way.graph, stated, choice)));
+    const isNew = taken.map((move) => way.costs.refine(move)).includes(true);
+    const plan = planOf(way.graph, stated, result.plan);
+    const excess = planMemory(plan, planSteps(plan), way.terms).total - request.memoryBytes;
+    if (round === MOST_ROUNDS || (!isNew && excess <= 0)) return { ...now, result };
+    const memoryBytes = way.terms.memoryBytes - Math.max(0, excess);
+    now = await stateWay({ ...way, terms: { ...way.terms, memoryBytes } }, tell);
+  }
+}
+
+/** Returns the collectives of a plan. */
+function movesOf(plan: TensorPlan): MoveAsked[] {
+  const { graph } = plan;
+  return planSteps(plan).steps.flatMap((step) =>
+    step.kind !== "move"
+      ? []
+      : step.moves.map(({ kind, axes, parts }) => {
+          const bytes = tensorBytes(graph, graph.nodes[step.node] as GraphNode) / parts;
+          return { kind, axes, bytes };
+        }),
+  );
 }
 
 /**
  * Returns the fastest plan of a step that was found on a network: states of all tensors such that the step is fastest with
  * communication that is scheduled (Zhao 2026, chapter 5). Every mesh and number of passes is a search of its own, begun with the
  * hand-made plans; the best by the search's count are simulated as steps, computations and collectives of our schedules together.
- * Throws InputError where nothing fits, with the least memory that would do.
+ * Costs of collectives are interpolated between few sizes first, and between more where a plan takes them. Throws InputError where
+ * nothing fits, with the least memory that would do.
  */
 export async function planStep(engine: Engine, topology: Topology, request: PlanRequest): Promise<Planned> {
-  const { accelerator, precision, signal, onProgress } = request;
-  const table = communicationCosts(engine, topology, signal);
-  const costOf = table.by({ algorithm: request.algorithm });
+  const { accelerator, precision, signal } = request;
+  const tell: Tell = (what, done, total) => request.onProgress?.(what, done, total);
+  const costOf = communicationCosts(engine, topology, signal).by({ algorithm: request.algorithm });
   const timeOf = clock((computation) => computationPs(accelerator, precision, computation));
-  const cases: { one: Case; hands: ReturnType<typeof plansByHand> }[] = [];
-  const ways = request.meshes.flatMap((mesh) =>
-    request.passes.filter((passes) => request.batch % passes === 0).map((passes) => ({ mesh, passes })),
-  );
-  for (const [done, { mesh, passes }] of ways.entries()) {
-    onProgress?.("ways of splitting", done, ways.length);
-    const graph = request.graphOf(request.batch / passes);
-    const terms: PlanTerms = {
-      memoryBytes: request.memoryBytes,
-      microBatches: passes,
-      inFlight: 1,
-      optimizerBytes: request.optimizerBytes,
-      gradientBytes: request.gradientBytes,
-    };
+  const passes = request.passes.filter((count) => request.batch % count === 0);
+  const ways: StatedWay[] = [];
+  for (const mesh of request.meshes) {
     const costs = moveCosts(mesh, costOf);
-    const state = (): StatedProblem => planProblem(graph, mesh, { computationPs: timeOf, movePs: costs.movePs }, terms);
-    state();
-    await costs.make((made, all) => onProgress?.("collectives", made, all));
-    const stated = state();
-    cases.push({ one: { mesh, graph, terms, costs, stated }, hands: plansByHand(graph, stated) });
-    refuseStopped(signal);
+    for (const microBatches of passes) {
+      tell("ways of splitting", ways.length, request.meshes.length * passes.length);
+      const { memoryBytes, optimizerBytes, gradientBytes } = request;
+      const terms = { memoryBytes, microBatches, inFlight: 1, optimizerBytes, gradientBytes };
+      const graph = request.graphOf(request.batch / microBatches);
+      ways.push(await stateWay({ mesh, graph, terms, costs, timeOf }, tell));
+      refuseStopped(signal);
+    }
   }
-  const psOf = ({ hands }: (typeof cases)[number]): number =>
-    hands[0]?.fits === true ? hands[0].ps : Number.POSITIVE_INFINITY;
-  const searched = [...cases].sort((a, b) => psOf(a) - psOf(b)).slice(0, MOST_SEARCHED);
-  const found: { one: Case; choice: PlanChoice; ps: number; hand: HandPlan | null; search: FoundPlan }[] = [];
-  let least = Number.POSITIVE_INFINITY;
-  for (const [done, { one, hands }] of searched.entries()) {
-    onProgress?.("searches", done, searched.length);
-    const starts = hands.slice(0, MOST_HAND).map(({ choice }) => choice);
-    const result = await searchPlan(one.stated.problem, {
-      milp: milpRunner(engine, signal),
-      starts,
-      timeLimitMs: request.timeLimitMs / searched.length,
-      ...(signal && { signal }),
-    });
-    if (!("plan" in result)) {
-      if (result.leastTotals !== null) least = Math.min(least, result.leastTotals[memoryOf(one.mesh)] as number);
-      continue;
-    }
-    for (const choice of [result.plan, ...result.alternatives.slice(0, MOST_OTHERS)]) {
-      found.push({ one, choice, ps: result.ps, hand: null, search: result });
-    }
+  const byHandPs = ({ hands: [first] }: StatedWay): number =>
+    first?.fits === true ? first.ps : Number.POSITIVE_INFINITY;
+  const searched: SearchedWay[] = [];
+  const chosen = [...ways].sort((a, b) => byHandPs(a) - byHandPs(b)).slice(0, MOST_SEARCHED);
+  for (const way of chosen) {
+    tell("searches", searched.length, chosen.length);
+    searched.push(await searchWay(engine, way, request, request.timeLimitMs / chosen.length, tell));
+  }
+  const steps: { readonly step: PlannedStep; readonly result: FoundPlan }[] = [];
+  for (const [done, { way, stated, hands, result }] of searched.entries()) {
+    if (!("plan" in result)) continue;
+    tell("simulations", done, searched.length);
     const hand = hands.find(({ fits }) => fits);
-    if (hand !== undefined) found.push({ one, choice: hand.choice, ps: hand.ps, hand: hand.hand, search: result });
-  }
-  if (found.length === 0) throw nothingFits(request, least);
-  const steps: { step: PlannedStep; search: FoundPlan }[] = [];
-  for (const [done, { one, choice, hand, search }] of found.entries()) {
-    onProgress?.("simulations", done, found.length);
-    const step = await plannedStep(topology, one, choice, hand, { costOf, timeOf });
-    if (step.memory.total <= request.memoryBytes) steps.push({ step, search });
-    refuseStopped(signal);
+    const found = [result.plan, ...result.alternatives.slice(0, MOST_OTHERS)];
+    const all = [...found.map((choice) => ({ choice, hand: null })), ...(hand === undefined ? [] : [hand])];
+    for (const one of all) {
+      const step = await plannedStep(topology, way, stated, one, costOf);
+      if (step.memory.total <= request.memoryBytes) steps.push({ step, result });
+      refuseStopped(signal);
+    }
   }
   steps.sort((a, b) => a.step.ps - b.step.ps);
   const [best] = steps;
-  if (best === undefined) throw nothingFits(request, least);
+  if (best === undefined) throw nothingFits(request, searched);
   return {
     best: best.step,
     others: steps.slice(1).map(({ step }) => step),
     byHand: steps.find(({ step }) => step.hand !== null)?.step ?? null,
-    boundPs: best.search.boundPs,
-    gap: best.search.gap,
-    how: best.search.how,
-    looked: cases.length,
+    boundPs: best.result.boundPs,
+    gap: best.result.gap,
+    how: best.result.how,
+    looked: ways.length,
     searched: searched.length,
   };
 }
@@ -196,10 +252,10 @@ function clock(of: (computation: Computation) => number): (computation: Computat
 /** Returns a choice as a plan that was simulated. */
 async function plannedStep(
   topology: Topology,
-  { mesh, graph, terms, stated }: Case,
-  choice: PlanChoice,
-  hand: HandPlan | null,
-  { costOf, timeOf }: { costOf: Parameters<typeof moveCosts>[1]; timeOf: (computation: Computation) => number },
+  { mesh, graph, terms, timeOf }: Way,
+  stated: StatedProblem,
+  { choice, hand }: { readonly choice: PlanChoice; readonly hand: HandPlan | null },
+  costOf: CostOf,
 ): Promise<PlannedStep> {
   const plan = planOf(graph, stated, choice);
   const steps = planSteps(plan);
@@ -218,7 +274,7 @@ async function plannedStep(
     mesh,
     passes: terms.microBatches,
     ps,
-    countedPs: countedPs(stated.problem, choice),
+    countedPs: planTotals(stated.problem, choice)?.ps ?? Number.NaN,
     memory: planMemory(plan, steps, terms),
     hand,
     placed,
@@ -227,11 +283,14 @@ async function plannedStep(
   };
 }
 
-const countedPs = (problem: PlanProblem, choice: PlanChoice): number => planTotals(problem, choice)?.ps ?? Number.NaN;
-
-const nothingFits = ({ memoryBytes }: PlanRequest, least: number): InputError =>
-  new InputError(
-    optionName("memory"),
-    least === Number.POSITIVE_INFINITY ? "more" : `at least ${formatGigabytes(least)}`,
-    inWords(formatGigabytes(memoryBytes)),
-  ).as("out-of-range");
+/** Returns the error for a step that fits in no way, with the least memory that a way takes which was searched. */
+function nothingFits({ memoryBytes }: PlanRequest, searched: readonly SearchedWay[]): InputError {
+  const least = searched.map(({ way, result }) =>
+    "plan" in result || result.leastTotals === null
+      ? Number.POSITIVE_INFINITY
+      : (result.leastTotals[memoryOf(way.mesh)] as number),
+  );
+  const most = Math.min(...least);
+  const enough = most === Number.POSITIVE_INFINITY ? "more" : `at least ${formatGigabytes(most)}`;
+  return new InputError(optionName("memory"), enough, inWords(formatGigabytes(memoryBytes))).as("out-of-range");
+}
