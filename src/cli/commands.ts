@@ -15,6 +15,7 @@ export const COMMANDS: Readonly<Record<CommandName, () => Promise<{ readonly run
   explain: () => import("./commands/explain.ts"),
   compare: () => import("./commands/compare.ts"),
   train: () => import("./commands/train.ts"),
+  plan: () => import("./commands/plan.ts"),
   calibrate: () => import("./commands/calibrate.ts"),
   search: () => import("./commands/search.ts"),
   sweep: () => import("./commands/sweep.ts"),

@@ -80,6 +80,11 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan train llama3-8b dgx-h100:1 -p tp=4,pp=2 --batch 16 --algorithms ring --trace step.json --svg step.svg",
     "banyan train gpt2-xl torus:4x4 --accelerator a100 -p zero=3 --batch 64 --without 0-1 --algorithms library",
   ],
+  plan: [
+    "banyan plan gpt2-medium dgx-h100:1 --batch 64 --memory 16GiB",
+    "banyan plan llama3-8b dgx-h100:2 --batch 32 --seq 8192 --mesh 2x8 --passes 1,2 --details",
+    "banyan plan model.onnx ring:4 --accelerator a100 --algorithms ring",
+  ],
   calibrate: [
     "banyan calibrate dgx-a100:1 all_reduce_perf.log -o ours.json",
     "banyan calibrate dgx-h100:4 one-box.log four-boxes.log --regimes 3",
@@ -216,6 +221,11 @@ solver; ideal: the proved limit of any algorithm, with which nothing is made. Ev
 with what runs at the same time. MFU: operations of the model (nothing computed again counts) over the peak of all NPUs. Shares of
 the step are means over the stages: computing, waiting for communication (exposed) by who communicates, waiting for other stages
 (bubble). Kernels are taken at fitted shares of the peaks: compare rows with each other first, and with a clock last.\n\n${NETWORK}`,
+  plan: `Every tensor has a state on each axis of the mesh: whole on all NPUs, dealt along one of its dimensions, or a summand that is
+still to be summed; forward tensors are kept, made again in the backward pass, or dropped. All collectives follow from that. The
+search takes an NPU's computing with what it waits for, and each axis's traffic, as the step's time, and proves how far any plan of
+the mesh may be below; its plans, and the best made by hand (data, FSDP, tensor, sequence, expert), are then simulated as steps.
+Pipeline stages are not searched.\n\n${NETWORK}`,
   probe: `Each batch of measurements is one job. Flows start at a common time, go in pieces that MPI sends at once, and are timed where
 they arrive; clocks of machines are set right by ping-pongs. What is inferred: latency and bandwidth of pairs, ports, links that
 several pairs share, switches and what is between them, pairs whose messages others forward. The check holds it against random mixes

@@ -253,6 +253,31 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       ...NETWORK,
     ],
   },
+  plan: {
+    args: [
+      [
+        "<MODEL>",
+        "model (`banyan list models`), Hugging Face config.json, ONNX file, torch graph, or tensor graph as JSON",
+      ],
+      ["<TOPO>", TOPO],
+    ],
+    summary: "how the tensors of a training step lie on a network so that it is fastest",
+    options: [
+      ["batch", "samples of a step; not of graphs that are read, which have their own"],
+      "seq",
+      ...optionsOf("planning"),
+      "precision",
+      "optimizer",
+      "accelerator",
+      ["algorithms", "who makes the collectives: library (default), best, ideal, or a name"],
+      ["timeLimit", "of the searches, all together; default 60s"],
+      ["trace", "write a Chrome/Perfetto trace of the step (ui.perfetto.dev)"],
+      "chakra",
+      "output",
+      ["details", "also where every tensor lies, and every distinct collective"],
+      ...NETWORK,
+    ],
+  },
   calibrate: {
     args: [
       ["<TOPO>", TOPO],

@@ -18,6 +18,7 @@ export const COMMAND_NAMES = [
   "explain",
   "compare",
   "train",
+  "plan",
   "calibrate",
   "search",
   "sweep",

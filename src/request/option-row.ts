@@ -12,6 +12,8 @@ export type Part =
   | "program"
   /** What a training step is. */
   | "training"
+  /** How states of tensors are searched. */
+  | "planning"
   /** How a sweep's tasks are done. */
   | "sweep"
   /** What one command does. */

@@ -5,6 +5,7 @@ import type { SwitchDegree } from "../model/routes/switch-degrees.ts";
 import { didYouMean, spelt } from "../model/topology/closest.ts";
 import { LAB_ROWS } from "./lab-rows.ts";
 import type { OptionRow, Part } from "./option-row.ts";
+import { PLAN_ROWS } from "./plan-rows.ts";
 import { PROBE_ROWS } from "./probe-rows.ts";
 import { RESULTS_ROWS } from "./sweep/results-rows.ts";
 import { SWEEP_ROWS } from "./sweep/sweep-rows.ts";
@@ -581,6 +582,7 @@ export const TABLE = {
     help: "address to listen on, default 127.0.0.1: this machine only",
   },
   ...TRAINING_ROWS,
+  ...PLAN_ROWS,
   ...SWEEP_ROWS,
   ...RESULTS_ROWS,
   ...LAB_ROWS,

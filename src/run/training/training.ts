@@ -47,7 +47,7 @@ export interface TrainRequest {
 }
 
 /** Part of the memory that a mesh found by search may take: runtimes and buffers of communications want the rest. */
-const ROOM = 0.94;
+export const ROOM = 0.94;
 
 /** Who makes the collectives: a name of no algorithm whose times are limits, not those of schedules. */
 export const IDEAL = "ideal";

@@ -49,7 +49,7 @@ export interface MadeByHand {
 }
 
 /** Dimensions of a graph by what they are for. */
-interface DimensionUses {
+export interface DimensionUses {
   /** Of what a step is given and no parameter has: samples first, then tokens. */
   readonly data: readonly number[];
   /** Of parameters, but for the one that most have and those of experts. */
@@ -58,7 +58,8 @@ interface DimensionUses {
   readonly experts: readonly number[];
 }
 
-function dimensionUses({ nodes, dimensions }: TensorGraph): DimensionUses {
+/** Returns what the dimensions of a graph are for, by where they occur. O(nodes x rank). */
+export function dimensionUses({ nodes, dimensions }: TensorGraph): DimensionUses {
   const parameters = nodes.filter((node) => node.kind === "placeholder" && node.role === "parameter");
   const having = (dim: number): number => parameters.filter(({ dims }) => dims.includes(dim)).length;
   const inParameters = dimensions.map((_, dim) => having(dim));

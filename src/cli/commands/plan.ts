@@ -1,0 +1,61 @@
+import { unlessRefused } from "../../base/errors.ts";
+import { chakraTraces } from "../../export/workloads/chakra.ts";
+import { stepTrace } from "../../export/workloads/step-trace.ts";
+import { modelNamed } from "../../model/workload/models.ts";
+import { computationPs } from "../../model/workload/roofline.ts";
+import { placeOf, textOf } from "../../request/option-table.ts";
+import { type Planning, planRequestOf } from "../../run/plan/from-texts.ts";
+import { planStep } from "../../run/plan/plan.ts";
+import { planReport } from "../../run/plan/report.ts";
+import { answerText, type Context, noteTaken, outJson, outLines } from "../context.ts";
+import { withEngine } from "../engine.ts";
+import { namedFiles, outputFolder } from "../files/export-world.ts";
+import { nameOf, openSource, readText, STANDARD_INPUT, statOf } from "../files/input-file.ts";
+import { outputFile } from "../files/output-file.ts";
+import { networksOf } from "../network.ts";
+import { planLines } from "../reports/plan-report.ts";
+
+/** Returns a model of a name, or what a file has: a configuration of Hugging Face's, or a graph of tensors. Throws InputError. */
+async function planningOf(text: string): Promise<Planning> {
+  const stats = text === STANDARD_INPUT ? null : statOf(text, "the model");
+  if (stats === undefined) return { model: modelNamed(text) };
+  const name = nameOf(text);
+  const source = openSource(text, "the model");
+  const bytes = source.read(0, source.size);
+  const { readTensorGraph } = await import("../../import/tensor-graphs/tensor-graph-formats.ts");
+  const isConfiguration =
+    bytes[0] === 0x7b && unlessRefused(() => /"(model_type|architectures)"/.test(readText(text, name))) === true;
+  if (!isConfiguration) return { graph: readTensorGraph(bytes, name), source: name };
+  const { readHuggingFace } = await import("../../import/workloads/hugging-face.ts");
+  const config = readHuggingFace(readText(text, name), name);
+  return { model: { name: config.name, aliases: [], source: name, sizes: { kind: "transformer", config } } };
+}
+
+/** `banyan plan MODEL TOPO --batch 64 --memory 80GiB`: how the tensors of a step lie so that it is fastest. */
+export async function run(context: Context, args: readonly string[]): Promise<number> {
+  const { options, json, signal, progress } = context;
+  const tracePath = textOf(options, "trace");
+  const trace = tracePath === undefined ? undefined : outputFile(context, tracePath, placeOf("trace"));
+  const outputPath = textOf(options, "output");
+  const output = outputPath === undefined ? undefined : outputFile(context, outputPath, placeOf("output"));
+  const chakraPath = textOf(options, "chakra");
+  const chakra = chakraPath === undefined ? undefined : outputFolder(context, chakraPath, placeOf("chakra"));
+  const { topology, whole } = await networksOf(args[1] as string, options);
+  noteTaken(context, whole);
+  const { request, subject } = planRequestOf(options, await planningOf(args[0] as string), topology);
+  const onProgress = (what: string, done: number, total: number): void => progress({ what, done, total });
+  const planned = await withEngine(context, (engine) => planStep(engine, topology, { ...request, signal, onProgress }));
+  const { placed, simulated } = planned.best;
+  if (chakra !== undefined) {
+    const { accelerator, precision } = request;
+    chakra.write(
+      namedFiles(chakraTraces(placed, "workload", { psOf: (one) => computationPs(accelerator, precision, one) })),
+    );
+  }
+  trace?.write(stepTrace(simulated.tasks, simulated.times));
+  const report = planReport(subject, topology, request, planned);
+  output?.write([answerText({ ...context, json: false }, report)]);
+  if (json) outJson(context, report);
+  else if (output === undefined || !context.quiet) outLines(context, planLines(report, context));
+  return 0;
+}

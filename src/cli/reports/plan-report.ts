@@ -1,0 +1,112 @@
+import { formatGigabytes } from "../../model/numbers/units.ts";
+import { count, grouped, percent, roundedSize, significant, timeText } from "../../report/amounts.ts";
+import { gainText } from "../../report/gains.ts";
+import { networkText } from "../../report/subject-text.ts";
+import type { AxisStrategy, PlanRow } from "../../report/tensor-plan.ts";
+import type { PlanReport } from "../../run/plan/report.ts";
+import type { Context } from "../context.ts";
+import { table } from "./table.ts";
+import { labelled } from "./text.ts";
+
+const meshText = ({ mesh }: PlanRow): string => mesh.map(({ size }) => size).join("x");
+
+/** Returns what an axis is used for: "8 data, parameters shared (FSDP)", with shares where there are several. */
+function axisText({ size, uses }: AxisStrategy): string {
+  if (uses.length === 0) return `${size} the same on all`;
+  const parts = uses.map(({ name, share }) => (uses.length === 1 ? name : `${name} ${percent(share)}`));
+  return `${size} ${parts.join(" + ")}`;
+}
+
+const strategyText = ({ strategies }: PlanRow): string => strategies.map(axisText).join("; ");
+
+function memoryText({ memory }: PlanRow): string {
+  const { parameters, gradients, optimizer, activations, working } = memory;
+  return Object.entries({ parameters, gradients, optimizer, activations, working })
+    .filter(([, bytes]) => bytes > 0)
+    .map(([name, bytes]) => `${name} ${formatGigabytes(bytes)}`)
+    .join(", ");
+}
+
+/** Returns the plan, how good it is, and the runners-up. */
+export function planLines(report: PlanReport, context: Pick<Context, "style" | "options">): string[] {
+  const { model, topology, accelerator, step, plan, shares, search, byHand, others } = report;
+  const { style } = context;
+  const waits = Object.entries(shares.exposed).filter(([, share]) => share > 0.0005);
+  const lines = [
+    labelled("model", `${model.name}, ${significant(model.parameters / 1e9, 4)} B parameters`),
+    labelled("topology", networkText(topology)),
+    labelled("NPUs", `${accelerator.name}, ${formatGigabytes(step.memoryBytes)} for the plan`),
+    "",
+    labelled("mesh", `${meshText(plan)}, ${count(plan.passes, "pass", "passes")} a step`),
+    ...plan.strategies.map((axis) => labelled(`axis ${axis.axis}`, axisText(axis))),
+    labelled(
+      "step",
+      `${timeText(plan.us)}: computing ${percent(shares.compute)}${waits.map(([axes, share]) => `, waiting on ${axes} ${percent(share)}`).join("")}`,
+    ),
+    labelled("memory", `${formatGigabytes(plan.memory.total)} an NPU: ${memoryText(plan)}`),
+    ...(plan.againCount > 0
+      ? [labelled("made again", `${count(plan.againCount, "tensor", "tensors")} in the backward pass`)]
+      : []),
+    labelled(
+      "bound",
+      `${timeText(search.boundUs)} for any plan of this mesh and number of passes, ${timeText(plan.countedUs)} counted for this one${search.gap <= 1e-6 ? ": none is faster" : `: at most ${percent(search.gap)} faster`}`,
+    ),
+  ];
+  if (byHand !== null) {
+    const { us } = byHand;
+    lines.push(
+      labelled(
+        "by hand",
+        `${strategyText(byHand)} on ${meshText(byHand)} takes ${timeText(us)} (${gainText(us, plan.us)} for the plan)`,
+      ),
+    );
+  }
+  const different = others.filter(
+    (other) => strategyText(other) !== strategyText(plan) || meshText(other) !== meshText(plan),
+  );
+  const shown = different.filter(
+    (other, i) =>
+      different.findIndex((one) => strategyText(one) === strategyText(other) && meshText(one) === meshText(other)) ===
+      i,
+  );
+  if (shown.length > 0) {
+    lines.push("");
+    const head = ["runner-up", "mesh", "passes", "memory", "step"];
+    const cells = shown.map((other) => [
+      strategyText(other),
+      meshText(other),
+      String(other.passes),
+      formatGigabytes(other.memory.total),
+      timeText(other.us),
+    ]);
+    lines.push(...table(head.map(style.dim), cells, ["left", "left", "right", "right", "right"]));
+  }
+  if (context.options["details"] !== undefined)
+    lines.push("", ...collectiveLines(report, context), "", ...tensorLines(report, context));
+  return lines;
+}
+
+function collectiveLines({ collectives }: PlanReport, { style }: Pick<Context, "style">): string[] {
+  const head = ["collective", "axes", "NPUs", "size", "times", "algorithm", "time"];
+  const cells = collectives.map((one) => [
+    one.kind,
+    one.axes,
+    grouped(one.groupSize),
+    roundedSize(one.bytes),
+    grouped(one.times),
+    one.algorithm,
+    timeText(one.us),
+  ]);
+  return table(head.map(style.dim), cells, ["left", "left", "right", "right", "right", "left", "right"]);
+}
+
+/** Returns where tensors lie: an axis between bars each; those that are brought elsewhere with where. */
+function tensorLines({ tensors }: PlanReport, { style }: Pick<Context, "style">): string[] {
+  const head = ["tensor", "times", "lies", "retention", "brought to"];
+  const cells = tensors.map(({ name, count: times, pattern, retention, home, copies }) => {
+    const to = (when: string, patterns: readonly string[]): string[] => patterns.map((one) => `${when}: ${one}`);
+    const all = [...to("forward", copies.forward), ...to("backward", copies.backward), ...to("update", copies.update)];
+    return [name, grouped(times), pattern, retention, [...(home === null ? [] : [`home: ${home}`]), ...all].join("; ")];
+  });
+  return table(head.map(style.dim), cells, ["left", "right", "left", "left", "left"]);
+}

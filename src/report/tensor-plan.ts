@@ -1,0 +1,231 @@
+import { toUs } from "../model/numbers/units.ts";
+import { type Dimension, type GraphNode, operandsOf, type TensorGraph } from "../model/tensor-graph/graph.ts";
+import type { PlanMemory } from "../model/tensor-plan/lifetimes.ts";
+import type { Mesh } from "../model/tensor-plan/mesh.ts";
+import { PARTIAL, type Pattern, REPLICATED, shardCount, shardedAt, stateOn } from "../model/tensor-plan/patterns.ts";
+import type { NodePlan, TensorPlan } from "../model/tensor-plan/plan.ts";
+import { NOT_DEALT } from "../model/tensor-plan/rules.ts";
+import type { PlanSteps } from "../model/tensor-plan/steps.ts";
+import { axesText } from "../model/tensor-plan/tasks.ts";
+import { tensorBytes, workOf } from "../model/tensor-plan/work.ts";
+import { dimensionUses } from "../synthesize/plan/by-dimensions.ts";
+
+/** Returns a pattern in words, an axis each: "dealt by samples, whole". */
+export function patternText(
+  { dimensions }: TensorGraph,
+  { axes }: Mesh,
+  { dims }: GraphNode,
+  pattern: Pattern,
+): string {
+  return axes
+    .map((_, j) => {
+      const state = stateOn(pattern, j);
+      if (state === REPLICATED) return "whole";
+      if (state === PARTIAL) return "summand";
+      return (dimensions[dims[shardedAt(state)] as number] as Dimension).name;
+    })
+    .join(" | ");
+}
+
+/** What an axis is used for, in words, with the share of the products' operations that it deals so. */
+export interface AxisStrategy {
+  readonly axis: string;
+  readonly size: number;
+  readonly uses: readonly { readonly name: string; readonly share: number }[];
+}
+
+/** Below this share of the operations a use is not told. */
+const LEAST_SHARE = 0.05;
+
+/**
+ * Returns what people call what a plan does on each axis, by the operations of its forward products: data parallel (with optimiser
+ * states or parameters shared, ZeRO and FSDP), sequence, tensor, expert parallel, or the same on all NPUs. O(nodes).
+ */
+export function strategiesOf({ graph, mesh, nodes: plans }: TensorPlan): AxisStrategy[] {
+  const uses = dimensionUses(graph);
+  const [samples] = uses.data;
+  const nameOf = (dim: number): string => {
+    if (dim === NOT_DEALT) return "the same on all";
+    if (dim === samples) return "data";
+    if (uses.data.includes(dim)) return "sequence";
+    return uses.experts.includes(dim) ? "expert" : "tensor";
+  };
+  return mesh.axes.map(({ name: axis, size }, j) => {
+    const flopsOf = new Map<string, number>();
+    let all = 0;
+    graph.nodes.forEach((node, i) => {
+      const { rule } = plans[i] as NodePlan;
+      if (node.kind !== "einsum" || node.phase !== "forward" || rule === null) return;
+      const { flops } = workOf(graph, mesh, node, rule);
+      const name = nameOf(rule.along[j] as number);
+      flopsOf.set(name, (flopsOf.get(name) ?? 0) + flops);
+      all += flops;
+    });
+    const shared = sharedText({ graph, mesh, nodes: plans }, j);
+    const told = [...flopsOf]
+      .filter(([, flops]) => flops >= LEAST_SHARE * all)
+      .sort(([, a], [, b]) => b - a)
+      .map(([name, flops]) => ({ name: name === "data" ? `data${shared}` : name, share: all === 0 ? 0 : flops / all }));
+    return { axis, size, uses: told };
+  });
+}
+
+/** Returns what copies along an axis share: parameters that lie dealt and are gathered to be used, or only what updates them. */
+function sharedText({ graph, mesh, nodes: plans }: TensorPlan, j: number): string {
+  let gathered = 0;
+  let updated = 0;
+  let all = 0;
+  graph.nodes.forEach((node, i) => {
+    if (node.kind !== "placeholder" || node.role !== "parameter") return;
+    const { pattern, home, forwardCopies } = plans[i] as NodePlan;
+    const bytes = tensorBytes(graph, node);
+    all += bytes;
+    const isDealt = (one: Pattern): boolean => shardedAt(stateOn(one, j)) >= 0;
+    if (isDealt(pattern) && forwardCopies.some((copy) => !isDealt(copy))) gathered += bytes;
+    if (isDealt(home)) updated += bytes;
+  });
+  if (gathered > all / 2) return ", parameters shared (FSDP)";
+  return updated > all / 2 ? ", optimizer shared (ZeRO)" : "";
+}
+
+/** A collective of a plan, with how often a step has it. */
+export interface PlanCollective {
+  readonly kind: string;
+  /** The axes whose groups have it. */
+  readonly axes: string;
+  readonly groupSize: number;
+  /** nccl-tests size. */
+  readonly bytes: number;
+  readonly times: number;
+  /** Alone on the network, one of them. */
+  readonly us: number;
+  readonly algorithm: string;
+}
+
+/** Where the tensors of a class of nodes lie. */
+export interface PlannedTensor {
+  readonly name: string;
+  /** Tensors of repeated parts that lie the same. */
+  readonly count: number;
+  readonly kind: string;
+  readonly phase: string;
+  readonly dims: readonly string[];
+  readonly bytes: number;
+  /** Of one NPU. */
+  readonly ownBytes: number;
+  readonly pattern: string;
+  readonly retention: string;
+  /** Of a parameter: where its optimiser's state lies; null where that is the same. */
+  readonly home: string | null;
+  /** Patterns to which it is brought, by phase. */
+  readonly copies: {
+    readonly forward: readonly string[];
+    readonly backward: readonly string[];
+    readonly update: readonly string[];
+  };
+}
+
+/** Returns where all tensors lie, a row for each class of nodes. O(nodes). */
+export function plannedTensors({ graph, mesh, nodes: plans }: TensorPlan): PlannedTensor[] {
+  const counts = new Map<number, number>();
+  for (const c of graph.classes) counts.set(c, (counts.get(c) ?? 0) + 1);
+  const seen = new Set<number>();
+  const rows: PlannedTensor[] = [];
+  graph.nodes.forEach((node, i) => {
+    const c = graph.classes[i] as number;
+    if (seen.has(c) || node.kind === "output") return;
+    seen.add(c);
+    const plan = plans[i] as NodePlan;
+    const text = (pattern: Pattern): string => patternText(graph, mesh, node, pattern);
+    const bytes = tensorBytes(graph, node);
+    rows.push({
+      name: node.name,
+      count: counts.get(c) as number,
+      kind: node.kind === "placeholder" ? node.role : node.kind,
+      phase: node.phase,
+      dims: node.dims.map((dim) => (graph.dimensions[dim] as Dimension).name),
+      bytes,
+      ownBytes: node.isFused ? 0 : bytes / shardCount(mesh, plan.pattern),
+      pattern: text(plan.pattern),
+      retention: node.kind === "placeholder" ? "kept" : plan.retention,
+      home: plan.home === plan.pattern ? null : text(plan.home),
+      copies: {
+        forward: plan.forwardCopies.map(text),
+        backward: plan.backwardCopies.map(text),
+        update: plan.updateCopies.map(text),
+      },
+    });
+  });
+  return rows;
+}
+
+/** Operations of a graph's products, nothing made again. O(nodes). */
+export function productFlops(graph: TensorGraph): number {
+  return graph.nodes.reduce((all, node) => {
+    if (node.kind !== "einsum" || node.selects) return all;
+    const labels = new Set([...node.dims, ...operandsOf(node).flatMap(({ dims }) => dims)].filter((dim) => dim >= 0));
+    return all + [...labels].reduce((product, dim) => product * (graph.dimensions[dim] as Dimension).size, 2);
+  }, 0);
+}
+
+/** What the report of one plan says. */
+export interface PlanRow {
+  readonly mesh: readonly { readonly name: string; readonly size: number }[];
+  readonly passes: number;
+  readonly us: number;
+  readonly countedUs: number;
+  readonly strategies: readonly AxisStrategy[];
+  readonly memory: Omit<PlanMemory, "at"> & { readonly at: string };
+  readonly againCount: number;
+}
+
+/** Returns a plan in figures. O(nodes). */
+export function planRow({
+  plan,
+  mesh,
+  passes,
+  ps,
+  countedPs,
+  memory,
+}: {
+  readonly plan: TensorPlan;
+  readonly mesh: Mesh;
+  readonly passes: number;
+  readonly ps: number;
+  readonly countedPs: number;
+  readonly memory: PlanMemory;
+}): PlanRow {
+  const again = plan.nodes.filter(
+    ({ retention }, i) => retention === "again" && plan.graph.nodes[i]?.isFused === false,
+  );
+  return {
+    mesh: mesh.axes.map(({ name, size }) => ({ name, size })),
+    passes,
+    us: toUs(ps),
+    countedUs: toUs(countedPs),
+    strategies: strategiesOf(plan),
+    memory: { ...memory, at: plan.graph.nodes[memory.at]?.name ?? "" },
+    againCount: again.length,
+  };
+}
+
+/** Returns the distinct collectives of a plan's steps with how often they come, not yet costed. */
+export function collectivesOf(
+  { graph, mesh, nodes: plans }: TensorPlan,
+  { steps }: PlanSteps,
+  passes: number,
+): { readonly kind: string; readonly axes: string; readonly bytes: number; readonly times: number }[] {
+  const found = new Map<string, { kind: string; axes: string; bytes: number; times: number }>();
+  const afterUpdate = new Set(steps.filter(({ kind }) => kind === "update").map(({ makes }) => makes));
+  for (const step of steps) {
+    if (step.kind !== "move") continue;
+    const isOnce = afterUpdate.has(step.takes[0]) || (plans[step.node]?.isSummedOnce ?? false);
+    for (const { kind, axes, parts } of step.moves) {
+      const bytes = tensorBytes(graph, graph.nodes[step.node] as GraphNode) / parts;
+      const key = `${kind} ${axes} ${bytes}`;
+      const one = found.get(key) ?? { kind, axes: axesText(mesh, axes), bytes, times: 0 };
+      found.set(key, { ...one, times: one.times + (isOnce ? 1 : passes) });
+    }
+  }
+  return [...found.values()];
+}

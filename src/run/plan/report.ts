@@ -1,0 +1,73 @@
+import { toUs } from "../../model/numbers/units.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import type { Accelerator } from "../../model/workload/accelerators.ts";
+import { topologySummary } from "../../report/result.ts";
+import { collectivesOf, type PlanCollective, plannedTensors, planRow } from "../../report/tensor-plan.ts";
+import type { Planned, PlannedStep, PlanRequest } from "./plan.ts";
+
+export type PlanReport = ReturnType<typeof planReport>;
+
+/** What was planned, in words and figures that no search changes. */
+export interface PlanSubject {
+  readonly name: string;
+  readonly source: string;
+  readonly parameters: number;
+}
+
+/** Returns the distinct collectives of a plan, those that take most of the step first. */
+function costedCollectives({ plan, steps, passes, placed, simulated }: PlannedStep): PlanCollective[] {
+  const costs = new Map<string, { us: number; algorithm: string; size: number }>();
+  placed.tasks.works.forEach((work, w) => {
+    const cost = simulated.costs[w];
+    if (work.kind !== "communication" || !cost) return;
+    const { collective, bytes, among } = work.communication;
+    costs.set(`${collective} ${among?.name} ${bytes}`, {
+      us: toUs(cost.ps),
+      algorithm: cost.algorithm,
+      size: among?.size ?? 0,
+    });
+  });
+  return collectivesOf(plan, steps, passes)
+    .map((one) => {
+      const { us = 0, algorithm = "", size = 0 } = costs.get(`${one.kind} ${one.axes} ${one.bytes}`) ?? {};
+      return { ...one, groupSize: size, us, algorithm };
+    })
+    .sort((a, b) => b.times * b.us - a.times * a.us);
+}
+
+/** Returns where the simulated part of a step's time goes, as shares of it: computing, and waiting by axes. */
+function sharesOf({ simulated }: PlannedStep): { compute: number; exposed: Record<string, number> } {
+  const [actor] = simulated.actors;
+  const all = simulated.times.ps;
+  const exposed = Object.fromEntries([...(actor?.exposedPs ?? [])].map(([group, ps]) => [group, ps / all]));
+  return { compute: (actor?.computePs ?? 0) / all, exposed };
+}
+
+/** Returns what `plan --json` prints: schema banyan/plan@1. */
+export function planReport(
+  { name, source, parameters }: PlanSubject,
+  topology: Topology,
+  {
+    batch,
+    precision,
+    accelerator,
+    memoryBytes,
+    algorithm,
+  }: Pick<PlanRequest, "batch" | "precision" | "memoryBytes" | "algorithm"> & { readonly accelerator: Accelerator },
+  { best, others, byHand, boundPs, gap, how, looked, searched }: Planned,
+) {
+  return {
+    schema: "banyan/plan@1" as const,
+    topology: topologySummary(topology),
+    model: { name, source, parameters },
+    accelerator: { name: accelerator.name, memoryBytes: accelerator.memoryBytes, source: accelerator.source },
+    step: { batch, precision, collectives: algorithm, memoryBytes },
+    plan: planRow(best),
+    shares: sharesOf(best),
+    search: { boundUs: toUs(boundPs), gap, how, looked, searched },
+    byHand: byHand === null ? null : { ...planRow(byHand), hand: byHand.hand },
+    others: others.map(planRow),
+    collectives: costedCollectives(best),
+    tensors: plannedTensors(best.plan),
+  };
+}
