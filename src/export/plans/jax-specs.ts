@@ -11,13 +11,10 @@ digit of the index, the first axis the greatest: the same sets of elements. Only
 it, which could, does not, JAX's parts are other elements, of the same sizes: adding the axis before to such a spec takes messages
 there, and none in Banyan.`;
 
-const MESH = `
-def device_mesh(devices=None):
+const MESH = `def device_mesh(devices=None):
     """Returns the mesh, device r the r-th NPU; of the first devices of JAX if none are given."""
     devices = jax.devices() if devices is None else devices
-    return Mesh(np.asarray(devices[: np.prod(MESH_SHAPE)]).reshape(MESH_SHAPE), MESH_AXES)
-
-`;
+    return Mesh(np.asarray(devices[: np.prod(MESH_SHAPE)]).reshape(MESH_SHAPE), MESH_AXES)`;
 
 /**
  * Returns a plan as a file of Python for JAX: device_mesh(), and dictionaries by the names of tensors (PARAMETERS, OPTIMIZER, INPUTS,

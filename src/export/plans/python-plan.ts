@@ -52,7 +52,7 @@ export function pythonPlan(plan: TensorPlan, { notes, imports, mesh, placement }
     `"""How the tensors of ${oneLine(graph.name)} lie on a mesh of ${shape.join(" x ")} devices.\n\nWritten by Banyan. ${notes.join("\n")}\n"""\n`,
     `${imports.join("\n")}\n`,
     `MESH_SHAPE = ${tupleText(shape)}\nMESH_AXES = ${tupleText(axisNames(planned).map(pythonString))}\n`,
-    `\n${mesh}\n`,
+    `\n${mesh}\n\n`,
     table("PARAMETERS", "Where parameters lie between steps.", tables.parameters),
     table(
       "OPTIMIZER",
@@ -67,7 +67,7 @@ export function pythonPlan(plan: TensorPlan, { notes, imports, mesh, placement }
 
 /** Returns a comment with a tensor's dimensions, in the order in which they are numbered. */
 const sizesNote = (dims: readonly Dimension[]): string =>
-  dims.length === 0 ? "  # a number" : `  # ${dims.map(({ name, size }) => `${oneLine(name)} ${size}`).join(", ")}`;
+  dims.length === 0 ? "  # a number" : `  # ${dims.map(({ name, size }) => `${oneLine(name)} ${size}`).join(" x ")}`;
 
 /** Returns entries of a dictionary with one value: names that differ in a number as `f"layer {i} up" .. for i in range(1, 13)`. */
 function entryText(names: readonly string[], value: string): string {

@@ -10,12 +10,9 @@ a digit of the index, the first axis the greatest: the same sets of elements. On
 before it, which could, does not, DTensor's parts are other elements, of the same sizes: adding the axis before to such a placement
 takes messages there, and none in Banyan.`;
 
-const MESH = `
-def device_mesh(device_type="cuda"):
+const MESH = `def device_mesh(device_type="cuda"):
     """Returns the mesh, rank r the r-th NPU; torch.distributed must have as many ranks, or begins here."""
-    return init_device_mesh(device_type, MESH_SHAPE, mesh_dim_names=MESH_AXES)
-
-`;
+    return init_device_mesh(device_type, MESH_SHAPE, mesh_dim_names=MESH_AXES)`;
 
 /**
  * Returns a plan as a file of Python for PyTorch's DTensor: device_mesh(), and dictionaries by the names of tensors (PARAMETERS,
