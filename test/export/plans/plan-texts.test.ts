@@ -33,16 +33,24 @@ const SMALL = {
 };
 const GPT = withGradients(transformerGraph(SMALL, { batch: 8, sequence: 8, precision: "bf16" }));
 
-const ODD = [`a "quoted" \\ {i} 1`, "two\nlines # 'x' {", 'κ"""\u202e\u{1f333} 12'];
+/** Names of layers: some differ in a number, some in more. */
+const ODD = [
+  [`a "quoted" \\ {i} 1`, "two\nlines # 'x' {", 'κ"""\u202e\u{1f333} 12'],
+  ...[`"quoted" \\ {i} {{`, "two\nlines 'x'}", "h# of \u2028h#", "0"].map((name) =>
+    [1, 9, 10].map((number) => name.replaceAll("#", `${number}`) + number),
+  ),
+  ["h1 of h2", "h2 of h2", "h3 of h2 {i}"],
+  ["w007", "w008", "w9"],
+];
 
 /** Layers of odd names, whose products have classes of their own. */
-function oddGraph(): TensorGraph {
+function oddGraph(names: readonly string[]): TensorGraph {
   const builder = graphBuilder(2);
   const samples = builder.dimension('samples "\n', 8);
   const width = builder.dimension("width # {", 8);
   const seen = builder.dimension("seen\\", 8);
   let last = builder.placeholder("x'\"", "input", [samples, width]);
-  ODD.forEach((name, i) => {
+  names.forEach((name, i) => {
     const part = builder.part(name, "layer");
     const weights = part.placeholder("weights", "parameter", [width, seen]);
     const product = part.einsum("product", [last, weights], [samples, seen]);
@@ -125,7 +133,7 @@ const MESHES: readonly Mesh[] = [
 const PLANS = (): TensorPlan[] =>
   MESHES.flatMap((mesh) => [
     ...[1, 2, 3].map((seed) => somePlan(MLP, mesh, seed)),
-    somePlan(oddGraph(), mesh, 1),
+    ...ODD.map((names) => somePlan(oddGraph(names), mesh, 1)),
     somePlan(GPT, mesh, 1),
   ]);
 
