@@ -1,10 +1,7 @@
+import { shellWord } from "../base/shell-word.ts";
 import { type Row, type SweepTask, TASK_VERBS, type TaskVerb } from "../model/sweep/task.ts";
 import { flagOf, type OptionId, ROWS } from "../request/option-table.ts";
 import { cellOf } from "./rows/cells.ts";
-
-/** Returns a word as a shell takes it: in quotes where it has more than letters that mean nothing to one. */
-const shellWord = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** Returns the command line that does a task again: "banyan synth mesh:4x4 --collective allgather". Its files are those of the task's author. */
 export function taskCommand({

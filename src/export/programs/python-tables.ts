@@ -59,7 +59,8 @@ export function pythonSubject(schedule: StepSchedule, mostTransfers: number): Py
   };
 }
 
-const KEYWORDS = new Set(
+/** Words that no name of Python may be. */
+export const KEYWORDS: ReadonlySet<string> = new Set(
   `False None True and as assert async await break class continue def del elif else except finally for from global if import
   in is lambda nonlocal not or pass raise return try while with yield`.split(/\s+/),
 );
@@ -182,7 +183,8 @@ function placementText(collective: Collective, placement: Placement, chunksPerBl
   return `[${owned.map(listText).join(", ")}]`;
 }
 
-function listText(numbers: readonly number[]): string {
+/** Returns numbers as a list of Python, or a range where they are evenly spaced. */
+export function listText(numbers: readonly number[]): string {
   if (numbers.length < 2) return `[${numbers.join("")}]`;
   const step = numbers[1] - numbers[0];
   if (!numbers.every((number, i) => i === 0 || number - numbers[i - 1] === step)) return `[${numbers.join(", ")}]`;

@@ -1,10 +1,11 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import type { Engine } from "../../engine/types.ts";
-import type { CollectiveKind, NamedCollective } from "../../model/collective/collective.ts";
+import type { CollectiveKind } from "../../model/collective/collective.ts";
 import { messages } from "../../model/messages/messages.ts";
 import { PS_PER_SECOND, PS_PER_US } from "../../model/numbers/units.ts";
 import { shortestRoutes } from "../../model/routes/list-routes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
+import { askedCollective } from "../../model/workload/asked-collective.ts";
 import type { CommunicationKind, NpuGroups } from "../../model/workload/layer-work.ts";
 import { USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
 import { isBetter, usOf } from "../auto/best.ts";
@@ -25,16 +26,6 @@ export interface CommunicationCost {
 
 /** Returns what a communication of some groups takes. */
 export type CostOf = (kind: CommunicationKind, groups: NpuGroups, bytes: number) => Promise<CommunicationCost>;
-
-/** Bytes, for a size that need not be whole; every member's part has one at least. */
-const wholeBytes = (bytes: number, size: number): number => Math.max(size, Math.ceil(bytes / size) * size);
-
-/** Returns groups as the option of that name has them. */
-function groupText({ members, size }: NpuGroups): string {
-  const groups: string[] = [];
-  for (let at = 0; at < members.length; at += size) groups.push(members.subarray(at, at + size).join(","));
-  return groups.join(";");
-}
 
 export interface CostOptions {
   /** "library", "best", "ideal", or an algorithm's name. */
@@ -74,7 +65,7 @@ export function communicationCosts(engine: Engine, topology: Topology, signal?: 
         return once(known, key, async () => {
           if (kind === "send") return sendCost(topology, groups, bytes);
           const request = {
-            ...requestOf(topology, kind, groups, bytes),
+            ...askedCollective(topology.npuCount, kind, groups, bytes),
             ...(policy !== undefined && { policy }),
             ...(chunks !== undefined && { chunks }),
             ...(signal && { signal }),
@@ -99,16 +90,6 @@ export function communicationCosts(engine: Engine, topology: Topology, signal?: 
 }
 
 type Request = Omit<Parameters<typeof synthesize>[2], "algorithm">;
-
-/** Returns the request of a collective of some groups. */
-function requestOf(topology: Topology, collective: NamedCollective, groups: NpuGroups, bytes: number): Request {
-  const isWhole = groups.size === topology.npuCount;
-  return {
-    collective,
-    sizeBytes: wholeBytes(bytes, groups.size),
-    ...(isWhole ? {} : { group: groupText(groups) }),
-  };
-}
 
 /** Returns those that are tried for a choice. */
 function makersFor(topology: Topology, request: Request, algorithm: string): readonly Algorithm[] {

@@ -1,4 +1,4 @@
-import { escapeOf, replaceHidden, visible } from "../../base/visible.ts";
+import { shellWord } from "../../base/shell-word.ts";
 import { type Topology, topologyHash } from "../../model/topology/topology.ts";
 import { namedRequest, synthesisOptions } from "../../request/from-texts.ts";
 import { flagOf, type Options, textOf } from "../../request/option-table.ts";
@@ -53,20 +53,6 @@ export async function make({ wish }: { readonly wish: MakeWish }, tools: Tools):
   };
 }
 
-/** What no shell takes for anything but itself. */
-const PLAIN = /^[\w@%+=:,./-]+$/;
-
-/** Returns a hidden character as bash and zsh have it between $' and '. */
-const shellEscape = (character: string): string =>
-  character.length > 1 ? `\\U${character.codePointAt(0)?.toString(16).padStart(8, "0")}` : escapeOf(character);
-
-/** Returns a word as a shell takes it, hidden characters as escapes: what is pasted must not end the line. */
-function quoted(word: string): string {
-  if (PLAIN.test(word)) return word;
-  if (visible(word) === word) return `'${word.replaceAll("'", "'\\''")}'`;
-  return `$'${replaceHidden(word.replace(/['\\]/g, "\\$&"), shellEscape)}'`;
-}
-
 function wordsOf(options: Options): string[] {
   return Object.entries(options).flatMap(([name, value]) => {
     if (value === undefined || value === "") return [];
@@ -81,5 +67,5 @@ export function commandOf({ network, options }: MakeWish, file: string): string 
   const topology = name.startsWith("-") ? `./${name}` : name;
   const asked = { ...options, collective: options["collective"] ?? "allgather" };
   const words = ["banyan", "synth", topology, ...wordsOf(network.options), ...wordsOf(asked), "-o", file];
-  return words.map(quoted).join(" ");
+  return words.map(shellWord).join(" ");
 }

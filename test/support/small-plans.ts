@@ -1,0 +1,24 @@
+import type { TensorGraph } from "../../src/model/tensor-graph/graph.ts";
+import type { Mesh } from "../../src/model/tensor-plan/mesh.ts";
+import type { TensorPlan } from "../../src/model/tensor-plan/plan.ts";
+import { type PlanTerms, planOf, planProblem } from "../../src/model/tensor-plan/problem-of.ts";
+import { type AxisUse, plansByHand, type Sharing } from "../../src/synthesize/plan/by-dimensions.ts";
+
+export const COSTS = { computationPs: () => 1, movePs: () => 1 };
+export const TERMS: PlanTerms = {
+  memoryBytes: Number.POSITIVE_INFINITY,
+  microBatches: 2,
+  inFlight: 1,
+  optimizerBytes: 12,
+  gradientBytes: 2,
+};
+
+/** Returns the hand-made plan of these uses of the axes and this sharing that makes nothing again. */
+export function handPlan(graph: TensorGraph, mesh: Mesh, uses: readonly AxisUse[], sharing: Sharing): TensorPlan {
+  const stated = planProblem(graph, mesh, COSTS, TERMS);
+  const made = plansByHand(graph, stated).find(
+    ({ hand }) => hand.uses.join() === uses.join() && hand.sharing === sharing && hand.remaking === "none",
+  );
+  if (made === undefined) throw new Error(`no plan by hand for ${uses.join()}`);
+  return planOf(graph, stated, made.choice);
+}
