@@ -1,12 +1,10 @@
 import { toUs } from "../model/numbers/units.ts";
-import { type Dimension, type GraphNode, operandsOf, type TensorGraph } from "../model/tensor-graph/graph.ts";
+import type { Dimension, GraphNode, TensorGraph } from "../model/tensor-graph/graph.ts";
 import type { PlanMemory } from "../model/tensor-plan/lifetimes.ts";
 import type { Mesh } from "../model/tensor-plan/mesh.ts";
 import { PARTIAL, type Pattern, REPLICATED, shardCount, shardedAt, stateOn } from "../model/tensor-plan/patterns.ts";
 import type { NodePlan, TensorPlan } from "../model/tensor-plan/plan.ts";
 import { NOT_DEALT } from "../model/tensor-plan/rules.ts";
-import type { PlanSteps } from "../model/tensor-plan/steps.ts";
-import { axesText } from "../model/tensor-plan/tasks.ts";
 import { tensorBytes, workOf } from "../model/tensor-plan/work.ts";
 import { dimensionUses } from "../synthesize/plan/by-dimensions.ts";
 
@@ -61,7 +59,7 @@ export function strategiesOf({ graph, mesh, nodes: plans }: TensorPlan): AxisStr
       flopsOf.set(name, (flopsOf.get(name) ?? 0) + flops);
       all += flops;
     });
-    const shared = sharedText({ graph, mesh, nodes: plans }, j);
+    const shared = sharedText(graph, plans, j);
     const told = [...flopsOf]
       .filter(([, flops]) => flops >= LEAST_SHARE * all)
       .sort(([, a], [, b]) => b - a)
@@ -71,7 +69,7 @@ export function strategiesOf({ graph, mesh, nodes: plans }: TensorPlan): AxisStr
 }
 
 /** Returns what copies along an axis share: parameters that lie dealt and are gathered to be used, or only what updates them. */
-function sharedText({ graph, mesh, nodes: plans }: TensorPlan, j: number): string {
+function sharedText(graph: TensorGraph, plans: readonly NodePlan[], j: number): string {
   let gathered = 0;
   let updated = 0;
   let all = 0;
@@ -88,14 +86,16 @@ function sharedText({ graph, mesh, nodes: plans }: TensorPlan, j: number): strin
   return updated > all / 2 ? ", optimizer shared (ZeRO)" : "";
 }
 
-/** A collective of a plan, with how often a step has it. */
-export interface PlanCollective {
-  readonly kind: string;
-  /** The axes whose groups have it. */
+/** A collective of a plan as it is made on the network. */
+export interface CostedCollective {
+  readonly collective: string;
+  /** The axes whose groups have it at the same time. */
   readonly axes: string;
+  readonly groupCount: number;
   readonly groupSize: number;
   /** nccl-tests size. */
   readonly bytes: number;
+  /** In a step. */
   readonly times: number;
   /** Alone on the network, one of them. */
   readonly us: number;
@@ -159,15 +159,6 @@ export function plannedTensors({ graph, mesh, nodes: plans }: TensorPlan): Plann
   return rows;
 }
 
-/** Operations of a graph's products, nothing made again. O(nodes). */
-export function productFlops(graph: TensorGraph): number {
-  return graph.nodes.reduce((all, node) => {
-    if (node.kind !== "einsum" || node.selects) return all;
-    const labels = new Set([...node.dims, ...operandsOf(node).flatMap(({ dims }) => dims)].filter((dim) => dim >= 0));
-    return all + [...labels].reduce((product, dim) => product * (graph.dimensions[dim] as Dimension).size, 2);
-  }, 0);
-}
-
 /** What the report of one plan says. */
 export interface PlanRow {
   readonly mesh: readonly { readonly name: string; readonly size: number }[];
@@ -207,25 +198,4 @@ export function planRow({
     memory: { ...memory, at: plan.graph.nodes[memory.at]?.name ?? "" },
     againCount: again.length,
   };
-}
-
-/** Returns the distinct collectives of a plan's steps with how often they come, not yet costed. */
-export function collectivesOf(
-  { graph, mesh, nodes: plans }: TensorPlan,
-  { steps }: PlanSteps,
-  passes: number,
-): { readonly kind: string; readonly axes: string; readonly bytes: number; readonly times: number }[] {
-  const found = new Map<string, { kind: string; axes: string; bytes: number; times: number }>();
-  const afterUpdate = new Set(steps.filter(({ kind }) => kind === "update").map(({ makes }) => makes));
-  for (const step of steps) {
-    if (step.kind !== "move") continue;
-    const isOnce = afterUpdate.has(step.takes[0]) || (plans[step.node]?.isSummedOnce ?? false);
-    for (const { kind, axes, parts } of step.moves) {
-      const bytes = tensorBytes(graph, graph.nodes[step.node] as GraphNode) / parts;
-      const key = `${kind} ${axes} ${bytes}`;
-      const one = found.get(key) ?? { kind, axes: axesText(mesh, axes), bytes, times: 0 };
-      found.set(key, { ...one, times: one.times + (isOnce ? 1 : passes) });
-    }
-  }
-  return [...found.values()];
 }

@@ -35,4 +35,15 @@ export const PLAN_ROWS = {
     parse: (text: string, place: Place): number[] =>
       listOf(text, place, "numbers such as 1,4").map((one) => wholeNumber(one, place, 1)),
   },
+  torch: {
+    part: "planning",
+    value: "<file>",
+    help: "write where tensors lie as placements of PyTorch's DTensor (.py)",
+  },
+  jax: { part: "planning", value: "<file>", help: "write where tensors lie as PartitionSpecs of JAX (.py)" },
+  script: {
+    part: "planning",
+    value: "<file>",
+    help: "write the commands that make a schedule of each collective (.sh)",
+  },
 } as const satisfies Readonly<Record<string, OptionRow>>;

@@ -88,6 +88,12 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
     "compare mesh:2x2 -c allgather --sizes 1KiB,1MiB",
     "compare mesh:2x2 -c allgather --sizes 1KiB --algorithms magic",
   ],
+  plan: [
+    "plan gpt2-small ring:4 --accelerator a100 --batch 8 --seq 256 --passes 1,2 --algorithms ring",
+    "plan gpt2-small torus:2x2 --accelerator a100 --batch 8 --seq 256 --passes 1 --algorithms ring --memory 1GiB",
+    "plan gpt2-small ring:4 --accelerator a100 --batch 8 --seq 256 --memory 1MiB --algorithms ring",
+    "plan nobody ring:4 --batch 8",
+  ],
   train: [
     "train llama3-8b dgx-h100:1 -p tp=8 --batch 8",
     "train resnet-50 torus:4x4 --accelerator a100 --batch 64 --algorithms ring,ideal",

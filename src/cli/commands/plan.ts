@@ -1,6 +1,10 @@
 import { unlessRefused } from "../../base/errors.ts";
+import { collectivesScript } from "../../export/plans/collectives.ts";
+import { jaxSpecs } from "../../export/plans/jax-specs.ts";
+import { torchPlacements } from "../../export/plans/torch-placements.ts";
 import { chakraTraces } from "../../export/workloads/chakra.ts";
 import { stepTrace } from "../../export/workloads/step-trace.ts";
+import { planCollectives } from "../../model/tensor-plan/collectives.ts";
 import { modelNamed } from "../../model/workload/models.ts";
 import { computationPs } from "../../model/workload/roofline.ts";
 import { placeOf, textOf } from "../../request/option-table.ts";
@@ -34,10 +38,11 @@ async function planningOf(text: string): Promise<Planning> {
 /** `banyan plan MODEL TOPO --batch 64 --memory 80GiB`: how the tensors of a step lie so that it is fastest. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, signal, progress } = context;
-  const tracePath = textOf(options, "trace");
-  const trace = tracePath === undefined ? undefined : outputFile(context, tracePath, placeOf("trace"));
-  const outputPath = textOf(options, "output");
-  const output = outputPath === undefined ? undefined : outputFile(context, outputPath, placeOf("output"));
+  const file = (id: "trace" | "torch" | "jax" | "script" | "output") => {
+    const path = textOf(options, id);
+    return path === undefined ? undefined : outputFile(context, path, placeOf(id));
+  };
+  const [trace, torch, jax, script, output] = (["trace", "torch", "jax", "script", "output"] as const).map(file);
   const chakraPath = textOf(options, "chakra");
   const chakra = chakraPath === undefined ? undefined : outputFolder(context, chakraPath, placeOf("chakra"));
   const { topology, whole } = await networksOf(args[1] as string, options);
@@ -45,7 +50,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const { request, subject } = planRequestOf(options, await planningOf(args[0] as string), topology);
   const onProgress = (what: string, done: number, total: number): void => progress({ what, done, total });
   const planned = await withEngine(context, (engine) => planStep(engine, topology, { ...request, signal, onProgress }));
-  const { placed, simulated } = planned.best;
+  const { plan, steps, terms, placed, simulated } = planned.best;
   if (chakra !== undefined) {
     const { accelerator, precision } = request;
     chakra.write(
@@ -53,6 +58,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     );
   }
   trace?.write(stepTrace(simulated.tasks, simulated.times));
+  torch?.write([torchPlacements(plan)]);
+  jax?.write([jaxSpecs(plan)]);
+  script?.write([collectivesScript(args[1] as string, planCollectives(plan, steps, terms, topology.npuCount))]);
   const report = planReport(subject, topology, request, planned);
   output?.write([answerText({ ...context, json: false }, report)]);
   if (json) outJson(context, report);

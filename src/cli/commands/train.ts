@@ -13,14 +13,13 @@ import { groupText } from "../../report/training.ts";
 import { acceleratorOf } from "../../request/accelerator.ts";
 import { optionValue, placeOf, refuseOptions, textOf } from "../../request/option-table.ts";
 import { parallelismOf } from "../../request/parallel.ts";
-import type { FolderFile } from "../../run/export/world.ts";
 import { collectivesOf, trainOnBoth } from "../../run/training/from-texts.ts";
 import { type GivenReport, givenReport, type TrainingReport, trainingReport } from "../../run/training/report.ts";
 import type { TrainedStep } from "../../run/training/train.ts";
 import { shownRow, type Trained, trainGiven } from "../../run/training/training.ts";
 import { answerText, type Context, noteTaken, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
-import { outputFolder } from "../files/export-world.ts";
+import { namedFiles, outputFolder } from "../files/export-world.ts";
 import { filesOfFolder, nameOf, openSource, readText, STANDARD_INPUT, statOf } from "../files/input-file.ts";
 import { outputFile } from "../files/output-file.ts";
 import { networksOf } from "../network.ts";
@@ -100,7 +99,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   );
   if (chakra !== undefined) {
     const files = chakraTraces(found.placed, "workload", { psOf: timeOf });
-    chakra.write(named(files));
+    chakra.write(namedFiles(files));
   }
   const shown = found.steps[shownRow(found)] as TrainedStep;
   svg?.write(plotOf(report, shown));
@@ -119,11 +118,6 @@ function plotOf(report: TrainingReport | GivenReport, { tasks, times }: TrainedS
   });
   const name = "workload" in report ? report.workload.name : report.model.name;
   return stepSvg(`A step of ${name} on ${report.topology.name}`, bars, { tasks, ...times });
-}
-
-/** Returns files as a folder takes them. */
-function* named(files: Iterable<{ readonly name: string; readonly bytes: Uint8Array }>): Generator<FolderFile> {
-  for (const { name, bytes } of files) yield { name, parts: [bytes] };
 }
 
 /** What a command writes of a step. */

@@ -217,3 +217,10 @@ function fill(fresh: string, folder: string): void {
     throw error;
   }
 }
+
+/** Returns files as a folder takes them. */
+export function* namedFiles(
+  files: Iterable<{ readonly name: string; readonly bytes: Uint8Array }>,
+): Generator<FolderFile> {
+  for (const { name, bytes } of files) yield { name, parts: [bytes] };
+}

@@ -87,11 +87,11 @@ export function planLines(report: PlanReport, context: Pick<Context, "style" | "
 }
 
 function collectiveLines({ collectives }: PlanReport, { style }: Pick<Context, "style">): string[] {
-  const head = ["collective", "axes", "NPUs", "size", "times", "algorithm", "time"];
+  const head = ["collective", "axes", "groups", "size", "times", "algorithm", "time"];
   const cells = collectives.map((one) => [
-    one.kind,
+    one.collective,
     one.axes,
-    grouped(one.groupSize),
+    `${grouped(one.groupCount)} x ${grouped(one.groupSize)}`,
     roundedSize(one.bytes),
     grouped(one.times),
     one.algorithm,

@@ -55,6 +55,7 @@ export interface PlannedStep {
   readonly plan: TensorPlan;
   readonly steps: PlanSteps;
   readonly mesh: Mesh;
+  readonly terms: PlanTerms;
   /** Micro batches. */
   readonly passes: number;
   /** Of the whole step, simulated; picoseconds. */
@@ -272,6 +273,7 @@ async function plannedStep(
     plan,
     steps,
     mesh,
+    terms,
     passes: terms.microBatches,
     ps,
     countedPs: planTotals(stated.problem, choice)?.ps ?? Number.NaN,

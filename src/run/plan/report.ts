@@ -1,8 +1,11 @@
 import { toUs } from "../../model/numbers/units.ts";
+import { planCollectives } from "../../model/tensor-plan/collectives.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Accelerator } from "../../model/workload/accelerators.ts";
+import { askedCollective } from "../../model/workload/asked-collective.ts";
 import { topologySummary } from "../../report/result.ts";
-import { collectivesOf, type PlanCollective, plannedTensors, planRow } from "../../report/tensor-plan.ts";
+import { type CostedCollective, plannedTensors, planRow } from "../../report/tensor-plan.ts";
+import type { CommunicationCost } from "../training/costs.ts";
 import type { Planned, PlannedStep, PlanRequest } from "./plan.ts";
 
 export type PlanReport = ReturnType<typeof planReport>;
@@ -14,23 +17,31 @@ export interface PlanSubject {
   readonly parameters: number;
 }
 
-/** Returns the distinct collectives of a plan, those that take most of the step first. */
-function costedCollectives({ plan, steps, passes, placed, simulated }: PlannedStep): PlanCollective[] {
-  const costs = new Map<string, { us: number; algorithm: string; size: number }>();
+/** Returns the distinct collectives of a plan with what they take, those that take most of the step first. */
+function costedCollectives(
+  { plan, steps, terms, placed, simulated }: PlannedStep,
+  npuCount: number,
+): CostedCollective[] {
+  const costs = new Map<string, CommunicationCost>();
   placed.tasks.works.forEach((work, w) => {
-    const cost = simulated.costs[w];
-    if (work.kind !== "communication" || !cost) return;
-    const { collective, bytes, among } = work.communication;
-    costs.set(`${collective} ${among?.name} ${bytes}`, {
-      us: toUs(cost.ps),
-      algorithm: cost.algorithm,
-      size: among?.size ?? 0,
-    });
+    const [cost, groups] = [simulated.costs[w], placed.groups[w]];
+    if (work.kind !== "communication" || !cost || !groups) return;
+    const { collective, bytes } = work.communication;
+    if (collective !== "send") costs.set(JSON.stringify(askedCollective(npuCount, collective, groups, bytes)), cost);
   });
-  return collectivesOf(plan, steps, passes)
-    .map((one) => {
-      const { us = 0, algorithm = "", size = 0 } = costs.get(`${one.kind} ${one.axes} ${one.bytes}`) ?? {};
-      return { ...one, groupSize: size, us, algorithm };
+  return planCollectives(plan, steps, terms, npuCount)
+    .map(({ asked, axes, groupCount, groupSize, times }) => {
+      const { ps, algorithm } = costs.get(JSON.stringify(asked)) as CommunicationCost;
+      return {
+        collective: asked.collective,
+        axes,
+        groupCount,
+        groupSize,
+        bytes: asked.sizeBytes,
+        times,
+        us: toUs(ps),
+        algorithm,
+      };
     })
     .sort((a, b) => b.times * b.us - a.times * a.us);
 }
@@ -67,7 +78,7 @@ export function planReport(
     search: { boundUs: toUs(boundPs), gap, how, looked, searched },
     byHand: byHand === null ? null : { ...planRow(byHand), hand: byHand.hand },
     others: others.map(planRow),
-    collectives: costedCollectives(best),
+    collectives: costedCollectives(best, topology.npuCount),
     tensors: plannedTensors(best.plan),
   };
 }
