@@ -48,7 +48,8 @@ export interface PlanSteps {
 
 /**
  * Returns what a plan does, node by node: copies are made when they are first taken, what was not kept is made again when it is
- * first wanted in the backward pass (with all that it is made of, back to what was kept: Zhao 2026, 5.2.2). Throws TypeError for a
+ * first wanted in the backward pass (with all that it is made of, back to what was kept: Zhao 2026, 5.2.2); gradients are summed as
+ * soon as they are made. Throws TypeError for a
  * plan in which something is not there, which no search makes. O(nodes + operands).
  */
 export function planSteps({ graph, mesh, nodes: plans }: TensorPlan): PlanSteps {
@@ -100,6 +101,16 @@ export function planSteps({ graph, mesh, nodes: plans }: TensorPlan): PlanSteps 
     return makes;
   }
 
+  /** Returns the value of a gradient from which it is where the optimiser's state lies for free. */
+  const sumOf = (gradient: number, from: number, home: Pattern): number => {
+    const { pattern, updateCopies } = planned(gradient);
+    const to = updateCopies.find((copy) => isFree(mesh, copy, home));
+    return isFree(mesh, pattern, home) || to === undefined ? from : copyOf(gradient, from, to, "update");
+  };
+  const parameterOf = new Map(graph.gradients.map(({ parameter, gradient }) => [gradient, parameter]));
+  /** By node of a gradient. */
+  const summed = new Map<number, number>();
+
   const given: number[] = [];
   let outputs: readonly number[] = [];
   graph.nodes.forEach((node, i) => {
@@ -108,18 +119,16 @@ export function planSteps({ graph, mesh, nodes: plans }: TensorPlan): PlanSteps 
       made.set(i, at);
       given.push(at);
     } else if (node.kind === "output") outputs = node.operands.map((operand) => made.get(operand.node) as number);
-    else compute(i, false);
+    else {
+      const at = compute(i, false);
+      const parameter = parameterOf.get(i);
+      if (parameter !== undefined) summed.set(i, sumOf(i, at, planned(parameter).home));
+    }
   });
   const updated = graph.gradients.map(({ parameter, gradient }) => {
     const { home, pattern, updateCopies } = planned(parameter);
-    const from = made.get(gradient) as number;
-    const to = planned(gradient).updateCopies.find((copy) => isFree(mesh, copy, home));
-    const summed =
-      isFree(mesh, (values[from] as PlanValue).pattern, home) || to === undefined
-        ? from
-        : copyOf(gradient, from, to, "update");
     const makes = value(parameter, home);
-    steps.push({ kind: "update", node: parameter, takes: [summed], makes });
+    steps.push({ kind: "update", node: parameter, takes: [summed.get(gradient) as number], makes });
     if (isFree(mesh, home, pattern)) return makes;
     const back = updateCopies.find((copy) => isFree(mesh, copy, pattern));
     if (back === undefined) throw new TypeError(`${graph.nodes[parameter]?.name} does not come back`);
