@@ -14,7 +14,7 @@ import {
   stateOn,
 } from "../../../src/model/tensor-plan/patterns.ts";
 import type { NodePlan, TensorPlan } from "../../../src/model/tensor-plan/plan.ts";
-import { type PlanChoice, planTotals } from "../../../src/model/tensor-plan/problem.ts";
+import { type Copy, isFree, type PlanChoice, planTotals } from "../../../src/model/tensor-plan/problem.ts";
 import {
   memoryOf,
   type PlanTerms,
@@ -78,9 +78,11 @@ function sumsOnce({ problem, index }: StatedProblem, { choices, copies }: PlanCh
   const swapped = copies.map((own, s) =>
     own.map((at) => {
       const possible = problem.supplies[s]?.copies ?? [];
-      const twin = possible.findIndex(
-        (copy) => index.once.has(copy) && copy.from === possible[at]?.from && copy.to === possible[at]?.to,
-      );
+      // of several that would do the one of which most is left over
+      const to = possible[at]?.to as Pattern;
+      const isTwin = (copy: Copy): boolean =>
+        index.once.has(copy) && copy.from === possible[at]?.from && isFree(problem.mesh, copy.to, to);
+      const twin = possible.findIndex(isTwin);
       return twin >= 0 && s % 2 === 0 ? twin : at;
     }),
   );
