@@ -27,7 +27,7 @@ const REDUCTIONS = ["sum", "max"] as const;
 const MOST_SIZE = 2 ** 40;
 const MOST_BYTES = 64;
 /** What tensors' dimensions may be (`model/tensor-plan/patterns.ts` has no more either). */
-const MOST_DIMENSIONS = 14;
+const MOST_DIMENSIONS = 13;
 
 /** A name, quoted or not, or what is between lists of them. */
 const TOKEN = /\s*("(?:[^"\\]|\\.)*"|->|,|[^\s,"]+)/y;

@@ -21,14 +21,17 @@ export interface PlanMemory {
 
 /**
  * Returns the memory of a plan, exact by the lifetimes of its values: each is there from the step that makes it to the last that
- * takes it. Gradients are added to those of passes before where the optimiser's state lies, or, summed once a step, as they are
- * made. O(steps).
+ * takes it. What the update takes is counted once, as gradients: from pass to pass where the optimiser's state lies, or, if it is
+ * summed once a step, as it was made if that is more. Updated parameters take the place of those before. O(steps).
  */
 export function planMemory(plan: TensorPlan, { values, given, steps }: PlanSteps, terms: PlanTerms): PlanMemory {
   const { graph, mesh, nodes: plans } = plan;
   const last = new Int32Array(values.length).fill(-1);
-  steps.forEach(({ takes }, s) => {
-    for (const at of takes) last[at] = s;
+  /** Values that are counted elsewhere. */
+  const isElsewhere = new Uint8Array(values.length);
+  steps.forEach(({ kind, takes, makes }, s) => {
+    if (kind === "update" || (kind === "move" && isElsewhere[takes[0]] === 1)) isElsewhere[makes] = 1;
+    if (kind !== "update") for (const at of takes) last[at] = s;
   });
   let parameters = 0;
   let gradients = 0;
@@ -39,19 +42,13 @@ export function planMemory(plan: TensorPlan, { values, given, steps }: PlanSteps
     const { home } = plans[parameter] as NodePlan;
     const { pattern, isSummedOnce } = plans[gradient] as NodePlan;
     optimizer += (elements / shardCount(mesh, home)) * terms.optimizerBytes;
-    gradients += (elements / shardCount(mesh, isSummedOnce ? pattern : home)) * terms.gradientBytes;
+    const parts = shardCount(mesh, home);
+    const fewest = isSummedOnce ? Math.min(parts, shardCount(mesh, pattern)) : parts;
+    gradients += (elements / fewest) * terms.gradientBytes;
   }
-  // what is there all the time, and was counted
-  const lasts = new Uint8Array(values.length);
   for (const at of given) {
-    lasts[at] = 1;
+    isElsewhere[at] = 1;
     parameters += (values[at] as PlanValue).bytes;
-  }
-  for (const step of steps) {
-    if (step.kind === "update") {
-      lasts[step.makes] = 1;
-      lasts[step.takes[0]] = 1;
-    } else if (step.kind === "move" && plans[step.node]?.isSummedOnce === true) lasts[step.takes[0]] = 1;
   }
   // kept by passes before the one that is looked at
   let keptOfOne = 0;
@@ -63,15 +60,15 @@ export function planMemory(plan: TensorPlan, { values, given, steps }: PlanSteps
   let live = 0;
   let most = 0;
   let at = 0;
-  const bytesOf = (value: number): number => (lasts[value] === 1 ? 0 : (values[value] as PlanValue).bytes);
-  steps.forEach((step, s) => {
-    live += bytesOf(step.makes);
+  const bytesOf = (value: number): number => (isElsewhere[value] === 1 ? 0 : (values[value] as PlanValue).bytes);
+  steps.forEach(({ node, takes, makes }, s) => {
+    live += bytesOf(makes);
     if (live > most) {
       most = live;
-      at = step.node;
+      at = node;
     }
-    for (const one of new Set(step.takes)) if (last[one] === s) live -= bytesOf(one);
-    if (last[step.makes] === -1) live -= bytesOf(step.makes);
+    for (const one of new Set(takes)) if (last[one] === s) live -= bytesOf(one);
+    if (last[makes] === -1) live -= bytesOf(makes);
   });
   const activations = Math.min(keptOfOne, most) + others;
   const working = most - Math.min(keptOfOne, most);

@@ -13,7 +13,9 @@ export type AxisState = number;
 export const REPLICATED: AxisState = 0;
 export const PARTIAL: AxisState = 1;
 /** No tensor has more dimensions. */
-export const MOST_DIMENSIONS = 14;
+export const MOST_DIMENSIONS = 13;
+/** Of a pattern that is asked for: replicated, and no parts are taken of it, so that only it will do. In no tensor's own pattern. */
+const WHOLE: AxisState = 15;
 
 /** Returns the state of an axis along which a tensor is dealt by its dimension number `at`. */
 export const shardAlong = (at: number): AxisState => 2 + at;
@@ -38,6 +40,16 @@ export function axesWhere({ axes }: Mesh, pattern: Pattern, is: (state: AxisStat
   let set = 0;
   for (let j = 0; j < axes.length; j++) if (is(stateOn(pattern, j))) set |= 1 << j;
   return set;
+}
+
+/** Returns a pattern as one that is asked for and of which no parts are taken; and what it is without that. */
+export const exactly = ({ axes }: Mesh, pattern: Pattern): Pattern => renamed(axes.length, pattern, REPLICATED, WHOLE);
+export const plainly = ({ axes }: Mesh, pattern: Pattern): Pattern => renamed(axes.length, pattern, WHOLE, REPLICATED);
+
+function renamed(axisCount: number, pattern: Pattern, from: AxisState, to: AxisState): Pattern {
+  let result = pattern;
+  for (let j = 0; j < axisCount; j++) if (stateOn(pattern, j) === from) result = withState(result, j, to);
+  return result;
 }
 
 /** Returns into how many parts a pattern deals a tensor. */

@@ -1,7 +1,7 @@
 import { type GraphNode, operandsOf, type TensorGraph } from "../tensor-graph/graph.ts";
 import type { Computation } from "../workload/layer-work.ts";
 import type { AxisSet, Mesh } from "./mesh.ts";
-import { type MoveKind, movesBetween, type Pattern, patternsOf, shardCount } from "./patterns.ts";
+import { exactly, type MoveKind, movesBetween, type Pattern, patternsOf, plainly, shardCount } from "./patterns.ts";
 import type { NodePlan, Retention, TensorPlan } from "./plan.ts";
 import {
   type Choice,
@@ -327,7 +327,8 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
         const wanted = new Map<number, Demand>();
         for (const i of members) {
           const supply = supplies.update[gradientOf.get(i) as number] as number;
-          wanted.set(supply, demand(supply, pattern));
+          // a sum of which a part is taken would need the memory of all of it
+          wanted.set(supply, demand(supply, exactly(mesh, pattern)));
         }
         return {
           pattern,
@@ -355,7 +356,8 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
       for (const to of [...wanted].sort((a, b) => a - b)) {
         // nobody else sees what stays inside a kernel
         if (node.isFused || isFree(mesh, from, to)) continue;
-        const moves = movesBetween(mesh, sizes[first] as number[], from, to);
+        const plain = plainly(mesh, to);
+        const moves = movesBetween(mesh, sizes[first] as number[], from, plain);
         if (moves === null) continue;
         const amounts = (times: number, isWaitedFor: boolean): UseList => {
           const uses = new UseList();
@@ -374,7 +376,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
           copies.push({ from, to, uses: amounts(microBatches, false).uses() });
           if (microBatches === 1) continue;
           const elements = (bytes[first] as number) / node.elementBytes;
-          const kept = elements / shardCount(mesh, from) - elements / shardCount(mesh, to);
+          const kept = elements / shardCount(mesh, from) - elements / shardCount(mesh, plain);
           const once = amounts(1, false).add(memory, kept * terms.gradientBytes * members.length);
           const copy: Copy = { from, to, uses: once.uses() };
           isOnce.add(copy);
@@ -397,7 +399,9 @@ export function planOf(graph: TensorGraph, { problem, index }: StatedProblem, ch
   const copiesAt = (supply: number): Pattern[] =>
     supply < 0
       ? []
-      : (choice.copies[supply] as readonly number[]).map((at) => ((supplies[supply] as Supply).copies[at] as Copy).to);
+      : (choice.copies[supply] as readonly number[]).map((at) =>
+          plainly(mesh, ((supplies[supply] as Supply).copies[at] as Copy).to),
+        );
   const nodes = graph.nodes.map((node, i): NodePlan => {
     const c = graph.classes[i] as number;
     const at = index.chooserOf[c] as number;

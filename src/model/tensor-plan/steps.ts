@@ -48,7 +48,8 @@ export interface PlanSteps {
 
 /**
  * Returns what a plan does, node by node: copies are made when they are first taken, what was not kept is made again when it is
- * first wanted in the backward pass (with all that it is made of, back to what was kept: Zhao 2026, 5.2.2). Throws TypeError for a
+ * first wanted in the backward pass (with all that it is made of, back to what was kept: Zhao 2026, 5.2.2); gradients are summed as
+ * soon as they are made. Throws TypeError for a
  * plan in which something is not there, which no search makes. O(nodes + operands).
  */
 export function planSteps({ graph, mesh, nodes: plans }: TensorPlan): PlanSteps {
@@ -61,9 +62,6 @@ export function planSteps({ graph, mesh, nodes: plans }: TensorPlan): PlanSteps 
   const made = new Map<number, number>();
   const again = new Map<number, number>();
   const copied = new Map<string, number>();
-  const parameterOf = new Map(graph.gradients.map(({ parameter, gradient }) => [gradient, parameter]));
-  /** Gradients as the update takes them. */
-  const summed = new Map<number, number>();
 
   /** Returns the value of a tensor in the pattern in which it was made, for a node of a phase. */
   const basis = (of: number, isBackward: boolean): number => {
@@ -100,16 +98,18 @@ export function planSteps({ graph, mesh, nodes: plans }: TensorPlan): PlanSteps 
     const makes = value(node, pattern);
     (isAgain ? again : made).set(node, makes);
     steps.push({ kind: "compute", node, isAgain, takes, makes });
-    const parameter = parameterOf.get(node);
-    if (parameter !== undefined) summed.set(node, summedTo(node, makes, planned(parameter).home));
     return makes;
   }
-  /** Returns a gradient where the optimiser's state lies: it is brought there as soon as it is made, and is not kept otherwise. */
-  const summedTo = (gradient: number, from: number, home: Pattern): number => {
-    const to = planned(gradient).updateCopies.find((copy) => isFree(mesh, copy, home));
-    if (isFree(mesh, (values[from] as PlanValue).pattern, home) || to === undefined) return from;
-    return copyOf(gradient, from, to, "update");
+
+  /** Returns the value of a gradient from which it is where the optimiser's state lies for free. */
+  const sumOf = (gradient: number, from: number, home: Pattern): number => {
+    const { pattern, updateCopies } = planned(gradient);
+    const to = updateCopies.find((copy) => isFree(mesh, copy, home));
+    return isFree(mesh, pattern, home) || to === undefined ? from : copyOf(gradient, from, to, "update");
   };
+  const parameterOf = new Map(graph.gradients.map(({ parameter, gradient }) => [gradient, parameter]));
+  /** By node of a gradient. */
+  const summed = new Map<number, number>();
 
   const given: number[] = [];
   let outputs: readonly number[] = [];
@@ -119,7 +119,11 @@ export function planSteps({ graph, mesh, nodes: plans }: TensorPlan): PlanSteps 
       made.set(i, at);
       given.push(at);
     } else if (node.kind === "output") outputs = node.operands.map((operand) => made.get(operand.node) as number);
-    else compute(i, false);
+    else {
+      const at = compute(i, false);
+      const parameter = parameterOf.get(i);
+      if (parameter !== undefined) summed.set(i, sumOf(i, at, planned(parameter).home));
+    }
   });
   const updated = graph.gradients.map(({ parameter, gradient }) => {
     const { home, pattern, updateCopies } = planned(parameter);

@@ -1,0 +1,282 @@
+import { describe, expect, it } from "vitest";
+import { withGradients } from "../../../src/model/tensor-graph/backward.ts";
+import { elementsOf, type GraphNode, type TensorGraph } from "../../../src/model/tensor-graph/graph.ts";
+import { mlpGraph } from "../../../src/model/tensor-graph/models/mlp.ts";
+import { transformerGraph } from "../../../src/model/tensor-graph/models/transformer.ts";
+import { planMemory } from "../../../src/model/tensor-plan/lifetimes.ts";
+import { type Mesh, type MeshAxis, meshOf } from "../../../src/model/tensor-plan/mesh.ts";
+import {
+  type Move,
+  type MoveKind,
+  movesBetween,
+  type Pattern,
+  shardedAt,
+  stateOn,
+} from "../../../src/model/tensor-plan/patterns.ts";
+import type { NodePlan, TensorPlan } from "../../../src/model/tensor-plan/plan.ts";
+import { type Copy, isFree, type PlanChoice, planTotals } from "../../../src/model/tensor-plan/problem.ts";
+import {
+  memoryOf,
+  type PlanTerms,
+  planOf,
+  planProblem,
+  STEP_TIME,
+  type StatedProblem,
+  trafficOf,
+} from "../../../src/model/tensor-plan/problem-of.ts";
+import { type PlanSteps, planSteps } from "../../../src/model/tensor-plan/steps.ts";
+import { localBytes, sizesOf, workOf } from "../../../src/model/tensor-plan/work.ts";
+import type { Computation } from "../../../src/model/workload/layer-work.ts";
+import { LLAMA_LIKE } from "../../../src/model/workload/transformer/config.ts";
+import { randomPlan } from "./random-plan.ts";
+
+const FACTORS: Record<MoveKind, number> = { allreduce: 2, allgather: 1, reducescatter: 1, alltoall: 1 };
+/** Numbers by which every kind, every axis and every byte tells. */
+const COSTS = {
+  computationPs: ({ flops, bytes, isInside }: Computation): number => 3 * flops + 7 * bytes + (isInside ? 0 : 5),
+  movePs: (kind: MoveKind, axes: number, bytes: number): number => FACTORS[kind] * bytes * (1 + axes) + 11,
+};
+const SMALL = {
+  ...LLAMA_LIKE,
+  name: "small",
+  layers: 2,
+  hidden: 8,
+  heads: 4,
+  kvHeads: 4,
+  headSize: 4,
+  ffn: 8,
+  vocabulary: 8,
+  sequence: 8,
+};
+const experts = {
+  count: 4,
+  perToken: 2,
+  ffn: 8,
+  sharedFfn: 0,
+  sharedGate: false,
+  firstDense: 0,
+  every: 1,
+  routerBias: false,
+};
+const sizes = { batch: 8, sequence: 8, precision: "bf16" } as const;
+const GRAPHS = [
+  ["perceptrons", () => mlpGraph([8, 16, 8, 4], 8), [2, 2], 150],
+  ["perceptrons on one axis", () => mlpGraph([8, 16, 8, 4], 8), [4], 100],
+  ["transformers", () => transformerGraph(SMALL, sizes), [2, 2], 12],
+  ["experts", () => transformerGraph({ ...SMALL, experts }, sizes), [2, 2], 8],
+] as const;
+
+interface Drawn {
+  readonly plan: TensorPlan;
+  readonly steps: PlanSteps;
+  readonly terms: PlanTerms;
+  readonly totals: Float64Array;
+}
+
+/** Returns a plan with gradients of half of the parameters summed once a step, where that is possible. */
+function sumsOnce({ problem, index }: StatedProblem, { choices, copies }: PlanChoice): PlanChoice {
+  const swapped = copies.map((own, s) =>
+    own.map((at) => {
+      const possible = problem.supplies[s]?.copies ?? [];
+      // of several that would do the one of which most is left over
+      const to = possible[at]?.to as Pattern;
+      const isTwin = (copy: Copy): boolean =>
+        index.once.has(copy) && copy.from === possible[at]?.from && isFree(problem.mesh, copy.to, to);
+      const twin = possible.findIndex(isTwin);
+      return twin >= 0 && s % 2 === 0 ? twin : at;
+    }),
+  );
+  return { choices, copies: swapped };
+}
+
+/** Calls `visit` with so many random plans of a graph, of one pass and of several. */
+function eachPlan(forward: TensorGraph, mesh: Mesh, count: number, visit: (drawn: Drawn) => void): void {
+  const graph = withGradients(forward);
+  let tried = 0;
+  for (const microBatches of [1, 3]) {
+    const terms: PlanTerms = {
+      memoryBytes: Number.POSITIVE_INFINITY,
+      microBatches,
+      inFlight: microBatches,
+      optimizerBytes: 12,
+      gradientBytes: 4,
+    };
+    const stated = planProblem(graph, mesh, COSTS, terms);
+    let found = 0;
+    for (let seed = 0; found < count && seed < 300 * count; seed++) {
+      const drawn = randomPlan(stated.problem, seed);
+      if (drawn === null) continue;
+      found++;
+      const choice = sumsOnce(stated, drawn);
+      const totals = planTotals(stated.problem, choice)?.totals as Float64Array;
+      const plan = planOf(graph, stated, choice);
+      visit({ plan, steps: planSteps(plan), terms, totals });
+    }
+    tried += found;
+  }
+  expect(tried).toBe(2 * count);
+}
+
+/** Returns into how many parts an NPU's pattern deals a tensor. */
+const partsOf = ({ axes }: Mesh, pattern: Pattern): number =>
+  axes.reduce((all, { size }: MeshAxis, j) => (shardedAt(stateOn(pattern, j)) >= 0 ? all * size : all), 1);
+
+/** Returns bytes of gradients and of the optimiser's state, element by element. */
+function trained({ graph, mesh, nodes }: TensorPlan, { gradientBytes, optimizerBytes }: PlanTerms) {
+  let [gradients, optimizer] = [0, 0];
+  for (const { parameter, gradient } of graph.gradients) {
+    const elements = elementsOf(graph, (graph.nodes[parameter] as GraphNode).dims);
+    const { home } = nodes[parameter] as NodePlan;
+    const { isSummedOnce, pattern } = nodes[gradient] as NodePlan;
+    optimizer += (optimizerBytes * elements) / partsOf(mesh, home);
+    const places = isSummedOnce ? [pattern, home] : [home];
+    gradients += (gradientBytes * elements) / Math.min(...places.map((place) => partsOf(mesh, place)));
+  }
+  return { gradients, optimizer };
+}
+
+describe("the memory of a plan", () => {
+  it.each(GRAPHS)(
+    "of %s is that of the values that are there at each step",
+    (_, build, shape, count) => {
+      eachPlan(build(), meshOf(shape), count, ({ plan, steps: planned, terms }) => {
+        const { graph, mesh, nodes } = plan;
+        const { values, given, steps } = planned;
+        const madeAt = values.map((_, value) => steps.findIndex(({ makes }) => makes === value));
+        const takenAt = values.map((_, value) =>
+          [...steps.keys()].filter((s) => steps[s]?.kind !== "update" && steps[s]?.takes.some((at) => at === value)),
+        );
+        /** What is counted as a parameter: what was given, and what takes its place. */
+        const isParameter = (value: number): boolean => {
+          if (given.includes(value)) return true;
+          const maker = steps[madeAt[value] as number];
+          return maker?.kind === "update" || (maker?.kind === "move" && isUpdated(maker.takes[0]));
+        };
+        const isUpdated = (value: number): boolean => steps[madeAt[value] as number]?.kind === "update";
+        const counted = [...values.keys()].filter((value) => !isParameter(value));
+        let most = 0;
+        for (let s = 0; s < steps.length; s++) {
+          const there = counted.filter((value) => {
+            const made = madeAt[value] as number;
+            // what only the update takes is added to the gradients at once
+            return made === s || (made < s && (takenAt[value] as number[]).some((t) => t >= s));
+          });
+          most = Math.max(
+            most,
+            there.reduce((all, value) => all + (values[value]?.bytes ?? 0), 0),
+          );
+        }
+        const memory = planMemory(plan, planned, terms);
+        let kept = 0;
+        graph.nodes.forEach((node, i) => {
+          const { retention, pattern } = nodes[i] as NodePlan;
+          if (retention === "kept" && node.kind !== "placeholder") kept += localBytes(graph, mesh, node, pattern);
+        });
+        const { gradients, optimizer } = trained(plan, terms);
+        const parameters = given.reduce((all, at) => all + (values[at] as { bytes: number }).bytes, 0);
+        expect(memory.parameters).toBe(parameters);
+        expect(memory.gradients).toBe(gradients);
+        expect(memory.optimizer).toBe(optimizer);
+        expect(memory.activations + memory.working).toBeCloseTo(most + kept * (terms.inFlight - 1), 6);
+        expect(memory.total).toBeCloseTo(parameters + gradients + optimizer + most + kept * (terms.inFlight - 1), 6);
+      });
+    },
+    250_000,
+  );
+});
+
+describe("what a problem counts", () => {
+  it.each(GRAPHS)(
+    "of plans of %s is what their steps take",
+    (_, build, shape, count) => {
+      let [once, undone] = [0, 0];
+      eachPlan(build(), meshOf(shape), count, ({ plan, steps: { values, given, steps }, terms, totals }) => {
+        const { graph, mesh, nodes } = plan;
+        const { microBatches } = terms;
+        const counted = new Float64Array(totals.length);
+        const add = (resource: number, amount: number): void => {
+          counted[resource] = (counted[resource] as number) + amount;
+        };
+        const addComputing = (i: number): void => {
+          const rule = nodes[i]?.rule;
+          if (!rule) throw new Error("no rule");
+          add(STEP_TIME, COSTS.computationPs(workOf(graph, mesh, graph.nodes[i] as GraphNode, rule)) * microBatches);
+        };
+        /** Collectives of a node's tensor: of activations, fetched parameters, sums of gradients, or new parameters. */
+        const addMoves = (i: number, moves: readonly Move[], what: "passes" | "sum" | "new"): void => {
+          const node = graph.nodes[i] as GraphNode;
+          const isOnce = what === "new" || (what === "sum" && nodes[i]?.isSummedOnce === true);
+          const isHidden =
+            what === "sum" || (what === "passes" && node.kind === "placeholder" && node.role === "parameter");
+          for (const { kind, axes, parts } of moves) {
+            const bytes = (elementsOf(graph, node.dims) * node.elementBytes) / parts;
+            const ps = COSTS.movePs(kind, axes, bytes) * (isOnce ? 1 : microBatches);
+            mesh.axes.forEach((_, j) => {
+              if ((axes >> j) & 1) add(trafficOf(j), ps);
+            });
+            if (!isHidden) add(STEP_TIME, ps);
+          }
+          if (what === "sum" && isOnce) once++;
+        };
+        const updates = new Set(steps.flatMap((step) => (step.kind === "update" ? step.takes : [])));
+        const renewed = new Set(steps.flatMap((step) => (step.kind === "update" ? [step.makes] : [])));
+        const done: string[] = [];
+        const again = new Set<number>();
+        for (const step of steps) {
+          const { node: i } = step;
+          if (step.kind === "compute") {
+            if (step.isAgain) again.add(i);
+            addComputing(i);
+          } else if (step.kind === "update") {
+            const { dims, elementBytes } = graph.nodes[i] as GraphNode;
+            const own = elementsOf(graph, dims) / partsOf(mesh, nodes[i]?.home as Pattern);
+            const bytes = own * (5 * terms.gradientBytes + 2 * terms.optimizerBytes + elementBytes);
+            add(STEP_TIME, COSTS.computationPs({ name: "", kind: "memory", flops: 0, bytes }));
+          } else {
+            const what = renewed.has(step.takes[0]) ? "new" : updates.has(step.makes) ? "sum" : "passes";
+            addMoves(i, step.moves, what);
+            done.push(`${what === "passes"} ${i} ${values[step.makes]?.pattern}`);
+          }
+        }
+        // what would be made again or moved, and is not wanted after all, is counted though it is not done
+        graph.nodes.forEach((node, i) => {
+          const { retention, pattern, home, forwardCopies, backwardCopies, updateCopies } = nodes[i] as NodePlan;
+          if (retention === "again" && !again.has(i)) {
+            undone++;
+            addComputing(i);
+          }
+          const isParameter = node.kind === "placeholder";
+          for (const [isOfPasses, to] of [
+            ...[...forwardCopies, ...backwardCopies].map((copy) => [true, copy] as const),
+            ...updateCopies.map((copy) => [false, copy] as const),
+          ]) {
+            const at = done.indexOf(`${isOfPasses} ${i} ${to}`);
+            if (at >= 0) done.splice(at, 1);
+            else {
+              undone++;
+              const from = isParameter && !isOfPasses ? home : pattern;
+              const moves = movesBetween(mesh, sizesOf(graph, node), from, to) as readonly Move[];
+              addMoves(i, moves, isOfPasses ? "passes" : isParameter ? "new" : "sum");
+            }
+          }
+        });
+        expect(done).toEqual([]);
+        const { gradients, optimizer } = trained(plan, terms);
+        let memory = gradients + optimizer;
+        for (const at of given) memory += values[at]?.bytes ?? 0;
+        graph.nodes.forEach((node, i) => {
+          const { retention, pattern } = nodes[i] as NodePlan;
+          if (retention === "kept" && node.kind !== "placeholder")
+            memory += localBytes(graph, mesh, node, pattern) * terms.inFlight;
+        });
+        add(memoryOf(mesh), memory);
+        for (const [r, total] of totals.entries()) {
+          expect(Math.abs(total - (counted[r] as number))).toBeLessThanOrEqual(1e-12 * total);
+        }
+      });
+      expect(once).toBeGreaterThan(0);
+      expect(undone).toBeGreaterThan(0);
+    },
+    250_000,
+  );
+});
