@@ -19,6 +19,7 @@ export const MENU = [
       "docs/guide/sweeps-engines.md",
       "docs/guide/compare.md",
       "docs/guide/train.md",
+      "docs/guide/plan.md",
       "docs/guide/calibrate.md",
       "docs/guide/probe.md",
       "docs/guide/lab.md",

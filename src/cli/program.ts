@@ -265,6 +265,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
     options: [
       ["batch", "samples of a step; not of graphs that are read, which have their own"],
       "seq",
+      ["memory", "of an NPU: 80GiB; default: the accelerator's, less 6 % for runtimes"],
       ...optionsOf("planning"),
       "precision",
       "optimizer",

@@ -1,6 +1,5 @@
 import { InputError } from "../base/errors.ts";
 import type { Place } from "../base/option-names.ts";
-import { parseSize } from "../model/numbers/units.ts";
 import type { OptionRow } from "./option-row.ts";
 import { listOf, wholeNumber } from "./values.ts";
 
@@ -15,12 +14,6 @@ function meshSizes(text: string, place: Place): number[] {
 
 /** Options of plans of tensor states. */
 export const PLAN_ROWS = {
-  memory: {
-    part: "planning",
-    value: "<size>",
-    help: "of an NPU: 80GiB; default: the accelerator's, less 6 % for runtimes",
-    parse: (text: string, place: Place): number => parseSize(text, place),
-  },
   mesh: {
     part: "planning",
     value: "<sizes>",
@@ -35,13 +28,26 @@ export const PLAN_ROWS = {
     parse: (text: string, place: Place): number[] =>
       listOf(text, place, "numbers such as 1,4").map((one) => wholeNumber(one, place, 1)),
   },
+  dims: {
+    part: "planning",
+    value: "<name=n>",
+    help: "sizes of dimensions that an ONNX model leaves open: batch=8,sequence=128",
+    parse: (text: string, place: Place): Record<string, number> =>
+      Object.fromEntries(
+        listOf(text, place, "NAME=SIZE").map((one): [string, number] => {
+          const [, name, size] = /^([^=]+)=(.+)$/.exec(one) ?? [];
+          if (name === undefined || size === undefined) throw new InputError(place, "NAME=SIZE, such as batch=8", one);
+          return [name, wholeNumber(size, place, 1)];
+        }),
+      ),
+  },
   torch: {
     part: "planning",
     value: "<file>",
     help: "write where tensors lie as placements of PyTorch's DTensor (.py)",
   },
   jax: { part: "planning", value: "<file>", help: "write where tensors lie as PartitionSpecs of JAX (.py)" },
-  script: {
+  commands: {
     part: "planning",
     value: "<file>",
     help: "write the commands that make a schedule of each collective (.sh)",

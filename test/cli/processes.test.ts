@@ -53,6 +53,7 @@ const LINES: readonly { readonly line: string; readonly file?: string; readonly 
   { line: "topology", code: 2 },
   { line: "verify wrong.json", code: 1 },
   { line: "synth mesh:3x3 --without 1,3 --collective allgather --json", code: 3 },
+  { line: "plan gpt2-small ring:4 --accelerator a100 --batch 4 --seq 128 --passes 1 --mesh 4 --algorithms ring" },
   { line: "train gpt2-small ring:4 --accelerator a100 -p tp=4 --batch 4 --algorithms ring" },
 ];
 

@@ -7,7 +7,7 @@ import { stepTrace } from "../../export/workloads/step-trace.ts";
 import { planCollectives } from "../../model/tensor-plan/collectives.ts";
 import { modelNamed } from "../../model/workload/models.ts";
 import { computationPs } from "../../model/workload/roofline.ts";
-import { placeOf, textOf } from "../../request/option-table.ts";
+import { type Options, optionValue, placeOf, textOf } from "../../request/option-table.ts";
 import { type Planning, planRequestOf } from "../../run/plan/from-texts.ts";
 import { planStep } from "../../run/plan/plan.ts";
 import { planReport } from "../../run/plan/report.ts";
@@ -20,7 +20,7 @@ import { networksOf } from "../network.ts";
 import { planLines } from "../reports/plan-report.ts";
 
 /** Returns a model of a name, or what a file has: a configuration of Hugging Face's, or a graph of tensors. Throws InputError. */
-async function planningOf(text: string): Promise<Planning> {
+async function planningOf(text: string, options: Options): Promise<Planning> {
   const stats = text === STANDARD_INPUT ? null : statOf(text, "the model");
   if (stats === undefined) return { model: modelNamed(text) };
   const name = nameOf(text);
@@ -29,7 +29,7 @@ async function planningOf(text: string): Promise<Planning> {
   const { readTensorGraph } = await import("../../import/tensor-graphs/tensor-graph-formats.ts");
   const isConfiguration =
     bytes[0] === 0x7b && unlessRefused(() => /"(model_type|architectures)"/.test(readText(text, name))) === true;
-  if (!isConfiguration) return { graph: readTensorGraph(bytes, name), source: name };
+  if (!isConfiguration) return { graph: readTensorGraph(bytes, name, optionValue(options, "dims")), source: name };
   const { readHuggingFace } = await import("../../import/workloads/hugging-face.ts");
   const config = readHuggingFace(readText(text, name), name);
   return { model: { name: config.name, aliases: [], source: name, sizes: { kind: "transformer", config } } };
@@ -38,16 +38,16 @@ async function planningOf(text: string): Promise<Planning> {
 /** `banyan plan MODEL TOPO --batch 64 --memory 80GiB`: how the tensors of a step lie so that it is fastest. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, signal, progress } = context;
-  const file = (id: "trace" | "torch" | "jax" | "script" | "output") => {
+  const file = (id: "trace" | "torch" | "jax" | "commands" | "output") => {
     const path = textOf(options, id);
     return path === undefined ? undefined : outputFile(context, path, placeOf(id));
   };
-  const [trace, torch, jax, script, output] = (["trace", "torch", "jax", "script", "output"] as const).map(file);
+  const [trace, torch, jax, commands, output] = (["trace", "torch", "jax", "commands", "output"] as const).map(file);
   const chakraPath = textOf(options, "chakra");
   const chakra = chakraPath === undefined ? undefined : outputFolder(context, chakraPath, placeOf("chakra"));
   const { topology, whole } = await networksOf(args[1] as string, options);
   noteTaken(context, whole);
-  const { request, subject } = planRequestOf(options, await planningOf(args[0] as string), topology);
+  const { request, subject } = planRequestOf(options, await planningOf(args[0] as string, options), topology);
   const onProgress = (what: string, done: number, total: number): void => progress({ what, done, total });
   const planned = await withEngine(context, (engine) => planStep(engine, topology, { ...request, signal, onProgress }));
   const { plan, steps, terms, placed, simulated } = planned.best;
@@ -60,7 +60,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   trace?.write(stepTrace(simulated.tasks, simulated.times));
   torch?.write([torchPlacements(plan)]);
   jax?.write([jaxSpecs(plan)]);
-  script?.write([collectivesScript(args[1] as string, planCollectives(plan, steps, terms, topology.npuCount))]);
+  commands?.write([collectivesScript(args[1] as string, planCollectives(plan, steps, terms, topology.npuCount))]);
   const report = planReport(subject, topology, request, planned);
   output?.write([answerText({ ...context, json: false }, report)]);
   if (json) outJson(context, report);

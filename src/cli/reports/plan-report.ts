@@ -1,4 +1,3 @@
-import { formatGigabytes } from "../../model/numbers/units.ts";
 import { count, grouped, percent, roundedSize, significant, timeText } from "../../report/amounts.ts";
 import { gainText } from "../../report/gains.ts";
 import { networkText } from "../../report/subject-text.ts";
@@ -23,7 +22,7 @@ function memoryText({ memory }: PlanRow): string {
   const { parameters, gradients, optimizer, activations, working } = memory;
   return Object.entries({ parameters, gradients, optimizer, activations, working })
     .filter(([, bytes]) => bytes > 0)
-    .map(([name, bytes]) => `${name} ${formatGigabytes(bytes)}`)
+    .map(([name, bytes]) => `${name} ${roundedSize(bytes)}`)
     .join(", ");
 }
 
@@ -35,7 +34,7 @@ export function planLines(report: PlanReport, context: Pick<Context, "style" | "
   const lines = [
     labelled("model", `${model.name}, ${significant(model.parameters / 1e9, 4)} B parameters`),
     labelled("topology", networkText(topology)),
-    labelled("NPUs", `${accelerator.name}, ${formatGigabytes(step.memoryBytes)} for the plan`),
+    labelled("NPUs", `${accelerator.name}, ${roundedSize(step.memoryBytes)} for the plan`),
     "",
     labelled("mesh", `${meshText(plan)}, ${count(plan.passes, "pass", "passes")} a step`),
     ...plan.strategies.map((axis) => labelled(`axis ${axis.axis}`, axisText(axis))),
@@ -43,7 +42,7 @@ export function planLines(report: PlanReport, context: Pick<Context, "style" | "
       "step",
       `${timeText(plan.us)}: computing ${percent(shares.compute)}${waits.map(([axes, share]) => `, waiting on ${axes} ${percent(share)}`).join("")}`,
     ),
-    labelled("memory", `${formatGigabytes(plan.memory.total)} an NPU: ${memoryText(plan)}`),
+    labelled("memory", `${roundedSize(plan.memory.total)} an NPU: ${memoryText(plan)}`),
     ...(plan.againCount > 0
       ? [labelled("made again", `${count(plan.againCount, "tensor", "tensors")} in the backward pass`)]
       : []),
@@ -76,7 +75,7 @@ export function planLines(report: PlanReport, context: Pick<Context, "style" | "
       strategyText(other),
       meshText(other),
       String(other.passes),
-      formatGigabytes(other.memory.total),
+      roundedSize(other.memory.total),
       timeText(other.us),
     ]);
     lines.push(...table(head.map(style.dim), cells, ["left", "left", "right", "right", "right"]));

@@ -43,7 +43,7 @@ function sizesOfInput({ name, sizes }: OnnxInfo, fileName: string, symbols: Symb
     if (given !== undefined) return given;
     const called = size === "" ? "without a name" : `"${size}"`;
     throw new InputError(place, "of known sizes", inWords(`dimension ${i} ${called}`)).saying(
-      `${place}: dimension ${i} (${called}) has no size; give it one`,
+      `${place}: dimension ${i} (${called}) has no size; say it: --dims ${size === "" ? "NAME" : size}=8`,
     );
   });
   return checkSizes(known, place);

@@ -15,7 +15,7 @@ export interface PlanMemory {
   /** What else is there when most is: tensors between the nodes that make and take them, copies of parameters. */
   readonly working: number;
   readonly total: number;
-  /** The node at which most is there. */
+  /** The node at which most is there: that of the graph's order that is computed then, or next. */
   readonly at: number;
 }
 
@@ -59,17 +59,19 @@ export function planMemory(plan: TensorPlan, { values, given, steps }: PlanSteps
   const others = keptOfOne * (terms.inFlight - 1);
   let live = 0;
   let most = 0;
-  let at = 0;
+  let peak = 0;
   const bytesOf = (value: number): number => (isElsewhere[value] === 1 ? 0 : (values[value] as PlanValue).bytes);
-  steps.forEach(({ node, takes, makes }, s) => {
+  steps.forEach(({ takes, makes }, s) => {
     live += bytesOf(makes);
     if (live > most) {
       most = live;
-      at = node;
+      peak = s;
     }
     for (const one of new Set(takes)) if (last[one] === s) live -= bytesOf(one);
     if (last[makes] === -1) live -= bytesOf(makes);
   });
+  const inOrder = steps.slice(peak).find((step) => step.kind === "compute" && !step.isAgain) ?? steps[peak];
+  const at = inOrder?.node ?? 0;
   const activations = Math.min(keptOfOne, most) + others;
   const working = most - Math.min(keptOfOne, most);
   return {

@@ -37,6 +37,8 @@ export interface PlanTerms {
   /** Bytes that the optimiser keeps of a parameter's element, and bytes of its gradient's. */
   readonly optimizerBytes: number;
   readonly gradientBytes: number;
+  /** Nodes at which memory is counted with all tensors that are there then, each as a memory of its own; none without. */
+  readonly peaks?: readonly number[];
 }
 
 /** When a tensor is taken: in the forward pass, in the backward pass (also to make another again), for the update of parameters. */
@@ -69,7 +71,7 @@ export interface StatedProblem {
   readonly index: PlanIndex;
 }
 
-/** The resource that counts computing and what is waited for; the traffic of axis j is 1 + j; memory is the last. */
+/** The resource that counts computing and what is waited for; the traffic of axis j is 1 + j; then what lasts, and peaks of memory. */
 export const STEP_TIME = 0;
 export const trafficOf = (j: number): number => 1 + j;
 export const memoryOf = ({ axes }: Mesh): number => 1 + axes.length;
@@ -99,6 +101,57 @@ class UseList {
   }
 }
 
+/** When a tensor is first and last taken by nodes of a phase: their indices; Infinity and -1 where none takes it. */
+interface TakingTimes {
+  readonly forward: { first: number; last: number };
+  readonly backward: { first: number; last: number };
+  /** When it may be wanted in the backward pass, if only so that others are made again. */
+  wanted: number;
+  /** It goes from one repeated part to the next: it is not made again, or all parts would be made again at once. */
+  isPassedOn: boolean;
+}
+
+/** Returns when nodes' tensors are taken. O(operands). */
+function takingTimes({ nodes, classes }: TensorGraph): TakingTimes[] {
+  const never = () => ({ first: Number.POSITIVE_INFINITY, last: -1 });
+  const times = nodes.map(
+    (): TakingTimes => ({ forward: never(), backward: never(), wanted: Number.POSITIVE_INFINITY, isPassedOn: false }),
+  );
+  const parts = partsOf(nodes, classes);
+  for (let i = nodes.length - 1; i >= 0; i--) {
+    const node = nodes[i] as GraphNode;
+    const own = times[i] as TakingTimes;
+    own.wanted = Math.min(own.wanted, own.backward.first);
+    if (node.kind === "output") continue;
+    for (const { node: of } of operandsOf(node)) {
+      const one = times[of] as TakingTimes;
+      const taken = one[node.phase];
+      taken.first = i;
+      taken.last = Math.max(taken.last, i);
+      if (node.phase === "backward") continue;
+      if (parts[i] === parts[of]) one.wanted = Math.min(one.wanted, own.wanted);
+      else one.isPassedOn = true;
+    }
+  }
+  return times;
+}
+
+/** Returns the repeated part in which each forward node is: from one node of the class that comes most often to the next. */
+function partsOf(nodes: readonly GraphNode[], classes: Int32Array): Int32Array {
+  const counts = new Map<number, number>();
+  const isWork = ({ kind, phase }: GraphNode): boolean => kind !== "placeholder" && phase === "forward";
+  nodes.forEach((node, i) => {
+    if (isWork(node)) counts.set(classes[i] as number, (counts.get(classes[i] as number) ?? 0) + 1);
+  });
+  const most = Math.max(1, ...counts.values());
+  const first = most === 1 ? -1 : ([...counts].find(([, count]) => count === most)?.[0] ?? -1);
+  let part = 0;
+  return Int32Array.from(nodes, (node, i) => {
+    if (isWork(node) && classes[i] === first) part++;
+    return part;
+  });
+}
+
 /** Nodes of one class. */
 interface ClassOf {
   readonly nodes: readonly number[];
@@ -112,11 +165,12 @@ interface ClassOf {
  *
  * Times: what an NPU computes with what it has to wait for (collectives of activations, and new parameters at the end), and the
  * traffic of each axis. The document's time is the greatest of computing and communication; here what nothing can hide counts with
- * the computing. Memory is what lasts: parameters, gradients, optimiser, kept activations; what is worked on, see lifetimes.ts.
+ * the computing. Memory is what lasts: parameters, gradients, optimiser, kept activations; at `peaks` of the terms also what is
+ * there between the nodes that make and take it, as lifetimes.ts counts it, but for what is made again for others to be made again.
  */
 export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, terms: PlanTerms): StatedProblem {
   const { nodes, classes } = graph;
-  const { microBatches } = terms;
+  const { microBatches, peaks = [] } = terms;
   const byClass: { nodes: number[]; node: GraphNode }[] = [];
   nodes.forEach((node, i) => {
     const known = byClass[classes[i] as number];
@@ -129,7 +183,9 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     ...mesh.axes.map(
       ({ name }): Resource => ({ name: `traffic on ${name}`, kind: "time", limit: Number.POSITIVE_INFINITY }),
     ),
-    { name: "memory", kind: "memory", limit: terms.memoryBytes },
+    ...["memory", ...peaks.map((node) => `memory at ${(nodes[node] as GraphNode).name}`)].map(
+      (name): Resource => ({ name, kind: "memory", limit: terms.memoryBytes }),
+    ),
   ];
 
   const sizes = nodes.map((node) => sizesOf(graph, node));
@@ -171,6 +227,25 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
   for (const [parameter, gradient] of gradientOf) {
     (takers.update[gradient] as Taker[]).push({ class: classes[parameter] as number, operand: 0 });
   }
+
+  const lifetimes = takingTimes(graph);
+  /** Adds what lasts to what is there at any time. */
+  const addLasting = (uses: UseList, amount: number): UseList => {
+    for (let k = 0; k <= peaks.length; k++) uses.add(memory + k, amount);
+    return uses;
+  };
+  /** Adds bytes of each of some nodes to the peaks at which `isThere` says that it is. */
+  const addPassing = (
+    uses: UseList,
+    members: readonly number[],
+    own: number,
+    isThere: (node: number, peak: number) => boolean,
+  ) => {
+    peaks.forEach((peak, k) => {
+      uses.add(memory + 1 + k, own * members.filter((member) => isThere(member, peak)).length);
+    });
+    return uses;
+  };
 
   /** Supplies: nodes of one class that the same classes take. */
   interface Group {
@@ -274,15 +349,17 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
           isKept: true,
           rule: null,
           retention: "kept",
-          uses: new UseList()
-            .add(memory, ((bytes[first] as number) / shardCount(mesh, pattern)) * members.length)
-            .uses(),
+          uses: addLasting(
+            new UseList(),
+            ((bytes[first] as number) / shardCount(mesh, pattern)) * members.length,
+          ).uses(),
           demands: updated < 0 ? [] : [demand(updated, pattern)],
         })),
       );
       return;
     }
     const isTakenAgain = node.phase === "forward" && members.some((i) => (supplies.backward[i] as number) >= 0);
+    const isPassedOn = members.some((i) => (lifetimes[i] as TakingTimes).isPassedOn);
     const choices: (Choice & ChoiceMeaning)[] = [];
     const taken = takenBy(of, node.phase);
     const takenAgain = isTakenAgain ? takenBy(of, "backward") : [];
@@ -291,8 +368,15 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
       const demands = demandsOf(taken, rule);
       const one = (retention: Retention): Choice & ChoiceMeaning => {
         const uses = new UseList().add(STEP_TIME, retention === "again" ? 2 * ps : ps);
-        if (retention === "kept") {
-          uses.add(memory, localBytes(graph, mesh, node, rule.result) * members.length * terms.inFlight);
+        const own = localBytes(graph, mesh, node, rule.result);
+        if (retention === "kept") addLasting(uses, own * members.length * terms.inFlight);
+        else {
+          const isAgain = retention === "again";
+          addPassing(uses, members, own, (i, peak) => {
+            const { forward, backward, wanted } = lifetimes[i] as TakingTimes;
+            const isMade = i <= peak && peak <= Math.max(i, node.phase === "forward" ? forward.last : backward.last);
+            return isMade || (isAgain && wanted <= peak && peak <= backward.last);
+          });
         }
         return {
           pattern: rule.result,
@@ -307,7 +391,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
       if (!isTakenAgain) continue;
       // what stays inside a kernel cannot be kept
       if (!node.isFused) choices.push(one("kept"));
-      choices.push(one("again"));
+      if (!isPassedOn) choices.push(one("again"));
     }
     put(at, node.name, choices);
   });
@@ -335,10 +419,10 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
           isKept: true,
           rule: null,
           retention: "kept",
-          uses: new UseList()
-            .add(STEP_TIME, costs.computationPs(computation) * members.length)
-            .add(memory, own * (optimizerBytes + gradientBytes) * members.length)
-            .uses(),
+          uses: addLasting(
+            new UseList().add(STEP_TIME, costs.computationPs(computation) * members.length),
+            own * (optimizerBytes + gradientBytes) * members.length,
+          ).uses(),
           demands: [...wanted.values()],
         };
       }),
@@ -370,14 +454,19 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
         };
         if (time !== "update") {
           // parameters are fetched ahead
-          copies.push({ from, to, uses: amounts(microBatches, !isParameter).uses() });
+          const own = (bytes[first] as number) / shardCount(mesh, plain);
+          const uses = addPassing(amounts(microBatches, !isParameter), members, own, (i, peak) => {
+            const { first: from, last } = (lifetimes[i] as TakingTimes)[time];
+            return from <= peak && peak <= last;
+          });
+          copies.push({ from, to, uses: uses.uses() });
         } else if (isGradient.has(first)) {
           // gradients are summed behind the pass that makes them, or once, and are kept until then
           copies.push({ from, to, uses: amounts(microBatches, false).uses() });
           if (microBatches === 1) continue;
           const elements = (bytes[first] as number) / node.elementBytes;
           const kept = elements / shardCount(mesh, from) - elements / shardCount(mesh, plain);
-          const once = amounts(1, false).add(memory, kept * terms.gradientBytes * members.length);
+          const once = addLasting(amounts(1, false), kept * terms.gradientBytes * members.length);
           const copy: Copy = { from, to, uses: once.uses() };
           isOnce.add(copy);
           copies.push(copy);

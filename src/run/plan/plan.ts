@@ -2,19 +2,12 @@ import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { refuseStopped } from "../../base/stopping.ts";
 import type { Engine } from "../../engine/types.ts";
-import { formatGigabytes } from "../../model/numbers/units.ts";
 import type { GraphNode, TensorGraph } from "../../model/tensor-graph/graph.ts";
 import { type PlanMemory, planMemory } from "../../model/tensor-plan/lifetimes.ts";
 import type { Mesh } from "../../model/tensor-plan/mesh.ts";
 import type { TensorPlan } from "../../model/tensor-plan/plan.ts";
 import { type PlanChoice, planTotals } from "../../model/tensor-plan/problem.ts";
-import {
-  memoryOf,
-  type PlanTerms,
-  planOf,
-  planProblem,
-  type StatedProblem,
-} from "../../model/tensor-plan/problem-of.ts";
+import { type PlanTerms, planOf, planProblem, type StatedProblem } from "../../model/tensor-plan/problem-of.ts";
 import { type PlanSteps, planSteps } from "../../model/tensor-plan/steps.ts";
 import { planTasks } from "../../model/tensor-plan/tasks.ts";
 import { tensorBytes } from "../../model/tensor-plan/work.ts";
@@ -23,6 +16,7 @@ import type { Accelerator, Precision } from "../../model/workload/accelerators.t
 import type { Computation } from "../../model/workload/layer-work.ts";
 import type { PlacedTasks } from "../../model/workload/placed-tasks.ts";
 import { computationPs } from "../../model/workload/roofline.ts";
+import { roundedSize } from "../../report/amounts.ts";
 import { type HandPlan, type MadeByHand, plansByHand } from "../../synthesize/plan/by-dimensions.ts";
 import { type FoundPlan, type NoPlan, searchPlan } from "../../synthesize/plan/solve.ts";
 import { milpRunner } from "../threads/milp-runner.ts";
@@ -88,14 +82,16 @@ export interface Planned {
 
 /** So many ways of splitting are searched, the best by their hand-made plans. */
 const MOST_SEARCHED = 4;
+/** A search has so much time at least, and half of what is left of its way's. */
+const LEAST_LIMIT_MS = 1000;
 /** Runners-up that are simulated. */
 const MOST_OTHERS = 5;
 const MOST_HAND = 24;
 /** Passes are simulated so far; more are alike. */
 const MOST_PASSES = 3;
 
-/** Searches are begun again so often, with finer costs of the collectives that plans take, and less memory for what lasts. */
-const MOST_ROUNDS = 4;
+/** Searches are begun again so often, with finer costs of the collectives that plans take, and peaks of memory. */
+const MOST_ROUNDS = 6;
 
 /** A way of splitting a step: a mesh, and passes. */
 interface Way {
@@ -141,6 +137,7 @@ async function searchWay(
   tell: Tell,
 ): Promise<SearchedWay> {
   const { signal } = request;
+  const began = performance.now();
   let now = first;
   let before: readonly PlanChoice[] = [];
   for (let round = 1; ; round++) {
@@ -148,7 +145,7 @@ async function searchWay(
     const result = await searchPlan(now.stated.problem, {
       milp: milpRunner(engine, signal),
       starts: [...before, ...hands],
-      timeLimitMs: timeLimitMs / MOST_ROUNDS,
+      timeLimitMs: Math.max(LEAST_LIMIT_MS, (timeLimitMs - (performance.now() - began)) / 2),
       ...(signal && { signal }),
     });
     if (!("plan" in result)) return { ...now, result };
@@ -157,10 +154,14 @@ async function searchWay(
     const taken = [result.plan, ...hands.slice(0, 1)].flatMap((choice) => movesOf(planOf(way.graph, stated, choice)));
     const isNew = taken.map((move) => way.costs.refine(move)).includes(true);
     const plan = planOf(way.graph, stated, result.plan);
-    const excess = planMemory(plan, planSteps(plan), way.terms).total - request.memoryBytes;
+    const { total, at } = planMemory(plan, planSteps(plan), way.terms);
+    const excess = total - request.memoryBytes;
     if (round === MOST_ROUNDS || (!isNew && excess <= 0)) return { ...now, result };
-    const memoryBytes = way.terms.memoryBytes - Math.max(0, excess);
-    now = await stateWay({ ...way, terms: { ...way.terms, memoryBytes } }, tell);
+    const { peaks = [], memoryBytes } = way.terms;
+    // what is there at the peak is counted from now on; where it is already, what was not counted is left free
+    const terms =
+      excess <= 0 ? {} : peaks.includes(at) ? { memoryBytes: memoryBytes - excess } : { peaks: [...peaks, at] };
+    now = await stateWay({ ...way, terms: { ...way.terms, ...terms } }, tell);
   }
 }
 
@@ -285,14 +286,16 @@ async function plannedStep(
   };
 }
 
-/** Returns the error for a step that fits in no way, with the least memory that a way takes which was searched. */
+/** Returns the error for a step that fits in no way, with the memory of the leanest plan of the ways that were searched. */
 function nothingFits({ memoryBytes }: PlanRequest, searched: readonly SearchedWay[]): InputError {
-  const least = searched.map(({ way, result }) =>
-    "plan" in result || result.leastTotals === null
-      ? Number.POSITIVE_INFINITY
-      : (result.leastTotals[memoryOf(way.mesh)] as number),
-  );
-  const most = Math.min(...least);
-  const enough = most === Number.POSITIVE_INFINITY ? "more" : `at least ${formatGigabytes(most)}`;
-  return new InputError(optionName("memory"), enough, inWords(formatGigabytes(memoryBytes))).as("out-of-range");
+  const leanest = searched.map(({ way, stated, result }) => {
+    const choice = "plan" in result ? result.plan : result.least;
+    if (choice === null) return Number.POSITIVE_INFINITY;
+    const plan = planOf(way.graph, stated, choice);
+    return planMemory(plan, planSteps(plan), way.terms).total;
+  });
+  const least = Math.min(...leanest);
+  const enough =
+    least === Number.POSITIVE_INFINITY ? "more" : `at least ${roundedSize(least)}, which the leanest plan takes`;
+  return new InputError(optionName("memory"), enough, inWords(roundedSize(memoryBytes))).as("out-of-range");
 }
