@@ -41,7 +41,7 @@ describe("banyan plan", () => {
 
   it("makes tensors again where memory is short, and is slower then", async () => {
     const ample = await planned(GPT);
-    const limit = Math.floor(0.8 * ample.plan.memory.total);
+    const limit = Math.floor(0.93 * ample.plan.memory.total);
     const tight = await planned(`${GPT} --memory ${limit}`);
     expect(tight.plan.memory.total).toBeLessThanOrEqual(limit);
     expect(tight.plan.againCount).toBeGreaterThan(ample.plan.againCount);
@@ -50,7 +50,7 @@ describe("banyan plan", () => {
 
   it("says how much memory the leanest plan takes where nothing fits, and that much does", async () => {
     const { err } = await here.ends(`${GPT} --memory 200MiB`);
-    const found = /it must be at least ([\d.]+ [KMG]iB), which the leanest plan takes/.exec(err)?.[1] ?? "";
+    const found = /it must be at least .* below which no plan is, and ([\d.]+ [KMG]iB) is enough/.exec(err)?.[1] ?? "";
     expect(found).not.toBe("");
     const [number = "", unit = ""] = found.split(" ");
     const { plan } = await planned(`${GPT} --memory ${Math.ceil(Number(number) * 1.01)}${unit}`);
@@ -102,6 +102,8 @@ describe("banyan plan", () => {
     await here.refuses(`${MODEL} --mesh 2by2`, /sizes of axes such as 16x8/);
     await here.refuses(`${MODEL} --passes 3`, /a divisor of the 8 samples/);
     await here.refuses("plan resnet-50 ring:4 --accelerator a100 --batch 8", /a transformer, or a graph/);
-    await here.refuses(`${GPT} --dims batch`, /NAME=SIZE, such as batch=8/);
+    const onnx = `plan ${FIXTURES}/block.onnx ring:4 --accelerator a100`;
+    await here.refuses(`${onnx} --dims batch`, /NAME=SIZE, such as batch=8/);
+    await here.refuses(`${MODEL} --dims batch=8`, /gpt2-small has its own sizes/);
   });
 });

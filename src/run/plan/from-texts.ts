@@ -84,6 +84,7 @@ export function planRequestOf(
     };
   }
   const { model } = planning;
+  refuseOptions(options, ["dims"], `an ONNX file; ${model.name} has its own sizes,`);
   const { sizes } = model;
   if (sizes.kind !== "transformer") {
     throw new InputError("the model", "a transformer, or a graph that is read", model.name).as("not-applicable");

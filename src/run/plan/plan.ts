@@ -7,7 +7,13 @@ import { type PlanMemory, planMemory } from "../../model/tensor-plan/lifetimes.t
 import type { Mesh } from "../../model/tensor-plan/mesh.ts";
 import type { TensorPlan } from "../../model/tensor-plan/plan.ts";
 import { type PlanChoice, planTotals } from "../../model/tensor-plan/problem.ts";
-import { type PlanTerms, planOf, planProblem, type StatedProblem } from "../../model/tensor-plan/problem-of.ts";
+import {
+  memoryOf,
+  type PlanTerms,
+  planOf,
+  planProblem,
+  type StatedProblem,
+} from "../../model/tensor-plan/problem-of.ts";
 import { type PlanSteps, planSteps } from "../../model/tensor-plan/steps.ts";
 import { planTasks } from "../../model/tensor-plan/tasks.ts";
 import { tensorBytes } from "../../model/tensor-plan/work.ts";
@@ -112,6 +118,8 @@ interface StatedWay {
 /** A way that was searched. */
 interface SearchedWay extends StatedWay {
   readonly result: FoundPlan | NoPlan;
+  /** Plans of searches before, whose memory by lifetimes may be more than there is. */
+  readonly before: readonly PlanChoice[];
 }
 
 type Tell = (what: string, done: number, total: number) => void;
@@ -148,7 +156,7 @@ async function searchWay(
       timeLimitMs: Math.max(LEAST_LIMIT_MS, (timeLimitMs - (performance.now() - began)) / 2),
       ...(signal && { signal }),
     });
-    if (!("plan" in result)) return { ...now, result };
+    if (!("plan" in result)) return { ...now, result, before };
     before = [result.plan, ...result.alternatives];
     const { way, stated } = now;
     const taken = [result.plan, ...hands.slice(0, 1)].flatMap((choice) => movesOf(planOf(way.graph, stated, choice)));
@@ -156,7 +164,7 @@ async function searchWay(
     const plan = planOf(way.graph, stated, result.plan);
     const { total, at } = planMemory(plan, planSteps(plan), way.terms);
     const excess = total - request.memoryBytes;
-    if (round === MOST_ROUNDS || (!isNew && excess <= 0)) return { ...now, result };
+    if (round === MOST_ROUNDS || (!isNew && excess <= 0)) return { ...now, result, before };
     const { peaks = [], memoryBytes } = way.terms;
     // what is there at the peak is counted from now on; where it is already, what was not counted is left free
     const terms =
@@ -286,16 +294,27 @@ async function plannedStep(
   };
 }
 
-/** Returns the error for a step that fits in no way, with the memory of the leanest plan of the ways that were searched. */
+/** Returns the error for a step that fits in no way: below what nothing is, and what is enough for a plan that is known. */
 function nothingFits({ memoryBytes }: PlanRequest, searched: readonly SearchedWay[]): InputError {
-  const leanest = searched.map(({ way, stated, result }) => {
-    const choice = "plan" in result ? result.plan : result.least;
-    if (choice === null) return Number.POSITIVE_INFINITY;
-    const plan = planOf(way.graph, stated, choice);
-    return planMemory(plan, planSteps(plan), way.terms).total;
-  });
-  const least = Math.min(...leanest);
-  const enough =
-    least === Number.POSITIVE_INFINITY ? "more" : `at least ${roundedSize(least)}, which the leanest plan takes`;
-  return new InputError(optionName("memory"), enough, inWords(roundedSize(memoryBytes))).as("out-of-range");
+  let least = Number.POSITIVE_INFINITY;
+  let enough = Number.POSITIVE_INFINITY;
+  for (const { way, stated, hands, result, before } of searched) {
+    const { graph, terms, mesh } = way;
+    if (!("plan" in result) && result.leastTotals !== null && result.isLeastProved) {
+      least = Math.min(least, ...result.leastTotals.slice(memoryOf(mesh)));
+    }
+    const own = "plan" in result ? [result.plan] : result.least === null ? [] : [result.least];
+    const known = [...own, ...before, ...hands.slice(0, MOST_HAND).map(({ choice }) => choice)];
+    for (const choice of known) {
+      const plan = planOf(graph, stated, choice);
+      enough = Math.min(enough, planMemory(plan, planSteps(plan), terms).total);
+    }
+  }
+  const below = least < enough ? [`at least ${roundedSize(least)}, below which no plan is`] : [];
+  const known = enough < Number.POSITIVE_INFINITY ? [`${roundedSize(enough)} is enough`] : [];
+  return new InputError(
+    optionName("memory"),
+    [...below, ...known].join(", and ") || "more",
+    inWords(roundedSize(memoryBytes)),
+  ).as("out-of-range");
 }
