@@ -80,9 +80,9 @@ export function planLines(report: PlanReport, context: Pick<Context, "style" | "
     ]);
     lines.push(...table(head.map(style.dim), cells, ["left", "left", "right", "right", "right"]));
   }
-  if (context.options["details"] !== undefined)
+  if (context.options["details"] === true)
     lines.push("", ...collectiveLines(report, context), "", ...tensorLines(report, context));
-  return lines;
+  return ["", ...lines].map((line) => `  ${line}`.trimEnd());
 }
 
 function collectiveLines({ collectives }: PlanReport, { style }: Pick<Context, "style">): string[] {
