@@ -146,8 +146,7 @@ export function planByHand(graph: TensorGraph, stated: StatedProblem, hand: Hand
         const { rule, retention: is } = meanings[choice] as ChoiceMeaning;
         return (
           wanted.includes(is) &&
-          rule !== null &&
-          rule.along.every((dim, j) => dim === along[j]) &&
+          rule?.along.every((dim, j) => dim === along[j]) === true &&
           isPlain(rule.operands, mesh)
         );
       });
