@@ -13,6 +13,8 @@ type Graph = Pick<TensorGraph, "dimensions" | "nodes">;
 
 /** Periods that are tried for neighbours of each length that stand twice. */
 const MOST_PERIODS = 8;
+/** And so many times them, for parts whose own parts do the same but take other tensors. */
+const MOST_TIMES = 4;
 
 /** Returns what a node does, sizes of dimensions and where they are the same included, whatever they are called. */
 function deedOf({ dimensions }: Graph, node: GraphNode): string {
@@ -103,7 +105,9 @@ function likelyPeriods({ nodes, deeds }: Sequence, from: number, to: number): nu
       last.set(rank, i);
     });
     const most = [...votes].sort(([a, m], [b, n]) => n - m || a - b).slice(0, MOST_PERIODS);
-    for (const [period] of most) found.add(period);
+    for (const [period] of most) {
+      for (let times = 1; times <= MOST_TIMES && period * times < to - from; times++) found.add(period * times);
+    }
     const known = new Map<string, number>();
     const pairs = ranks.slice(0, Math.max(0, ranks.length - width)).map((rank, i) => `${rank} ${ranks[i + width]}`);
     ranks = pairs.map((pair) => {

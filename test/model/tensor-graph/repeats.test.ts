@@ -98,7 +98,18 @@ describe("classesOfRepeats", () => {
           ]);
         });
       }),
-      { numRuns: runs(200) },
+      {
+        numRuns: runs(200),
+        // halves of a part that do the same and take other tensors
+        examples: [
+          [
+            [{ kind: "weight" }, { kind: "add", back: "part" }, { kind: "weight" }, { kind: "add", back: "part" }],
+            3,
+            [],
+            [],
+          ],
+        ],
+      },
     );
   });
 
