@@ -48,7 +48,7 @@ export function planLines(report: PlanReport, context: Pick<Context, "style" | "
       : []),
     labelled(
       "bound",
-      `${timeText(search.boundUs)} for any plan of this mesh and number of passes, ${timeText(plan.countedUs)} counted for this one${search.gap <= 1e-6 ? ": none is faster" : `: at most ${percent(search.gap)} faster`}`,
+      `${timeText(search.boundUs)} for any plan of this mesh and number of passes${search.leftFreeBytes > 0 ? ` that leaves ${roundedSize(search.leftFreeBytes)} free` : ""}, ${timeText(plan.countedUs)} counted for this one${search.gap <= 1e-6 ? ": none is faster" : `: at most ${percent(search.gap)} faster`}`,
     ),
   ];
   if (byHand !== null) {

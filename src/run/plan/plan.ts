@@ -34,7 +34,7 @@ import { type MoveAsked, type MoveCosts, moveCosts } from "./move-costs.ts";
 export interface PlanRequest {
   /** Returns the graph, gradients included, of so many samples: those of a micro batch, over all NPUs. */
   readonly graphOf: (samples: number) => TensorGraph;
-  /** Samples of a step, and into how many passes it may be cut; those that do not divide it are left out. */
+  /** Samples of a step, and into how many passes it may be cut, divisors of them. */
   readonly batch: number;
   readonly passes: readonly number[];
   readonly meshes: readonly Mesh[];
@@ -67,8 +67,6 @@ export interface PlannedStep {
   readonly hand: HandPlan | null;
   readonly placed: PlacedTasks;
   readonly simulated: TrainedStep;
-  /** Passes that were simulated: of more, the time of one more pass is added for each. */
-  readonly simulatedPasses: number;
 }
 
 /** The best plan and the runners-up. */
@@ -77,9 +75,13 @@ export interface Planned {
   readonly others: readonly PlannedStep[];
   /** The fastest of the hand-made plans that fit; null where none does. */
   readonly byHand: PlannedStep | null;
-  /** Of the search that found the best: no plan on that mesh, in as many passes, takes less by its count. */
+  /**
+   * Of the search that found the best: by its count no plan takes less on that mesh, in as many passes, that leaves so many bytes
+   * of the memory free for what is not counted; and by how much of its count the best may be above that.
+   */
   readonly boundPs: number;
   readonly gap: number;
+  readonly leftFreeBytes: number;
   readonly how: string;
   /** Meshes and passes that were looked at, and those that were searched. */
   readonly looked: number;
@@ -91,10 +93,8 @@ const MOST_SEARCHED = 4;
 /** A search has so much time at least, and half of what is left of its way's. */
 const LEAST_LIMIT_MS = 1000;
 /** Runners-up that are simulated. */
-const MOST_OTHERS = 5;
+const MOST_OTHERS = 3;
 const MOST_HAND = 24;
-/** Passes are simulated so far; more are alike. */
-const MOST_PASSES = 3;
 
 /** Searches are begun again so often, with finer costs of the collectives that plans take, and peaks of memory. */
 const MOST_ROUNDS = 6;
@@ -135,7 +135,7 @@ async function stateWay(way: Way, tell: Tell): Promise<StatedWay> {
 
 /**
  * Returns what is found of a way, searched again while its best plan takes collectives whose costs are not yet fine, or leaves too
- * little memory for what is worked on, which the search does not count.
+ * little memory at a peak that the search does not count.
  */
 async function searchWay(
   engine: Engine,
@@ -161,8 +161,7 @@ async function searchWay(
     const { way, stated } = now;
     const taken = [result.plan, ...hands.slice(0, 1)].flatMap((choice) => movesOf(planOf(way.graph, stated, choice)));
     const isNew = taken.map((move) => way.costs.refine(move)).includes(true);
-    const plan = planOf(way.graph, stated, result.plan);
-    const { total, at } = planMemory(plan, planSteps(plan), way.terms);
+    const { total, at } = memoryOfChoice(way, stated, result.plan);
     const excess = total - request.memoryBytes;
     if (round === MOST_ROUNDS || (!isNew && excess <= 0)) return { ...now, result, before };
     const { peaks = [], memoryBytes } = way.terms;
@@ -171,6 +170,12 @@ async function searchWay(
       excess <= 0 ? {} : peaks.includes(at) ? { memoryBytes: memoryBytes - excess } : { peaks: [...peaks, at] };
     now = await stateWay({ ...way, terms: { ...way.terms, ...terms } }, tell);
   }
+}
+
+/** Returns the memory of a choice by the lifetimes of its values. */
+function memoryOfChoice({ graph, terms }: Way, stated: StatedProblem, choice: PlanChoice): PlanMemory {
+  const plan = planOf(graph, stated, choice);
+  return planMemory(plan, planSteps(plan), terms);
 }
 
 /** Returns the collectives of a plan. */
@@ -197,8 +202,8 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
   const { accelerator, precision, signal } = request;
   const tell: Tell = (what, done, total) => request.onProgress?.(what, done, total);
   const costOf = communicationCosts(engine, topology, signal).by({ algorithm: request.algorithm });
-  const timeOf = clock((computation) => computationPs(accelerator, precision, computation));
-  const passes = request.passes.filter((count) => request.batch % count === 0);
+  const timeOf = (computation: Computation): number => computationPs(accelerator, precision, computation);
+  const { passes } = request;
   const ways: StatedWay[] = [];
   for (const mesh of request.meshes) {
     const costs = moveCosts(mesh, costOf);
@@ -219,16 +224,17 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
     tell("searches", searched.length, chosen.length);
     searched.push(await searchWay(engine, way, request, request.timeLimitMs / chosen.length, tell));
   }
-  const steps: { readonly step: PlannedStep; readonly result: FoundPlan }[] = [];
+  const steps: { readonly step: PlannedStep; readonly result: FoundPlan; readonly leftFreeBytes: number }[] = [];
   for (const [done, { way, stated, hands, result }] of searched.entries()) {
     if (!("plan" in result)) continue;
     tell("simulations", done, searched.length);
-    const hand = hands.find(({ fits }) => fits);
-    const found = [result.plan, ...result.alternatives.slice(0, MOST_OTHERS)];
-    const all = [...found.map((choice) => ({ choice, hand: null })), ...(hand === undefined ? [] : [hand])];
-    for (const one of all) {
+    const isWithin = ({ choice }: { readonly choice: PlanChoice }): boolean =>
+      memoryOfChoice(way, stated, choice).total <= request.memoryBytes;
+    const hand = hands.find(isWithin);
+    const found = [result.plan, ...result.alternatives.slice(0, MOST_OTHERS)].map((choice) => ({ choice, hand: null }));
+    for (const one of [...found.filter(isWithin), ...(hand === undefined ? [] : [hand])]) {
       const step = await plannedStep(topology, way, stated, one, costOf);
-      if (step.memory.total <= request.memoryBytes) steps.push({ step, result });
+      steps.push({ step, result, leftFreeBytes: request.memoryBytes - way.terms.memoryBytes });
       refuseStopped(signal);
     }
   }
@@ -240,22 +246,11 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
     others: steps.slice(1).map(({ step }) => step),
     byHand: steps.find(({ step }) => step.hand !== null)?.step ?? null,
     boundPs: best.result.boundPs,
-    gap: best.result.gap,
+    gap: 1 - best.result.boundPs / best.step.countedPs,
+    leftFreeBytes: best.leftFreeBytes,
     how: best.result.how,
     looked: ways.length,
     searched: searched.length,
-  };
-}
-
-/** Returns a function that works out each computation once. */
-function clock(of: (computation: Computation) => number): (computation: Computation) => number {
-  const known = new Map<string, number>();
-  return (computation) => {
-    const { kind, flops, bytes, shape, isInside } = computation;
-    const key = `${kind} ${flops} ${bytes} ${shape?.rows} ${shape?.columns} ${shape?.inner} ${isInside}`;
-    const ps = known.get(key) ?? of(computation);
-    known.set(key, ps);
-    return ps;
   };
 }
 
@@ -269,48 +264,36 @@ async function plannedStep(
 ): Promise<PlannedStep> {
   const plan = planOf(graph, stated, choice);
   const steps = planSteps(plan);
-  const simulatedPasses = Math.min(terms.microBatches, MOST_PASSES);
-  const placed = planTasks(plan, steps, terms, simulatedPasses);
-  const options = { costOf, computationPs: timeOf };
-  const simulated = await simulateTraining(topology, placed, options);
-  let { ps } = simulated.times;
-  if (terms.microBatches > simulatedPasses) {
-    const shorter = await simulateTraining(topology, planTasks(plan, steps, terms, simulatedPasses - 1), options);
-    ps += (ps - shorter.times.ps) * (terms.microBatches - simulatedPasses);
-  }
+  const placed = planTasks(plan, steps, terms, terms.microBatches);
+  const simulated = await simulateTraining(topology, placed, { costOf, computationPs: timeOf });
   return {
     plan,
     steps,
     mesh,
     terms,
     passes: terms.microBatches,
-    ps,
+    ps: simulated.times.ps,
     countedPs: planTotals(stated.problem, choice)?.ps ?? Number.NaN,
     memory: planMemory(plan, steps, terms),
     hand,
     placed,
     simulated,
-    simulatedPasses,
   };
 }
 
-/** Returns the error for a step that fits in no way: below what nothing is, and what is enough for a plan that is known. */
+/** Returns the error for a step that fits in no way: the least that was proved, and what is enough for a plan that is known. */
 function nothingFits({ memoryBytes }: PlanRequest, searched: readonly SearchedWay[]): InputError {
   let least = Number.POSITIVE_INFINITY;
   let enough = Number.POSITIVE_INFINITY;
   for (const { way, stated, hands, result, before } of searched) {
-    const { graph, terms, mesh } = way;
     if (!("plan" in result) && result.leastTotals !== null && result.isLeastProved) {
-      least = Math.min(least, ...result.leastTotals.slice(memoryOf(mesh)));
+      least = Math.min(least, ...result.leastTotals.slice(memoryOf(way.mesh)));
     }
     const own = "plan" in result ? [result.plan] : result.least === null ? [] : [result.least];
     const known = [...own, ...before, ...hands.slice(0, MOST_HAND).map(({ choice }) => choice)];
-    for (const choice of known) {
-      const plan = planOf(graph, stated, choice);
-      enough = Math.min(enough, planMemory(plan, planSteps(plan), terms).total);
-    }
+    for (const choice of known) enough = Math.min(enough, memoryOfChoice(way, stated, choice).total);
   }
-  const below = least < enough ? [`at least ${roundedSize(least)}, below which no plan is`] : [];
+  const below = least < enough ? [`at least ${roundedSize(least)} by the search's count`] : [];
   const known = enough < Number.POSITIVE_INFINITY ? [`${roundedSize(enough)} is enough`] : [];
   return new InputError(
     optionName("memory"),

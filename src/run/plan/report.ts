@@ -46,7 +46,7 @@ function costedCollectives(
     .sort((a, b) => b.times * b.us - a.times * a.us);
 }
 
-/** Returns where the simulated part of a step's time goes, as shares of it: computing, and waiting by axes. */
+/** Returns where a step's time goes, as shares of it: computing, and waiting by axes. */
 function sharesOf({ simulated }: PlannedStep): { compute: number; exposed: Record<string, number> } {
   const [actor] = simulated.actors;
   const all = simulated.times.ps;
@@ -65,7 +65,7 @@ export function planReport(
     memoryBytes,
     algorithm,
   }: Pick<PlanRequest, "batch" | "precision" | "memoryBytes" | "algorithm"> & { readonly accelerator: Accelerator },
-  { best, others, byHand, boundPs, gap, how, looked, searched }: Planned,
+  { best, others, byHand, boundPs, gap, leftFreeBytes, how, looked, searched }: Planned,
 ) {
   return {
     schema: "banyan/plan@1" as const,
@@ -75,7 +75,7 @@ export function planReport(
     step: { batch, precision, collectives: algorithm, memoryBytes },
     plan: planRow(best),
     shares: sharesOf(best),
-    search: { boundUs: toUs(boundPs), gap, how, looked, searched },
+    search: { boundUs: toUs(boundPs), gap, leftFreeBytes, how, looked, searched },
     byHand: byHand === null ? null : { ...planRow(byHand), hand: byHand.hand },
     others: others.map(planRow),
     collectives: costedCollectives(best, topology.npuCount),
