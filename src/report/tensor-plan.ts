@@ -1,4 +1,5 @@
 import { toUs } from "../model/numbers/units.ts";
+import { dimensionUses } from "../model/tensor-graph/dimension-uses.ts";
 import type { Dimension, GraphNode, TensorGraph } from "../model/tensor-graph/graph.ts";
 import type { PlanMemory } from "../model/tensor-plan/lifetimes.ts";
 import type { Mesh } from "../model/tensor-plan/mesh.ts";
@@ -6,9 +7,8 @@ import { PARTIAL, type Pattern, REPLICATED, shardCount, shardedAt, stateOn } fro
 import type { NodePlan, TensorPlan } from "../model/tensor-plan/plan.ts";
 import { NOT_DEALT } from "../model/tensor-plan/rules.ts";
 import { tensorBytes, workOf } from "../model/tensor-plan/work.ts";
-import { dimensionUses } from "../synthesize/plan/by-dimensions.ts";
 
-/** Returns a pattern in words, an axis each: "dealt by samples, whole". */
+/** Returns a pattern in words, an axis each: the dimension by which it is dealt, "whole" or "summand"; "samples | whole". */
 export function patternText(
   { dimensions }: TensorGraph,
   { axes }: Mesh,

@@ -1,5 +1,6 @@
 import { type GraphNode, operandsOf, type TensorGraph } from "../tensor-graph/graph.ts";
 import type { Computation } from "../workload/layer-work.ts";
+import { updateComputation } from "../workload/sharing.ts";
 import type { AxisSet, Mesh } from "./mesh.ts";
 import { exactly, type MoveKind, movesBetween, type Pattern, patternsOf, plainly, shardCount } from "./patterns.ts";
 import type { NodePlan, Retention, TensorPlan } from "./plan.ts";
@@ -406,8 +407,8 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
       `update of ${node.name}`,
       patternsOf(mesh, sizes[first] as number[], false).map((pattern) => {
         const own = elements / shardCount(mesh, pattern);
-        const moved = own * (5 * gradientBytes + 2 * optimizerBytes + node.elementBytes);
-        const computation: Computation = { name: "update", kind: "memory", flops: 0, bytes: moved };
+        const parameterBytes = { weight: node.elementBytes, gradient: gradientBytes, optimizer: optimizerBytes };
+        const computation = updateComputation(own, parameterBytes);
         const wanted = new Map<number, Demand>();
         for (const i of members) {
           const supply = supplies.update[gradientOf.get(i) as number] as number;

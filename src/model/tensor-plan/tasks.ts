@@ -1,6 +1,7 @@
 import type { GraphNode } from "../tensor-graph/graph.ts";
 import type { Computation, NpuGroups } from "../workload/layer-work.ts";
 import type { PlacedTasks } from "../workload/placed-tasks.ts";
+import { updateComputation } from "../workload/sharing.ts";
 import { type Lane, TaskList, type Work } from "../workload/step-tasks.ts";
 import { type AxisSet, groupSize, type Mesh, meshGroups } from "./mesh.ts";
 import type { TensorPlan } from "./plan.ts";
@@ -70,8 +71,8 @@ export function planTasks(
       let computation: Computation;
       if (step.kind === "update") {
         const own = (values[step.makes] as PlanValue).bytes / node.elementBytes;
-        const bytes = own * (5 * terms.gradientBytes + 2 * terms.optimizerBytes + node.elementBytes);
-        computation = { name: `update of ${node.name}`, kind: "memory", flops: 0, bytes };
+        const { gradientBytes: gradient, optimizerBytes: optimizer } = terms;
+        computation = updateComputation(own, { weight: node.elementBytes, gradient, optimizer });
       } else {
         const rule = plans[step.node]?.rule;
         if (rule === null || rule === undefined) throw new TypeError(node.name);

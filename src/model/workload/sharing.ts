@@ -203,21 +203,23 @@ export function sharedLayers(parts: readonly (readonly LocalLayer[])[], sharing:
 }
 
 /**
- * Returns the update of parameters: a stream through memory, then new weights sent. What the optimiser keeps is read and written,
- * weights are written, gradients are read for their norm, scaled by it, read and cleared.
+ * Returns the update of parameters, a stream through memory: what the optimiser keeps is read and written, weights are written,
+ * gradients are read for their norm, scaled by it, read and cleared.
  */
-function updateOf(
+export const updateComputation = (
   parameters: number,
   { weight, gradient, optimizer }: ParameterBytes,
-  sent: readonly Communication[],
-): Pass {
-  if (optimizer === 0 || parameters === 0) return NOTHING;
-  const computation: Computation = {
-    name: "update",
-    kind: "memory",
-    flops: 0,
-    bytes: parameters * (5 * gradient + 2 * optimizer + weight),
-  };
+): Computation => ({
+  name: "update",
+  kind: "memory",
+  flops: 0,
+  bytes: parameters * (5 * gradient + 2 * optimizer + weight),
+});
+
+/** Returns the update of parameters, then new weights sent. */
+function updateOf(parameters: number, bytes: ParameterBytes, sent: readonly Communication[]): Pass {
+  if (bytes.optimizer === 0 || parameters === 0) return NOTHING;
+  const computation = updateComputation(parameters, bytes);
   const parts: Part[] = [{ after: [INPUT], computation }];
   for (const communication of sent) parts.push({ after: [0], communication });
   return { parts, outputs: parts.map((_, i) => i) };
