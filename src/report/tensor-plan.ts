@@ -5,6 +5,7 @@ import type { PlanMemory } from "../model/tensor-plan/lifetimes.ts";
 import type { Mesh } from "../model/tensor-plan/mesh.ts";
 import { PARTIAL, type Pattern, REPLICATED, shardCount, shardedAt, stateOn } from "../model/tensor-plan/patterns.ts";
 import type { NodePlan, TensorPlan } from "../model/tensor-plan/plan.ts";
+import type { PlanTerms } from "../model/tensor-plan/problem-of.ts";
 import { NOT_DEALT } from "../model/tensor-plan/rules.ts";
 import { tensorBytes, workOf } from "../model/tensor-plan/work.ts";
 
@@ -102,7 +103,7 @@ export interface CostedCollective {
   readonly algorithm: string;
 }
 
-/** Where the tensors of a class of nodes lie. */
+/** Where tensors lie that are alike. */
 export interface PlannedTensor {
   readonly name: string;
   /** Tensors of repeated parts that lie the same. */
@@ -125,38 +126,32 @@ export interface PlannedTensor {
   };
 }
 
-/** Returns where all tensors lie, a row for each class of nodes. O(nodes). */
+/** Returns where all tensors lie, a row for those of a class of nodes that lie and are brought alike. O(nodes). */
 export function plannedTensors({ graph, mesh, nodes: plans }: TensorPlan): PlannedTensor[] {
-  const counts = new Map<number, number>();
-  for (const c of graph.classes) counts.set(c, (counts.get(c) ?? 0) + 1);
-  const seen = new Set<number>();
-  const rows: PlannedTensor[] = [];
+  const rows = new Map<string, PlannedTensor>();
   graph.nodes.forEach((node, i) => {
-    const c = graph.classes[i] as number;
-    if (seen.has(c) || node.kind === "output") return;
-    seen.add(c);
-    const plan = plans[i] as NodePlan;
-    const text = (pattern: Pattern): string => patternText(graph, mesh, node, pattern);
+    if (node.kind === "output") return;
+    const { pattern, home, retention, forwardCopies, backwardCopies, updateCopies } = plans[i] as NodePlan;
+    const text = (one: Pattern): string => patternText(graph, mesh, node, one);
     const bytes = tensorBytes(graph, node);
-    rows.push({
+    const key = [graph.classes[i], forwardCopies, backwardCopies, updateCopies].join("|");
+    rows.set(key, {
       name: node.name,
-      count: counts.get(c) as number,
       kind: node.kind === "placeholder" ? node.role : node.kind,
       phase: node.phase,
       dims: node.dims.map((dim) => (graph.dimensions[dim] as Dimension).name),
       bytes,
-      ownBytes: node.isFused ? 0 : bytes / shardCount(mesh, plan.pattern),
-      pattern: text(plan.pattern),
-      retention: node.kind === "placeholder" ? "kept" : plan.retention,
-      home: plan.home === plan.pattern ? null : text(plan.home),
-      copies: {
-        forward: plan.forwardCopies.map(text),
-        backward: plan.backwardCopies.map(text),
-        update: plan.updateCopies.map(text),
-      },
+      ownBytes: node.isFused ? 0 : bytes / shardCount(mesh, pattern),
+      pattern: text(pattern),
+      retention: node.kind === "placeholder" ? "kept" : retention,
+      home: home === pattern ? null : text(home),
+      copies: { forward: forwardCopies.map(text), backward: backwardCopies.map(text), update: updateCopies.map(text) },
+      // the first of them gives the name
+      ...rows.get(key),
+      count: (rows.get(key)?.count ?? 0) + 1,
     });
   });
-  return rows;
+  return [...rows.values()];
 }
 
 /** What the report of one plan says. */
@@ -173,15 +168,13 @@ export interface PlanRow {
 /** Returns a plan in figures. O(nodes). */
 export function planRow({
   plan,
-  mesh,
-  passes,
+  terms,
   ps,
   countedPs,
   memory,
 }: {
   readonly plan: TensorPlan;
-  readonly mesh: Mesh;
-  readonly passes: number;
+  readonly terms: PlanTerms;
   readonly ps: number;
   readonly countedPs: number;
   readonly memory: PlanMemory;
@@ -190,8 +183,8 @@ export function planRow({
     ({ retention }, i) => retention === "again" && plan.graph.nodes[i]?.isFused === false,
   );
   return {
-    mesh: mesh.axes.map(({ name, size }) => ({ name, size })),
-    passes,
+    mesh: plan.mesh.axes.map(({ name, size }) => ({ name, size })),
+    passes: terms.microBatches,
     us: toUs(ps),
     countedUs: toUs(countedPs),
     strategies: strategiesOf(plan),

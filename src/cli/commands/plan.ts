@@ -1,9 +1,9 @@
-import { unlessRefused } from "../../base/errors.ts";
 import { collectivesScript } from "../../export/plans/collectives.ts";
 import { jaxSpecs } from "../../export/plans/jax-specs.ts";
 import { torchPlacements } from "../../export/plans/torch-placements.ts";
 import { chakraTraces } from "../../export/workloads/chakra.ts";
 import { stepTrace } from "../../export/workloads/step-trace.ts";
+import { utf8Text } from "../../import/text/utf8.ts";
 import { planCollectives } from "../../model/tensor-plan/collectives.ts";
 import { modelNamed } from "../../model/workload/models.ts";
 import { computationPs } from "../../model/workload/roofline.ts";
@@ -14,7 +14,8 @@ import { planReport } from "../../run/plan/report.ts";
 import { answerText, type Context, noteTaken, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { namedFiles, outputFolder } from "../files/export-world.ts";
-import { nameOf, openSource, readText, STANDARD_INPUT, statOf } from "../files/input-file.ts";
+import { nameOf, openSource, STANDARD_INPUT, statOf } from "../files/input-file.ts";
+import { configuredModel } from "../files/model-file.ts";
 import { outputFile } from "../files/output-file.ts";
 import { networksOf } from "../network.ts";
 import { planLines } from "../reports/plan-report.ts";
@@ -26,13 +27,10 @@ async function planningOf(text: string, options: Options): Promise<Planning> {
   const name = nameOf(text);
   const source = openSource(text, "the model");
   const bytes = source.read(0, source.size);
-  const { readTensorGraph } = await import("../../import/tensor-graphs/tensor-graph-formats.ts");
-  const isConfiguration =
-    bytes[0] === 0x7b && unlessRefused(() => /"(model_type|architectures)"/.test(readText(text, name))) === true;
-  if (!isConfiguration) return { graph: readTensorGraph(bytes, name, optionValue(options, "dims")), source: name };
-  const { readHuggingFace } = await import("../../import/workloads/hugging-face.ts");
-  const config = readHuggingFace(readText(text, name), name);
-  return { model: { name: config.name, aliases: [], source: name, sizes: { kind: "transformer", config } } };
+  const { isPlainJson, readTensorGraph } = await import("../../import/tensor-graphs/tensor-graph-formats.ts");
+  // formats of graphs have a header, configurations of models have none
+  if (isPlainJson(bytes, name)) return { model: await configuredModel(utf8Text(bytes, name), name) };
+  return { graph: readTensorGraph(bytes, name, optionValue(options, "dims")), source: name };
 }
 
 /** `banyan plan MODEL TOPO --batch 64 --memory 80GiB`: how the tensors of a step lie so that it is fastest. */

@@ -21,6 +21,7 @@ import { answerText, type Context, noteTaken, outJson, outLines } from "../conte
 import { withEngine } from "../engine.ts";
 import { namedFiles, outputFolder } from "../files/export-world.ts";
 import { filesOfFolder, nameOf, openSource, readText, STANDARD_INPUT, statOf } from "../files/input-file.ts";
+import { configuredModel } from "../files/model-file.ts";
 import { outputFile } from "../files/output-file.ts";
 import { networksOf } from "../network.ts";
 import { trainingLines } from "../reports/training-report.ts";
@@ -58,11 +59,7 @@ async function subjectOf({ options }: Context, text: string, topology: Topology)
     return { name, source: "Chakra traces", placed };
   }
   const content = readText(text, "the model");
-  if (content.trimStart().startsWith("{")) {
-    const { readHuggingFace } = await import("../../import/workloads/hugging-face.ts");
-    const config = readHuggingFace(content, name);
-    return { model: { name: config.name, aliases: [], source: name, sizes: { kind: "transformer", config } } };
-  }
+  if (content.trimStart().startsWith("{")) return { model: await configuredModel(content, name) };
   const { readAstraText } = await import("../../import/workloads/astra-text.ts");
   const ways = optionValue(options, "parallel");
   const npus = topology.npuCount;

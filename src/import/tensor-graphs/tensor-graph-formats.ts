@@ -9,34 +9,26 @@ import { readTorchGraph, TORCH_FORMAT } from "./torch-export.ts";
 
 /** A format of tensor graphs as JSON, recognized by its value. */
 interface JsonFormat {
-  readonly name: string;
-  readonly description: string;
   looksLike(value: unknown): boolean;
   read(value: unknown, fileName: string): TensorGraph;
 }
 
 const format = (value: unknown): unknown => headerOf(value as object).format;
 
+/** Ours, and what scripts/torch-graph.py writes. */
 const JSON_FORMATS: readonly JsonFormat[] = [
-  {
-    name: "banyan-tensor-graph",
-    description: "a tensor graph as JSON",
-    looksLike: isTensorGraphJson,
-    read: readTensorGraphJson,
-  },
-  {
-    name: "torch graph",
-    description: "JSON that scripts/torch-graph.py writes of a program of torch",
-    looksLike: (value) => format(value) === TORCH_FORMAT,
-    read: readTorchGraph,
-  },
+  { looksLike: isTensorGraphJson, read: readTensorGraphJson },
+  { looksLike: (value) => format(value) === TORCH_FORMAT, read: readTorchGraph },
 ];
 
-/** What tensor graphs are read from, for people. */
-export const TENSOR_GRAPH_FORMATS: readonly Pick<JsonFormat, "name" | "description">[] = [
-  ...JSON_FORMATS,
-  { name: "ONNX", description: "a model of operators of the default domain; data of weights is not read" },
-];
+const isJsonText = (text: string): boolean => /^\ufeff?\s*[{[]/.test(text);
+
+/** Returns whether a file is JSON that names no format, as configurations of models are. Throws InputError where it is damaged. */
+export function isPlainJson(bytes: Uint8Array, fileName: string): boolean {
+  if (looksLikeOnnx(bytes)) return false;
+  const text = utf8Text(bytes, fileName);
+  return isJsonText(text) && format(parseJson(text, fileName)) === undefined;
+}
 
 /**
  * Returns the tensor graph of a file whose format is recognized by its content. `symbols` are sizes of symbolic dimensions, which
@@ -46,7 +38,7 @@ export function readTensorGraph(bytes: Uint8Array, fileName: string, symbols: Sy
   if (looksLikeOnnx(bytes)) return readOnnx(bytes, fileName, symbols);
   const text = utf8Text(bytes, fileName);
   const expected = "a tensor graph: ONNX, a torch graph, or one of ours";
-  if (!/^\ufeff?\s*[{[]/.test(text)) throw new InputError(fileName, expected, text.trimStart().slice(0, 40));
+  if (!isJsonText(text)) throw new InputError(fileName, expected, text.trimStart().slice(0, 40));
   const value = parseJson(text, fileName);
   const found = JSON_FORMATS.find(({ looksLike }) => looksLike(value));
   if (found !== undefined) return found.read(value, fileName);

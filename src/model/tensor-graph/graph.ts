@@ -134,12 +134,3 @@ export function classesByKey(keys: readonly string[]): Int32Array {
     return at;
   });
 }
-
-/** Returns, for every node, the indices of the nodes that take its tensor, in order, each once. */
-export function consumersOf({ nodes }: Pick<TensorGraph, "nodes">): number[][] {
-  const consumers: number[][] = nodes.map(() => []);
-  nodes.forEach((node, i) => {
-    for (const of of new Set(operandsOf(node).map((operand) => operand.node))) (consumers[of] as number[]).push(i);
-  });
-  return consumers;
-}

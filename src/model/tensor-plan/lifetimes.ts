@@ -1,20 +1,16 @@
 import type { GraphNode } from "../tensor-graph/graph.ts";
+import type { StageMemory } from "../workload/memory.ts";
 import { shardCount } from "./patterns.ts";
 import type { NodePlan, TensorPlan } from "./plan.ts";
 import type { PlanTerms } from "./problem-of.ts";
 import type { PlanSteps, PlanValue } from "./steps.ts";
 import { localBytes, tensorBytes } from "./work.ts";
 
-/** Bytes of one NPU. */
-export interface PlanMemory {
-  readonly parameters: number;
-  readonly gradients: number;
-  readonly optimizer: number;
-  /** Kept from the forward to the backward pass, of all passes under way. */
-  readonly activations: number;
-  /** What else is there when most is: tensors between the nodes that make and take them, copies of parameters. */
-  readonly working: number;
-  readonly total: number;
+/**
+ * Bytes of one NPU; activations are those of all passes under way, `working` what else is there when most is: tensors between the
+ * nodes that make and take them, copies of parameters.
+ */
+export interface PlanMemory extends Omit<StageMemory, "stage"> {
   /** The node at which most is there: that of the graph's order that is computed then, or next. */
   readonly at: number;
 }

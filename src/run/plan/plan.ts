@@ -54,10 +54,7 @@ export interface PlanRequest {
 export interface PlannedStep {
   readonly plan: TensorPlan;
   readonly steps: PlanSteps;
-  readonly mesh: Mesh;
   readonly terms: PlanTerms;
-  /** Micro batches. */
-  readonly passes: number;
   /** Of the whole step, simulated; picoseconds. */
   readonly ps: number;
   /** By the search's own count: the greatest of its times. */
@@ -257,7 +254,7 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
 /** Returns a choice as a plan that was simulated. */
 async function plannedStep(
   topology: Topology,
-  { mesh, graph, terms, timeOf }: Way,
+  { graph, terms, timeOf }: Way,
   stated: StatedProblem,
   { choice, hand }: { readonly choice: PlanChoice; readonly hand: HandPlan | null },
   costOf: CostOf,
@@ -269,9 +266,7 @@ async function plannedStep(
   return {
     plan,
     steps,
-    mesh,
     terms,
-    passes: terms.microBatches,
     ps: simulated.times.ps,
     countedPs: planTotals(stated.problem, choice)?.ps ?? Number.NaN,
     memory: planMemory(plan, steps, terms),
