@@ -6,8 +6,6 @@ import {
   expanded,
   type Made,
   partOf,
-  permuted,
-  reduction,
   refusal,
   sizesOf,
   squeezed,
@@ -15,6 +13,18 @@ import {
   type Value,
   viewed,
 } from "./assembly.ts";
+import {
+  castTo,
+  evenLengths,
+  inOrder,
+  joinedAlong,
+  logSoftmaxOf,
+  partsAlong,
+  type Reducing,
+  raisedTo,
+  reducedOver,
+  sliceBetween,
+} from "./common-operators.ts";
 import type { OnnxCall } from "./onnx-call.ts";
 import { numbersOf } from "./onnx-known.ts";
 import {
@@ -24,9 +34,7 @@ import {
   einsumBy,
   type Given,
   isKnown,
-  joined,
   matmul,
-  mean,
   norm,
   numberOf,
   partAlong,
@@ -104,9 +112,7 @@ const softmax: OnnxOperator = (call) => {
 
 const logSoftmax: OnnxOperator = (call) => {
   const value = first(call);
-  const { assembly, made } = call;
-  const shares = elementwise(assembly, partOf(made, "shares"), "softmax", [value], { whole: softmaxAxes(call, value) });
-  return elementwise(assembly, made, "log", [shares]);
+  return logSoftmaxOf(call.assembly, call.made, value, softmaxAxes(call, value));
 };
 
 const normalized =
@@ -121,7 +127,7 @@ const normalized =
   };
 
 const reduced =
-  (how: "sum" | "max" | "mean"): OnnxOperator =>
+  (how: Reducing): OnnxOperator =>
   (call) => {
     const value = first(call);
     const { assembly, made } = call;
@@ -129,19 +135,13 @@ const reduced =
     if ((given === null || given.length === 0) && numberFor(call, "noop_with_empty_axes", 0) !== 0) return value;
     const over = axesAt(assembly, given, value.axes.length);
     const keeps = numberFor(call, "keepdims", 1) !== 0;
-    if (over.length === 0) return value;
-    return how === "mean"
-      ? mean(assembly, made, value, over, keeps)
-      : reduction(assembly, made, how, value, over, keeps);
+    return reducedOver(assembly, made, how, value, over, keeps);
   };
 
 const transpose: OnnxOperator = (call) => {
   const value = first(call);
-  const rank = value.axes.length;
-  const order = call.attributes.get("perm")?.numbers ?? value.axes.map((_, i) => rank - 1 - i);
-  if (order.length === rank && new Set(order).size === rank && order.every((at) => at in value.axes))
-    return permuted(value, order);
-  throw new InputError(call.assembly.place, `an order of ${rank} dimensions`, order);
+  const order = call.attributes.get("perm")?.numbers ?? value.axes.map((_, i) => value.axes.length - 1 - i);
+  return inOrder(call.assembly, value, order);
 };
 
 const reshape: OnnxOperator = (call) => {
@@ -209,29 +209,17 @@ const gather: OnnxOperator = (call) => {
 };
 
 const split: OnnxOperator = (call) => {
-  const { assembly, made } = call;
+  const { assembly, made, outputCount } = call;
   const value = first(call);
   const axis = axisAt(assembly, numberFor(call, "axis", 0), value.axes.length);
   const size = sizesOf(assembly, value)[axis] as number;
-  const each = Math.ceil(size / call.outputCount);
-  const lengths =
-    numbersFor(call, "split", 1) ?? Array.from({ length: call.outputCount }, (_, i) => Math.min(each, size - i * each));
-  if (lengths.some((length) => length < 1) || lengths.reduce((a, b) => a + b, 0) !== size)
-    throw refusal(assembly, `of parts that make ${size}`, lengths);
-  let start = 0;
-  return lengths.map((length, i) => {
-    const part = partAlong(assembly, { ...made, name: `${made.name}.${i}` }, value, axis, { start, length, step: 1 });
-    start += length;
-    return part;
-  });
+  const lengths = numbersFor(call, "split", 1) ?? evenLengths(size, Math.ceil(size / outputCount));
+  return partsAlong(assembly, made, value, axis, lengths);
 };
 
 const concat: OnnxOperator = (call) => {
   const values = call.inputs.map((_, i) => valueInput(call, i));
-  const rank = values[0]?.axes.length ?? 0;
-  if (values.some(({ axes }) => axes.length !== rank))
-    throw refusal(call.assembly, "of tensors of as many dimensions", inWords("of others"));
-  return joined(call.assembly, call.made, values, axisAt(call.assembly, numberFor(call, "axis", 0), rank));
+  return joinedAlong(call.assembly, call.made, values, numberFor(call, "axis", 0));
 };
 
 const slice: OnnxOperator = (call) => {
@@ -243,27 +231,16 @@ const slice: OnnxOperator = (call) => {
   axes.forEach((at, i) => {
     const axis = axisAt(assembly, at, value.axes.length);
     const size = sizesOf(assembly, value)[axis] as number;
-    const bound = (place: number): number => Math.min(size, Math.max(0, place < 0 ? place + size : place));
-    const [start, step] = [bound(starts[i] ?? 0), steps[i] ?? 1];
-    const length = Math.ceil((bound(ends[i] ?? size) - start) / step);
-    if (!(step >= 1 && length >= 1)) throw refusal(assembly, "a slice forwards of something", inWords("another"));
+    const part = sliceBetween(assembly, size, starts[i] ?? 0, ends[i] ?? size, steps[i] ?? 1);
     const as = i === axes.length - 1 ? made : { ...partOf(made, `${i}`), isFused: false };
-    value = partAlong(assembly, as, value, axis, { start, length, step });
+    value = partAlong(assembly, as, value, axis, part);
   });
   return value;
 };
 
-const raised: OnnxOperator = (call) => {
-  const exponent = numberOf(givenInput(call, 1));
-  if (exponent === null) throw refusal(call.assembly, "to the power of a number", inWords("of a tensor"));
-  return power(call.assembly, call.made, first(call), exponent);
-};
+const raised: OnnxOperator = (call) => raisedTo(call.assembly, call.made, first(call), givenInput(call, 1));
 
-const cast: OnnxOperator = (call) => {
-  const value = first(call);
-  const before = call.assembly.drafts[value.node]?.elementBytes;
-  return before === call.bytes ? value : elementwise(call.assembly, call.made, "copy", [value]);
-};
+const cast: OnnxOperator = (call) => castTo(call.assembly, call.made, first(call), call.bytes);
 
 const dropout: OnnxOperator = (call) => {
   const isOn = call.inputs[2] ? numberOf(givenInput(call, 2)) !== 0 : false;

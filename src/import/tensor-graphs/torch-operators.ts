@@ -1,13 +1,11 @@
-import { InputError, inWords } from "../../base/errors.ts";
+import { inWords } from "../../base/errors.ts";
 import { chosen, power, product, quotient, sum } from "./arithmetic.ts";
 import {
   elementwise,
   elementwiseOf,
   expanded,
-  type Made,
   partOf,
   permuted,
-  reduction,
   refusal,
   sizesOf,
   squeezed,
@@ -15,6 +13,18 @@ import {
   type Value,
   viewed,
 } from "./assembly.ts";
+import {
+  castTo,
+  evenLengths,
+  inOrder,
+  joinedAlong,
+  logSoftmaxOf,
+  partsAlong,
+  type Reducing,
+  raisedTo,
+  reducedOver,
+  sliceBetween,
+} from "./common-operators.ts";
 import {
   attention,
   axesAt,
@@ -25,9 +35,9 @@ import {
   joined,
   linear,
   matmul,
-  mean,
   norm,
   numberOf,
+  type Part,
   partAlong,
   rowsOf,
   transposed,
@@ -57,13 +67,7 @@ const unary =
   (call) =>
     elementwise(call.assembly, call.made, name, [first(call)]);
 
-/** The tensor as another type: itself where its elements take as many bytes. */
-const cast: TorchOperator = (call) => {
-  const value = first(call);
-  const { assembly, made } = call;
-  const before = assembly.drafts[value.node]?.elementBytes;
-  return before === made.bytes ? value : elementwise(assembly, made, "copy", [value]);
-};
+const cast: TorchOperator = (call) => castTo(call.assembly, call.made, first(call), call.made.bytes);
 
 const reshape: TorchOperator = (call) => viewed(call.assembly, first(call), declaredShape(call));
 
@@ -82,17 +86,13 @@ const addedProduct: TorchOperator = (call) => {
 };
 
 const reduced =
-  (how: "sum" | "max" | "mean"): TorchOperator =>
+  (how: Reducing): TorchOperator =>
   (call) => {
     const { assembly, made } = call;
     const value = first(call);
     const written = call.args.length > 1 || Object.hasOwn(call.kwargs, "dim") ? numbersArgument(call, 1, "dim") : null;
     const over = axesAt(assembly, written, value.axes.length);
-    const keeps = flagArgument(call, 2, "keepdim");
-    if (over.length === 0) return value;
-    return how === "mean"
-      ? mean(assembly, made, value, over, keeps)
-      : reduction(assembly, made, how, value, over, keeps);
+    return reducedOver(assembly, made, how, value, over, flagArgument(call, 2, "keepdim"));
   };
 
 const softmax: TorchOperator = (call) => {
@@ -102,11 +102,7 @@ const softmax: TorchOperator = (call) => {
 
 const logSoftmax: TorchOperator = (call) => {
   const value = first(call);
-  const { assembly, made } = call;
-  const shares = elementwise(assembly, partOf(made, "shares"), "softmax", [value], {
-    whole: [axisArgument(call, value, 1)],
-  });
-  return elementwise(assembly, made, "log", [shares]);
+  return logSoftmaxOf(call.assembly, call.made, value, [axisArgument(call, value, 1)]);
 };
 
 const normalized =
@@ -165,17 +161,6 @@ const NOWHERE = 99;
 const einsumOf: TorchOperator = (call) =>
   einsumBy(call.assembly, call.made, argument(call, 0), valuesArgument(call, 1));
 
-/** Parts of a tensor along an axis, of these lengths. */
-function parts({ assembly, made }: TorchCall, value: Value, axis: number, lengths: readonly number[]): Value[] {
-  let start = 0;
-  return lengths.map((length, i) => {
-    const as: Made = { ...made, name: `${made.name}.${i}` };
-    const part = partAlong(assembly, as, value, axis, { start, length, step: 1 });
-    start += length;
-    return part;
-  });
-}
-
 const split: TorchOperator = (call) => {
   const value = first(call);
   const axis = axisArgument(call, value, 2, 0);
@@ -184,23 +169,18 @@ const split: TorchOperator = (call) => {
   const isList = Array.isArray(argument(call, 1));
   const each = call.operator === "chunk" ? Math.ceil(size / (given[0] ?? 1)) : (given[0] ?? 1);
   if (!isList && !(each >= 1)) throw refusal(call.assembly, "of parts of 1 or more", given);
-  const lengths = isList
-    ? given
-    : Array.from({ length: Math.ceil(size / each) }, (_, i) => Math.min(each, size - i * each));
-  if (lengths.some((length) => length < 1) || lengths.reduce((a, b) => a + b, 0) !== size)
-    throw refusal(call.assembly, `of parts that make ${size}`, given);
-  return parts(call, value, axis, lengths);
+  return partsAlong(call.assembly, call.made, value, axis, isList ? given : evenLengths(size, each));
 };
 
-/** Where a slice begins, and how many there are of it, as Python has it. */
-export function sliceOf(call: TorchCall, size: number, from: number): { start: number; length: number; step: number } {
-  const bound = (at: number): number => Math.min(size, Math.max(0, at < 0 ? at + size : at));
-  const start = bound(numberArgument(call, from, 0, "start"));
-  const step = numberArgument(call, from + 2, 1, "step");
-  const length = Math.ceil((bound(numberArgument(call, from + 1, size, "end")) - start) / step);
-  if (step >= 1 && length >= 1) return { start, length, step };
-  throw refusal(call.assembly, "a slice of something", inWords("of nothing"));
-}
+/** Returns the slice that arguments from a place on say, of an axis of a size. */
+export const sliceOf = (call: TorchCall, size: number, from: number): Part =>
+  sliceBetween(
+    call.assembly,
+    size,
+    numberArgument(call, from, 0, "start"),
+    numberArgument(call, from + 1, size, "end"),
+    numberArgument(call, from + 2, 1, "step"),
+  );
 
 const slice: TorchOperator = (call) => {
   const value = first(call);
@@ -221,7 +201,9 @@ const unbind: TorchOperator = (call) => {
   const value = first(call);
   const axis = axisArgument(call, value, 1, 0);
   const lengths = Array.from({ length: sizeAt(call, value, axis) }, () => 1);
-  return parts(call, value, axis, lengths).map((part) => squeezed(call.assembly, part, [axis]));
+  return partsAlong(call.assembly, call.made, value, axis, lengths).map((part) =>
+    squeezed(call.assembly, part, [axis]),
+  );
 };
 
 const stack: TorchOperator = (call) => {
@@ -261,9 +243,9 @@ const crossEntropy: TorchOperator = (call) => {
   ];
   const as = how === "none" ? made : partOf(made, "each");
   const each = elementwiseOf(assembly, as, "cross-entropy", operands, others, { whole: [axis] });
+  if (how === "none") return each;
   const over = others.map((_, i) => i);
-  if (how === "none" || over.length === 0) return each;
-  return how === "sum" ? reduction(assembly, made, "sum", each, over, false) : mean(assembly, made, each, over, false);
+  return reducedOver(assembly, made, how, each, over, false);
 };
 
 const filled: TorchOperator = (call) =>
@@ -274,11 +256,7 @@ const alike =
   (of: (call: TorchCall) => number): TorchOperator =>
   (call) => ({ shape: declaredShape(call), bytes: call.made.bytes, numbers: [of(call)] });
 
-const raised: TorchOperator = (call) => {
-  const exponent = numberOf(givenArgument(call, 1));
-  if (exponent === null) throw refusal(call.assembly, "to the power of a number", inWords("of a tensor"));
-  return power(call.assembly, call.made, first(call), exponent);
-};
+const raised: TorchOperator = (call) => raisedTo(call.assembly, call.made, first(call), givenArgument(call, 1));
 
 const gelu: TorchOperator = (call) => unary(call.kwargs["approximate"] === "tanh" ? "gelu-tanh" : "gelu")(call);
 
@@ -353,14 +331,7 @@ export const FORWARD: readonly (readonly [string, TorchOperator])[] = [
   ...named("to _to_copy type_as float half bfloat16", cast),
   ["dropout", dropout],
   ...named("expand expand_as", (call) => expanded(call.assembly, first(call), declaredShape(call))),
-  [
-    "permute",
-    (call) => {
-      const value = first(call);
-      const order = axesInOrder(call, value, numbersArgument(call, 1) ?? []);
-      return permuted(value, order);
-    },
-  ],
+  ["permute", (call) => inOrder(call.assembly, first(call), numbersArgument(call, 1) ?? [])],
   ...named("t numpy_T", (call) =>
     permuted(
       first(call),
@@ -388,7 +359,7 @@ export const FORWARD: readonly (readonly [string, TorchOperator])[] = [
   ["slice", slice],
   ["select", select],
   ["unbind", unbind],
-  ["cat", (call) => joinedAlong(call)],
+  ["cat", (call) => joinedAlong(call.assembly, call.made, valuesArgument(call, 0), numberArgument(call, 1, 0, "dim"))],
   ["stack", stack],
   ["masked_fill", filled],
   [
@@ -400,18 +371,3 @@ export const FORWARD: readonly (readonly [string, TorchOperator])[] = [
   ["zeros_like", alike(() => 0)],
   ["eq", equal],
 ];
-
-/** Returns an order of all axes. Throws InputError where one is missing. */
-function axesInOrder({ assembly }: TorchCall, { axes }: Value, written: readonly number[]): number[] {
-  const order = written.map((at) => axisAt(assembly, at, axes.length));
-  if (order.length === axes.length && new Set(order).size === order.length) return order;
-  throw new InputError(assembly.place, `an order of ${axes.length} dimensions`, written);
-}
-
-const joinedAlong: TorchOperator = (call) => {
-  const values = valuesArgument(call, 0);
-  const axis = axisArgument(call, values[0] as Value, 1, 0);
-  if (values.every(({ axes }) => axes.length === values[0]?.axes.length))
-    return joined(call.assembly, call.made, values, axis);
-  throw refusal(call.assembly, "of tensors of as many dimensions", inWords("of others"));
-};
