@@ -2,7 +2,35 @@ import type { TensorGraph } from "../../src/model/tensor-graph/graph.ts";
 import type { Mesh } from "../../src/model/tensor-plan/mesh.ts";
 import type { TensorPlan } from "../../src/model/tensor-plan/plan.ts";
 import { type PlanTerms, planOf, planProblem } from "../../src/model/tensor-plan/problem-of.ts";
+import { LLAMA_LIKE } from "../../src/model/workload/transformer/config.ts";
 import { type AxisUse, plansByHand, type Sharing } from "../../src/synthesize/plan/by-dimensions.ts";
+
+/** A transformer of two layers, and the same with experts. */
+export const SMALL_LLAMA = {
+  ...LLAMA_LIKE,
+  name: "small",
+  layers: 2,
+  hidden: 8,
+  heads: 4,
+  kvHeads: 4,
+  headSize: 4,
+  ffn: 8,
+  vocabulary: 8,
+  sequence: 8,
+};
+export const SMALL_EXPERTS = {
+  ...SMALL_LLAMA,
+  experts: {
+    count: 4,
+    perToken: 2,
+    ffn: 8,
+    sharedFfn: 0,
+    sharedGate: false,
+    firstDense: 0,
+    every: 1,
+    routerBias: false,
+  },
+};
 
 export const COSTS = { computationPs: () => 1, movePs: () => 1 };
 export const TERMS: PlanTerms = {

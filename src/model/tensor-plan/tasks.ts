@@ -2,10 +2,11 @@ import type { GraphNode } from "../tensor-graph/graph.ts";
 import type { Computation, NpuGroups } from "../workload/layer-work.ts";
 import type { PlacedTasks } from "../workload/placed-tasks.ts";
 import { updateComputation } from "../workload/sharing.ts";
-import { type Lane, TaskList, type Work } from "../workload/step-tasks.ts";
+import { type Lane, TaskList, table, type Work } from "../workload/step-tasks.ts";
 import { type AxisSet, groupSize, type Mesh, meshGroups } from "./mesh.ts";
 import type { TensorPlan } from "./plan.ts";
 import type { PlanTerms } from "./problem-of.ts";
+import type { WorkRule } from "./rules.ts";
 import type { PlanStep, PlanSteps, PlanValue } from "./steps.ts";
 import { tensorBytes, workOf } from "./work.ts";
 
@@ -33,28 +34,13 @@ export function planTasks(
 ): PlacedTasks {
   const { graph, mesh, nodes: plans } = plan;
   const tasks = new TaskList();
-  const lanes: Lane[] = [{ actor: 0, name: "compute", computes: true, inOrder: true }];
-  const laneOf = new Map<AxisSet, number>();
-  const works: Work[] = [];
-  const groups: (NpuGroups | null)[] = [];
-  const workOfKey = new Map<string, number>();
-  const labels: string[] = [];
-  const labelOfNode = new Map<number, number>();
-
-  const label = (node: number): number => {
-    const known = labelOfNode.get(node) ?? labels.push((graph.nodes[node] as GraphNode).name) - 1;
-    labelOfNode.set(node, known);
-    return known;
-  };
-  const workNamed = (key: string, make: () => Work, among: () => NpuGroups | null): number => {
-    const known = workOfKey.get(key);
-    if (known !== undefined) return known;
-    works.push(make());
-    groups.push(among());
-    workOfKey.set(key, works.length - 1);
-    return works.length - 1;
-  };
+  const lanes = table<Lane>();
+  const works = table<Work>();
+  const labels = table<string>();
+  const compute = lanes.of("compute", () => ({ actor: 0, name: "compute", computes: true, inOrder: true }));
   const amongOf = new Map<AxisSet, NpuGroups>();
+  const nodeOf = ({ node }: { readonly node: number }): GraphNode => graph.nodes[node] as GraphNode;
+  const label = (step: PlanStep): number => labels.of(nodeOf(step).name, () => nodeOf(step).name);
   const among = (axes: AxisSet): NpuGroups => {
     const known = amongOf.get(axes) ?? {
       size: groupSize(mesh, axes),
@@ -64,114 +50,96 @@ export function planTasks(
     amongOf.set(axes, known);
     return known;
   };
-  const computing = (step: PlanStep): number => {
-    const node = graph.nodes[step.node] as GraphNode;
-    const key = `${step.kind} ${graph.classes[step.node]}`;
-    const make = (): Work => {
-      let computation: Computation;
-      if (step.kind === "update") {
-        const own = (values[step.makes] as PlanValue).bytes / node.elementBytes;
-        const { gradientBytes: gradient, optimizerBytes: optimizer } = terms;
-        computation = updateComputation(own, { weight: node.elementBytes, gradient, optimizer });
-      } else {
-        const rule = plans[step.node]?.rule;
-        if (rule === null || rule === undefined) throw new TypeError(node.name);
-        computation = workOf(graph, mesh, node, rule);
-      }
-      return { kind: "computations", computations: [computation] };
-    };
-    return workNamed(key, make, () => null);
+  const computationOf = (step: Exclude<PlanStep, { kind: "move" }>): Computation => {
+    const node = nodeOf(step);
+    if (step.kind === "compute") return workOf(graph, mesh, node, plans[step.node]?.rule as WorkRule);
+    const own = (values[step.makes] as PlanValue).bytes / node.elementBytes;
+    const { gradientBytes: gradient, optimizerBytes: optimizer } = terms;
+    return updateComputation(own, { weight: node.elementBytes, gradient, optimizer });
   };
-
-  /** [values] the task that makes each in the pass that is laid out; -1: it was there before. */
-  let madeBy = new Int32Array(values.length).fill(-1);
-  let lastComputation = -1;
-  /** Computations that took a copy of a parameter, the last two: the copy after the next begins when the first is done. */
-  let takers: number[] = [];
-  const sums: number[] = [];
-  const isUpdating = (step: PlanStep): boolean => step.kind === "update" || isAfterUpdate.has(step.takes[0] as number);
-  const isAfterUpdate = new Set(steps.filter(({ kind }) => kind === "update").map(({ makes }) => makes));
-  const gradientNodes = new Set(graph.gradients.map(({ gradient }) => gradient));
-  const isSum = (step: PlanStep): boolean =>
-    step.kind === "move" && gradientNodes.has(step.node) && !lastTakenByNode.has(step.makes);
-  /** Values that nodes take, which sums for the update are not. */
-  const lastTakenByNode = new Set(steps.filter(({ kind }) => kind === "compute").flatMap(({ takes }) => takes));
-
+  const addComputation = (
+    step: Exclude<PlanStep, { kind: "move" }>,
+    phase: number,
+    microBatch: number,
+    waits: readonly number[],
+  ): number => {
+    const work = works.of(`${step.kind} ${graph.classes[step.node]}`, () => ({
+      kind: "computations",
+      computations: [computationOf(step)],
+    }));
+    return tasks.add(work, compute, label(step), phase, microBatch, waits);
+  };
+  /** Adds the collectives of a move one behind the other; returns the last. */
   const addMove = (
-    step: PlanStep & { kind: "move" },
+    step: Extract<PlanStep, { kind: "move" }>,
     phase: number,
     microBatch: number,
     after: readonly number[],
   ): number => {
-    const node = graph.nodes[step.node] as GraphNode;
-    const bytes = tensorBytes(graph, node);
+    const { name } = nodeOf(step);
     let waits = after;
-    let task = -1;
     for (const { kind, axes, parts } of step.moves) {
-      const own = bytes / parts;
-      const work = workNamed(
-        `${kind} ${axes} ${own}`,
-        () => ({
-          kind: "communication",
-          stage: 0,
-          communication: { name: node.name, collective: kind, group: "all", among: among(axes), bytes: own },
-        }),
-        () => among(axes),
-      );
-      const lane =
-        laneOf.get(axes) ?? lanes.push({ actor: 0, name: axesText(mesh, axes), computes: false, inOrder: false }) - 1;
-      laneOf.set(axes, lane);
-      task = tasks.add(work, lane, label(step.node), phase, microBatch, waits);
-      waits = [task];
+      const bytes = tensorBytes(graph, nodeOf(step)) / parts;
+      const work = works.of(`${kind} ${axes} ${bytes}`, () => ({
+        kind: "communication",
+        stage: 0,
+        communication: { name, collective: kind, group: "all", among: among(axes), bytes },
+      }));
+      const lane = lanes.of(`${axes}`, () => ({
+        actor: 0,
+        name: axesText(mesh, axes),
+        computes: false,
+        inOrder: false,
+      }));
+      waits = [tasks.add(work, lane, label(step), phase, microBatch, waits)];
     }
-    return task;
+    // what was only cut out of something waits for what made that
+    return waits[0] ?? -1;
   };
 
+  const updated = new Set(steps.filter(({ kind }) => kind === "update").map(({ makes }) => makes));
+  const isUpdating = ({ kind, takes }: PlanStep): boolean => kind === "update" || updated.has(takes[0] as number);
+  const gradients = new Set(graph.gradients.map(({ gradient }) => gradient));
+  /** Values that nodes take, which sums for the update are not. */
+  const taken = new Set(steps.filter(({ kind }) => kind === "compute").flatMap(({ takes }) => takes));
+  /** Computations that took a copy of a parameter, the last two: the copy after the next begins when the first is done. */
+  let takers: number[] = [];
+  const sums: number[] = [];
+
   for (let pass = 0; pass < passes; pass++) {
-    madeBy = new Int32Array(values.length).fill(-1);
+    /** [values] the task that makes each in this pass; -1: it was there before. */
+    const madeBy = new Int32Array(values.length).fill(-1);
     const isLast = pass === passes - 1;
     for (const step of steps) {
       if (isUpdating(step) && !isLast) continue;
+      const { kind, phase } = nodeOf(step);
+      const own = phase === "forward" ? FORWARD : BACKWARD;
       const waits = [...new Set(step.takes.map((at) => madeBy[at] as number).filter((task) => task >= 0))];
-      const node = graph.nodes[step.node] as GraphNode;
-      if (step.kind === "move") {
-        if (isSum(step)) {
-          if ((plans[step.node]?.isSummedOnce ?? false) && !isLast) continue;
-          const task = addMove(step, GRADIENTS, pass, waits);
-          madeBy[step.makes] = task;
-          if (task >= 0) sums.push(task);
-        } else if (node.kind === "placeholder" && !isUpdating(step)) {
-          // fetched ahead: when the copy before the last was done with
-          const ahead = takers.length > 1 ? [takers[takers.length - 2] as number] : [];
-          madeBy[step.makes] = addMove(step, FORWARD, pass, [...waits, ...ahead]);
-        } else madeBy[step.makes] = addMove(step, isUpdating(step) ? UPDATE : phaseOf(node), pass, waits);
-        // what was only cut out of something waits for what made that
-        if (madeBy[step.makes] === -1) madeBy[step.makes] = waits[0] ?? -1;
-        continue;
+      if (step.kind === "update")
+        madeBy[step.makes] = addComputation(step, UPDATE, -1, [...new Set([...waits, ...sums])]);
+      else if (step.kind === "compute") {
+        const task = addComputation(step, step.isAgain ? BACKWARD : own, pass, waits);
+        madeBy[step.makes] = task;
+        const isFetched = (at: number): boolean =>
+          nodeOf(values[at] as PlanValue).kind === "placeholder" && (madeBy[at] as number) >= 0;
+        if (step.takes.some(isFetched)) takers = [...takers.slice(-1), task];
+      } else if (isUpdating(step)) madeBy[step.makes] = addMove(step, UPDATE, pass, waits);
+      else if (gradients.has(step.node) && !taken.has(step.makes)) {
+        if (plans[step.node]?.isSummedOnce === true && !isLast) continue;
+        const task = addMove(step, GRADIENTS, pass, waits);
+        madeBy[step.makes] = task;
+        if (task >= 0) sums.push(task);
+      } else {
+        // parameters are fetched ahead: when the copy before the last was done with
+        const ahead = kind === "placeholder" && takers.length > 1 ? takers.slice(0, 1) : [];
+        madeBy[step.makes] = addMove(step, own, pass, [...waits, ...ahead]);
       }
-      if (step.kind === "update") {
-        lastComputation = tasks.add(computing(step), 0, label(step.node), UPDATE, -1, [
-          ...new Set([...waits, ...sums]),
-        ]);
-        madeBy[step.makes] = lastComputation;
-        continue;
-      }
-      const phase = step.isAgain || node.phase === "backward" ? BACKWARD : FORWARD;
-      lastComputation = tasks.add(computing(step), 0, label(step.node), phase, pass, waits);
-      madeBy[step.makes] = lastComputation;
-      const fetched = step.takes.some((at) => {
-        const { node: of } = values[at] as PlanValue;
-        return graph.nodes[of]?.kind === "placeholder" && (madeBy[at] as number) >= 0;
-      });
-      if (fetched) takers = [...takers.slice(-1), lastComputation];
     }
   }
   return {
-    tasks: tasks.columns({ actors: ["every NPU"], lanes, works, labels }),
+    tasks: tasks.columns({ actors: ["every NPU"], lanes: lanes.all, works: works.all, labels: labels.all }),
     npuCount: mesh.npuCount,
     npus: [Int32Array.from({ length: mesh.npuCount }, (_, npu) => npu)],
-    groups,
+    groups: works.all.map((work) => (work.kind === "communication" ? (work.communication.among ?? null) : null)),
   };
 }
-
-const phaseOf = ({ phase }: GraphNode): number => (phase === "forward" ? FORWARD : BACKWARD);

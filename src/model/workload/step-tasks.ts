@@ -90,7 +90,7 @@ export class TaskList {
 }
 
 /** Numbers given to what is new, by a key. */
-function table<T>(): { of: (key: string, make: () => T) => number; all: T[] } {
+export function table<T>(): { of: (key: string, make: () => T) => number; all: T[] } {
   const known = new Map<string, number>();
   const all: T[] = [];
   return {

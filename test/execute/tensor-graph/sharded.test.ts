@@ -10,44 +10,10 @@ import { meshOf } from "../../../src/model/tensor-plan/mesh.ts";
 import { planTotals } from "../../../src/model/tensor-plan/problem.ts";
 import { planOf, planProblem } from "../../../src/model/tensor-plan/problem-of.ts";
 import { planSteps } from "../../../src/model/tensor-plan/steps.ts";
-import { LLAMA_LIKE } from "../../../src/model/workload/transformer/config.ts";
 import { randomPlan } from "../../model/tensor-plan/random-plan.ts";
+import { COSTS, SMALL_EXPERTS, SMALL_LLAMA, TERMS } from "../../support/small-plans.ts";
 
-const COSTS = { computationPs: () => 1, movePs: () => 1 };
-const TERMS = {
-  memoryBytes: Number.POSITIVE_INFINITY,
-  microBatches: 2,
-  inFlight: 1,
-  optimizerBytes: 12,
-  gradientBytes: 2,
-};
-
-const SMALL = {
-  ...LLAMA_LIKE,
-  name: "small",
-  layers: 2,
-  hidden: 8,
-  heads: 4,
-  kvHeads: 4,
-  headSize: 4,
-  ffn: 8,
-  vocabulary: 8,
-  sequence: 8,
-};
 const sizes = { batch: 4, sequence: 4, precision: "bf16" } as const;
-const EXPERTS = {
-  ...SMALL,
-  experts: {
-    count: 4,
-    perToken: 2,
-    ffn: 8,
-    sharedFfn: 0,
-    sharedGate: false,
-    firstDense: 0,
-    every: 1,
-    routerBias: false,
-  },
-};
 
 /** Returns random tensors for the placeholders: ids below the vocabulary, positions in order, all else around 0. */
 function given(graph: TensorGraph, seed: number): Map<number, DenseTensor> {
@@ -74,9 +40,9 @@ describe("plans run on small tensors", () => {
     ["a perceptron", () => mlpGraph([8, 16, 8, 4], 8), [2, 2], 60],
     ["a perceptron", () => mlpGraph([8, 16, 8, 4], 8), [4], 40],
     ["a perceptron", () => mlpGraph([8, 16, 8], 8), [2, 2, 2], 30],
-    ["a transformer", () => transformerGraph(SMALL, sizes), [2, 2], 12],
-    ["a transformer", () => transformerGraph(SMALL, sizes), [4], 12],
-    ["experts", () => transformerGraph(EXPERTS, { ...sizes, sequence: 8 }), [2, 2], 12],
+    ["a transformer", () => transformerGraph(SMALL_LLAMA, sizes), [2, 2], 12],
+    ["a transformer", () => transformerGraph(SMALL_LLAMA, sizes), [4], 12],
+    ["experts", () => transformerGraph(SMALL_EXPERTS, { ...sizes, sequence: 8 }), [2, 2], 12],
   ] as const)("%s: random states of all tensors change no result", (_, build, shape, count) => {
     const graph = withGradients(build());
     const mesh = meshOf(shape);

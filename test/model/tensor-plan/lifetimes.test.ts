@@ -27,7 +27,7 @@ import {
 import { type PlanSteps, planSteps } from "../../../src/model/tensor-plan/steps.ts";
 import { localBytes, sizesOf, workOf } from "../../../src/model/tensor-plan/work.ts";
 import type { Computation } from "../../../src/model/workload/layer-work.ts";
-import { LLAMA_LIKE } from "../../../src/model/workload/transformer/config.ts";
+import { SMALL_EXPERTS, SMALL_LLAMA } from "../../support/small-plans.ts";
 import { randomPlan } from "./random-plan.ts";
 
 const FACTORS: Record<MoveKind, number> = { allreduce: 2, allgather: 1, reducescatter: 1, alltoall: 1 };
@@ -36,34 +36,12 @@ const COSTS = {
   computationPs: ({ flops, bytes, isInside }: Computation): number => 3 * flops + 7 * bytes + (isInside ? 0 : 5),
   movePs: (kind: MoveKind, axes: number, bytes: number): number => FACTORS[kind] * bytes * (1 + axes) + 11,
 };
-const SMALL = {
-  ...LLAMA_LIKE,
-  name: "small",
-  layers: 2,
-  hidden: 8,
-  heads: 4,
-  kvHeads: 4,
-  headSize: 4,
-  ffn: 8,
-  vocabulary: 8,
-  sequence: 8,
-};
-const experts = {
-  count: 4,
-  perToken: 2,
-  ffn: 8,
-  sharedFfn: 0,
-  sharedGate: false,
-  firstDense: 0,
-  every: 1,
-  routerBias: false,
-};
 const sizes = { batch: 8, sequence: 8, precision: "bf16" } as const;
 const GRAPHS = [
   ["perceptrons", () => mlpGraph([8, 16, 8, 4], 8), [2, 2], 150],
   ["perceptrons on one axis", () => mlpGraph([8, 16, 8, 4], 8), [4], 100],
-  ["transformers", () => transformerGraph(SMALL, sizes), [2, 2], 12],
-  ["experts", () => transformerGraph({ ...SMALL, experts }, sizes), [2, 2], 8],
+  ["transformers", () => transformerGraph(SMALL_LLAMA, sizes), [2, 2], 12],
+  ["experts", () => transformerGraph(SMALL_EXPERTS, sizes), [2, 2], 8],
 ] as const;
 
 interface Drawn {
