@@ -84,8 +84,14 @@ export function relaxation(tables: PlanTables, first: Costs): Relaxation {
 
   const price = (edge: Edge): void => {
     const { supply } = links[edge.link];
-    const own = costs.copy[supply].map((cost, i) => cost * edge.share[i]);
-    const pair = pairCosts(supplies[supply], own).cost;
+    // the only link pays for all
+    const isOnly = supplies[supply].links.length === 1;
+    const pair = isOnly
+      ? costs.pair[supply].cost
+      : pairCosts(
+          supplies[supply],
+          costs.copy[supply].map((cost, i) => cost * edge.share[i]),
+        ).cost;
     const width = supplies[supply].wanted.length;
     const { askCount, asks, cost } = edge;
     const { madeCount } = supplies[supply];
