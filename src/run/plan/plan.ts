@@ -3,6 +3,7 @@ import { optionName } from "../../base/option-names.ts";
 import { refuseStopped } from "../../base/stopping.ts";
 import type { Engine } from "../../engine/types.ts";
 import type { GraphNode, TensorGraph } from "../../model/tensor-graph/graph.ts";
+import { coarserMeshes, fineAxes, finerChoice } from "../../model/tensor-plan/coarser.ts";
 import { type PlanMemory, planMemory } from "../../model/tensor-plan/lifetimes.ts";
 import type { Mesh } from "../../model/tensor-plan/mesh.ts";
 import type { TensorPlan } from "../../model/tensor-plan/plan.ts";
@@ -89,6 +90,8 @@ export interface Planned {
 const MOST_SEARCHED = 4;
 /** A search has so much time at least, and half of what is left of its way's. */
 const LEAST_LIMIT_MS = 1000;
+/** Part of the time for each mesh in which two axes of three or more are one. */
+const COARSER_TIME = 1 / 6;
 /** Runners-up that are simulated. */
 const MOST_OTHERS = 3;
 const MOST_HAND = 24;
@@ -146,6 +149,31 @@ async function settledByHand(first: StatedWay, tell: Tell): Promise<StatedWay> {
 const best = (hands: readonly MadeByHand[], count: number): readonly PlanChoice[] =>
   hands.slice(0, count).map(({ choice }) => choice);
 
+/** Returns the best plans of meshes in which two axes are one, which take longer to search where there are more: as plans of the way's. */
+async function coarserPlans(
+  engine: Engine,
+  { way, stated }: StatedWay,
+  { signal }: PlanRequest,
+  timeLimitMs: number,
+): Promise<PlanChoice[]> {
+  const { graph, mesh, terms, costs, timeOf } = way;
+  const plans: PlanChoice[] = [];
+  for (const coarser of mesh.axes.length > 2 ? coarserMeshes(mesh) : []) {
+    const movePs: MoveCosts["movePs"] = (kind, axes, bytes) => costs.movePs(kind, fineAxes(coarser, axes), bytes);
+    const rough = planProblem(graph, coarser.mesh, { computationPs: timeOf, movePs }, terms);
+    const found = await searchPlan(rough.problem, {
+      milp: milpRunner(engine, signal),
+      starts: best(plansByHand(graph, rough), MOST_HAND),
+      timeLimitMs: Math.max(LEAST_LIMIT_MS, timeLimitMs),
+      ...(signal && { signal }),
+    });
+    if (!("plan" in found)) continue;
+    const finer = finerChoice(coarser, rough, stated, found.plan);
+    if (finer !== null) plans.push(finer);
+  }
+  return plans;
+}
+
 /**
  * Returns what is found of a way, searched again while its best plans take collectives that are not scheduled yet, or the best leaves
  * too little memory at a peak that the search does not count. The bound is the greatest of all: before it was of more plans, which
@@ -161,10 +189,12 @@ async function searchWay(
   const { signal } = request;
   let leftMs = timeLimitMs;
   let now = await settledByHand(first, tell);
-  let before: readonly PlanChoice[] = [];
+  let began = performance.now();
+  let before: readonly PlanChoice[] = await coarserPlans(engine, now, request, COARSER_TIME * leftMs);
+  leftMs -= performance.now() - began;
   let boundPs = 0;
   for (let round = 1; ; round++) {
-    const began = performance.now();
+    began = performance.now();
     const found = await searchPlan(now.stated.problem, {
       milp: milpRunner(engine, signal),
       starts: [...before, ...best(now.hands, MOST_HAND)],
