@@ -11,9 +11,23 @@ import { partitionFaults } from "../verify/flows/partition-limit.ts";
 /**
  * Returns the limit of a collective (limitOf), where the narrowest cut and the narrowest partition of all are among those that
  * are tried: for an all-gather or a reduce-scatter of one group over links without latency it is then what ForestColl's trees
- * reach (dissertation of Zhao, 2026, chapter 4). Kernels find them, the model works out what they prove, and a partition is judged. Throws as limitOf does.
+ * reach (dissertation of Zhao, 2026, chapter 4). Kernels find them, the model works out what they prove, and a partition is judged.
+ * The last one of a network is remembered, for several makers in turn are asked for the same. Throws as limitOf does.
  */
 export function limitWithBottleneck(kernels: Kernels, topology: Topology, collective: Collective): Bound {
+  const { kind, sizeBytes, chunksPerNpu, groupSize, groupMembers } = collective;
+  if (kind === "custom") return newLimit(kernels, topology, collective);
+  const name = `${kind} ${sizeBytes} ${chunksPerNpu} ${collective.rootRank} ${groupSize} ${groupMembers.join()}`;
+  const last = LAST.get(topology);
+  if (last?.kernels === kernels && last.name === name) return last.limit;
+  const limit = newLimit(kernels, topology, collective);
+  LAST.set(topology, { kernels, name, limit });
+  return limit;
+}
+
+const LAST = new WeakMap<Topology, { readonly kernels: Kernels; readonly name: string; readonly limit: Bound }>();
+
+function newLimit(kernels: Kernels, topology: Topology, collective: Collective): Bound {
   const limit = limitOf(topology, collective, foundBy(kernels, topology, collective));
   const faults = limit.witness.kind === "partition" ? partitionFaults(topology, collective, limit) : [];
   if (faults.length > 0) throw new InternalError(`a limit that its partition does not prove: ${faults[0]}`);

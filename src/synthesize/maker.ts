@@ -51,6 +51,14 @@ export interface Maker {
   refuses?(topology: Topology, collective: Collective): string | null;
 }
 
+/** What a collective takes however it is cut. */
+export interface Effort {
+  /** Messages that wait for one another, one after the other. */
+  readonly chain: number;
+  /** Bytes that a member sends, on average. */
+  readonly sentBytes: number;
+}
+
 /** What those who choose among makers have to know of one. */
 export interface Traits {
   /** It solves integer programs, which takes seconds to minutes: only tried where it is asked for by name. */
@@ -76,6 +84,8 @@ export interface Traits {
    * several boxes where libraries have nothing that is laid over them.
    */
   readonly library?: "over boxes" | "in rank order" | "within a box";
+  /** Returns what any of its schedules of a collective takes for sure; absent where nobody counted. */
+  readonly effort?: (collective: Collective) => Effort;
   /** Which libraries have it, and whose they are where that is one maker's: "NVIDIA's NCCL". */
   readonly librariesOf?: string;
 }

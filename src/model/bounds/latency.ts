@@ -23,7 +23,8 @@ export interface Farthest {
  * long. `backward` returns the same graph, turned around. Throws InfeasibleError when a pair has no path.
  *
  * Every source that could be farther from some target is tried while sources x arcs is within 2e7; beyond that six by double sweep (the farthest from the last
- * one, alternately forward and backward, from rank 0), which is still a bound. Ties go to the first source and target.
+ * one, alternately forward and backward, from rank 0), which is still a bound. Ties go to the first source and target. Remembered
+ * for the last members that were asked for: sizes and chunks do not matter.
  */
 export function farthestPair(
   topology: Topology,
@@ -31,6 +32,23 @@ export function farthestPair(
   forward: Graph,
   backward: () => Graph,
 ): Farthest {
+  const { kind, groupSize, groupMembers, rootRank } = collective;
+  if (kind === "custom") return searchedPair(topology, collective, forward, backward);
+  const rooted = kind === "broadcast" || kind === "scatter";
+  const key = `${rooted ? rootRank : "all"} ${groupSize} ${groupMembers.join()}`;
+  const last = LAST.get(forward.head);
+  if (last?.key === key && last.weight === forward.weight) return last.farthest;
+  const farthest = searchedPair(topology, collective, forward, backward);
+  LAST.set(forward.head, { key, weight: forward.weight, farthest });
+  return farthest;
+}
+
+const LAST = new WeakMap<
+  Int32Array,
+  { readonly key: string; readonly weight: Float64Array; readonly farthest: Farthest }
+>();
+
+function searchedPair(topology: Topology, collective: Collective, forward: Graph, backward: () => Graph): Farthest {
   const search: Search = { topology, best: { ps: -1, from: 0, to: 0 } };
   if (collective.kind === "custom") {
     customPairs(collective, forward, search);

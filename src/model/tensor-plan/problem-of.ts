@@ -2,7 +2,8 @@ import { type GraphNode, operandsOf, type Placeholder, type TensorGraph, tangent
 import type { Computation } from "../workload/layer-work.ts";
 import { updateComputation } from "../workload/sharing.ts";
 import type { AxisSet, Mesh } from "./mesh.ts";
-import { exactly, type MoveKind, movesBetween, type Pattern, patternsOf, plainly, shardCount } from "./patterns.ts";
+import { type MoveList, moveLists } from "./move-lists.ts";
+import { exactly, type MoveKind, type Pattern, patternsOf, plainly, shardCount } from "./patterns.ts";
 import type { NodePlan, Retention, TensorPlan } from "./plan.ts";
 import {
   type Choice,
@@ -444,42 +445,59 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
   });
 
   const isOnce = new Set<Copy>();
+  const listsOf = moveLists(mesh);
   const stated: Supply[] = groups.map(({ chooser, time, wantsKept, members, wanted }) => {
     const first = members[0] as number;
     const node = nodes[first] as GraphNode;
     const isParameter = node.kind === "placeholder" && node.role === "parameter";
     const patterns = [...new Set((choosers[chooser] as Chooser).choices.map(({ pattern }) => pattern))];
     const copies: Copy[] = [];
+    const listOf = listsOf(sizes[first] as number[]);
+    const targets = [...wanted]
+      .sort((a, b) => a - b)
+      .map((to) => ({ to, plain: plainly(mesh, to), parts: shardCount(mesh, plainly(mesh, to)) }));
+    const psOf = new Map<MoveList, readonly number[]>();
+    /** By collectives and parts: copies that use the same. */
+    const usesOf = new Map<MoveList, Map<number, Uses>>();
     for (const from of patterns) {
-      for (const to of [...wanted].sort((a, b) => a - b)) {
+      for (const { to, plain, parts } of targets) {
         // nobody else sees what stays inside a kernel
         if (node.isFused || isFree(mesh, from, to)) continue;
-        const plain = plainly(mesh, to);
-        const moves = movesBetween(mesh, sizes[first] as number[], from, plain);
+        const moves = listOf(from, plain);
         if (moves === null) continue;
         const amounts = (times: number, isWaitedFor: boolean): UseList => {
           const uses = new UseList();
-          for (const { kind, axes, parts } of moves) {
-            const ps = costs.movePs(kind, axes, (bytes[first] as number) / parts) * members.length * times;
+          const known =
+            psOf.get(moves) ??
+            moves.map((move) => costs.movePs(move.kind, move.axes, (bytes[first] as number) / move.parts));
+          psOf.set(moves, known);
+          moves.forEach(({ axes }, m) => {
+            const ps = (known[m] as number) * members.length * times;
             if (isWaitedFor) uses.add(STEP_TIME, ps);
             for (let j = 0; j < mesh.axes.length; j++) if ((axes >> j) & 1) uses.add(trafficOf(j), ps);
-          }
+          });
           return uses;
         };
         if (time !== "update") {
           // parameters are fetched ahead
-          const own = (bytes[first] as number) / shardCount(mesh, plain);
-          const uses = addPassing(amounts(microBatches, !isParameter), members, own, (i, peak) => {
-            const { first: from, last } = (lifetimes[i] as TakingTimes)[time];
-            return from <= peak && peak <= last;
-          });
-          copies.push({ from, to, uses: uses.uses() });
+          const known = usesOf.get(moves) ?? new Map<number, Uses>();
+          usesOf.set(moves, known);
+          let uses = known.get(parts);
+          if (uses === undefined) {
+            const own = (bytes[first] as number) / parts;
+            uses = addPassing(amounts(microBatches, !isParameter), members, own, (i, peak) => {
+              const { first: from, last } = (lifetimes[i] as TakingTimes)[time];
+              return from <= peak && peak <= last;
+            }).uses();
+            known.set(parts, uses);
+          }
+          copies.push({ from, to, uses });
         } else if (isGradient.has(first)) {
           // gradients are summed behind the pass that makes them, or once, and are kept until then
           copies.push({ from, to, uses: amounts(microBatches, false).uses() });
           if (microBatches === 1) continue;
           const elements = (bytes[first] as number) / node.elementBytes;
-          const kept = elements / shardCount(mesh, from) - elements / shardCount(mesh, plain);
+          const kept = elements / shardCount(mesh, from) - elements / parts;
           const once = addLasting(amounts(1, false), kept * terms.gradientBytes * members.length);
           const copy: Copy = { from, to, uses: once.uses() };
           isOnce.add(copy);

@@ -96,13 +96,14 @@ export function candidatesFor(
 
 /** From this many transfers on baselines that list them take longer than searches and trees do. */
 const MANY_TRANSFERS = 1e5;
+export const isMany = (transfers: number): boolean => transfers >= MANY_TRANSFERS;
 
 /** Baselines that know nothing of the network win least often. */
 const AFTER_ALL_OTHERS = 1e3;
 
 /** Whether an algorithm hardly ever wins: it goes by ranks alone, or lists very many transfers. */
 export const seldomWins = (algorithm: Algorithm, transfers: number): boolean =>
-  algorithm.traits?.library === "in rank order" || (transfers >= MANY_TRANSFERS && listsTransfers(algorithm));
+  algorithm.traits?.library === "in rank order" || (isMany(transfers) && listsTransfers(algorithm));
 
 /** Returns the order of trial: cheap and promising first, what goes by ranks alone and what solves programs last. */
 export function trialOrder(candidates: readonly Algorithm[], transfers: number): Algorithm[] {
@@ -111,7 +112,7 @@ export function trialOrder(candidates: readonly Algorithm[], transfers: number):
     if (solves === true) return Number.POSITIVE_INFINITY;
     if (promising !== undefined) return promising - Number.MAX_SAFE_INTEGER;
     if (library === "in rank order") return AFTER_ALL_OTHERS;
-    if (transfers < MANY_TRANSFERS) return searches;
+    if (!isMany(transfers)) return searches;
     return searches > 0 ? 1 - 1 / searches : listsTransfers(algorithm) ? 2 : 1;
   };
   return [...candidates].sort((a, b) => rank(a) - rank(b));

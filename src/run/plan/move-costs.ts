@@ -1,5 +1,6 @@
 import { type AxisSet, groupSize, type Mesh, meshGroups } from "../../model/tensor-plan/mesh.ts";
 import type { MoveKind } from "../../model/tensor-plan/patterns.ts";
+import type { NpuGroups } from "../../model/workload/layer-work.ts";
 import type { CostOf } from "../training/costs.ts";
 
 /** A collective by all groups of some axes, with so many bytes in the buffer of an NPU. */
@@ -9,64 +10,57 @@ export interface MoveAsked {
   readonly bytes: number;
 }
 
-/** Costs of collectives on a mesh that are asked for many times and made once. */
+/** Returns picoseconds that no schedule of a collective takes less than; not less for more bytes, not more a byte. */
+export type LeastOf = (kind: MoveKind, groups: NpuGroups, bytes: number) => number;
+
+/** Costs of collectives on a mesh, of which only those are scheduled that a plan takes. */
 export interface MoveCosts {
-  /**
-   * Returns picoseconds, interpolated between sizes that are powers of COARSE, or, once it was refined, of FINE; 0 where these were
-   * not made yet, which `make` then does.
-   */
+  /** Returns picoseconds: of its schedule where one was made, else what any takes at least. */
   readonly movePs: (kind: MoveKind, axes: AxisSet, bytes: number) => number;
-  /** Makes what was asked for and is not there; returns how many collectives that took. */
-  make(onProgress?: (done: number, total: number) => void): Promise<number>;
-  /** Has a collective counted by the finer sizes around its own; returns whether it was not yet. */
-  refine(asked: MoveAsked): boolean;
+  /** Has schedules made of what has none yet; returns of how many. */
+  make(asked: readonly MoveAsked[], onProgress?: (done: number, total: number) => void): Promise<number>;
 }
 
-/** Ratios of the sizes of which schedules are made: for all moves that are possible, and for those that plans take. */
-const COARSE = 1024;
-const FINE = 4;
+/** Ratio of the sizes of which it is worked out what is taken at least. */
+const RATIO = 1024;
 
-/** Returns the power of a ratio at or below so many bytes. */
-function sizeBelow(bytes: number, ratio: number): number {
-  let size = 1;
-  while (size * ratio <= bytes) size *= ratio;
-  return size;
-}
-
-/** Returns costs that come from `costOf`, all groups of the axes at the same time. */
-export function moveCosts(mesh: Mesh, costOf: CostOf): MoveCosts {
-  const known = new Map<string, number>();
-  const wanted = new Map<string, MoveAsked>();
-  const refined = new Set<string>();
-  const at = (kind: MoveKind, axes: AxisSet, bytes: number): number => {
-    const key = `${kind} ${axes} ${bytes}`;
-    const ps = known.get(key);
-    if (ps === undefined) wanted.set(key, { kind, axes, bytes });
-    return ps ?? 0;
+/**
+ * Returns costs that come from `costOf`, all groups of the axes at the same time, and are what `leastOf` says before: so what is
+ * proved of plans before all is scheduled stays true.
+ */
+export function moveCosts(mesh: Mesh, costOf: CostOf, leastOf: LeastOf): MoveCosts {
+  const made = new Map<string, number>();
+  const least = new Map<string, number>();
+  const groups = new Map<AxisSet, NpuGroups>();
+  const groupsOf = (axes: AxisSet): NpuGroups => {
+    const known = groups.get(axes) ?? { size: groupSize(mesh, axes), members: meshGroups(mesh, axes) };
+    groups.set(axes, known);
+    return known;
   };
-  const around = ({ kind, axes, bytes }: MoveAsked): string => `${kind} ${axes} ${sizeBelow(bytes, FINE)}`;
+  const keyOf = ({ kind, axes, bytes }: MoveAsked): string => `${kind} ${axes} ${bytes}`;
+  const leastAt = (kind: MoveKind, axes: AxisSet, bytes: number): number => {
+    const key = keyOf({ kind, axes, bytes });
+    const ps = least.get(key) ?? leastOf(kind, groupsOf(axes), bytes);
+    least.set(key, ps);
+    return ps;
+  };
   return {
     movePs(kind, axes, bytes) {
-      const ratio = refined.has(around({ kind, axes, bytes })) ? FINE : COARSE;
-      const low = sizeBelow(bytes, ratio);
-      const [below, above] = [at(kind, axes, low), at(kind, axes, ratio * low)];
-      return below + ((above - below) * (bytes - low)) / ((ratio - 1) * low);
+      const ps = made.get(keyOf({ kind, axes, bytes }));
+      if (ps !== undefined) return ps;
+      let below = groupSize(mesh, axes);
+      while (below * RATIO <= bytes) below *= RATIO;
+      const above = below * RATIO;
+      return Math.max(leastAt(kind, axes, below), (leastAt(kind, axes, above) * bytes) / above);
     },
-    async make(onProgress) {
-      const list = [...wanted];
-      for (const [done, [key, { kind, axes, bytes }]] of list.entries()) {
-        onProgress?.(done, list.length);
-        const { ps } = await costOf(kind, { size: groupSize(mesh, axes), members: meshGroups(mesh, axes) }, bytes);
-        known.set(key, ps);
+    async make(asked, onProgress) {
+      const wanted = new Map(asked.filter((one) => !made.has(keyOf(one))).map((one) => [keyOf(one), one]));
+      let done = 0;
+      for (const [key, { kind, axes, bytes }] of wanted) {
+        onProgress?.(done++, wanted.size);
+        made.set(key, (await costOf(kind, groupsOf(axes), bytes)).ps);
       }
-      wanted.clear();
-      return list.length;
-    },
-    refine(asked) {
-      const key = around(asked);
-      if (refined.has(key)) return false;
-      refined.add(key);
-      return true;
+      return wanted.size;
     },
   };
 }

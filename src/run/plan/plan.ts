@@ -3,6 +3,7 @@ import { optionName } from "../../base/option-names.ts";
 import { refuseStopped } from "../../base/stopping.ts";
 import type { Engine } from "../../engine/types.ts";
 import type { GraphNode, TensorGraph } from "../../model/tensor-graph/graph.ts";
+import { coarserMeshes, fineAxes, finerChoice } from "../../model/tensor-plan/coarser.ts";
 import { type PlanMemory, planMemory } from "../../model/tensor-plan/lifetimes.ts";
 import type { Mesh } from "../../model/tensor-plan/mesh.ts";
 import type { TensorPlan } from "../../model/tensor-plan/plan.ts";
@@ -26,7 +27,7 @@ import { roundedSize } from "../../report/amounts.ts";
 import { type HandPlan, type MadeByHand, plansByHand } from "../../synthesize/plan/by-dimensions.ts";
 import { type FoundPlan, type NoPlan, searchPlan } from "../../synthesize/plan/solve.ts";
 import { milpRunner } from "../threads/milp-runner.ts";
-import { type CostOf, communicationCosts } from "../training/costs.ts";
+import { type CostOf, communicationCosts, leastCosts } from "../training/costs.ts";
 import { simulateTraining, type TrainedStep } from "../training/train.ts";
 import { type MoveAsked, type MoveCosts, moveCosts } from "./move-costs.ts";
 
@@ -89,12 +90,16 @@ export interface Planned {
 const MOST_SEARCHED = 4;
 /** A search has so much time at least, and half of what is left of its way's. */
 const LEAST_LIMIT_MS = 1000;
+/** Part of the time for each mesh in which two axes of three or more are one. */
+const COARSER_TIME = 1 / 6;
 /** Runners-up that are simulated. */
 const MOST_OTHERS = 3;
 const MOST_HAND = 24;
 
-/** Searches are begun again so often, with finer costs of the collectives that plans take, and peaks of memory. */
-const MOST_ROUNDS = 6;
+/** Searches are begun again so often, with the costs of the collectives that plans take, and peaks of memory. */
+const MOST_ROUNDS = 8;
+/** The collectives of so many plans by hand are scheduled at a time. */
+const HANDS_MADE = 3;
 
 /** A way of splitting a step: a mesh, and passes. */
 interface Way {
@@ -121,18 +126,58 @@ interface SearchedWay extends StatedWay {
 
 type Tell = (what: string, done: number, total: number) => void;
 
-/** Returns a way as a search, once all collectives that it may take have a cost. */
-async function stateWay(way: Way, tell: Tell): Promise<StatedWay> {
+/** Returns a way as a search, by the costs of collectives that are known. */
+function stateWay(way: Way): StatedWay {
   const { graph, mesh, costs, terms, timeOf } = way;
-  const state = (): StatedProblem => planProblem(graph, mesh, { computationPs: timeOf, movePs: costs.movePs }, terms);
-  let stated = state();
-  if ((await costs.make((done, total) => tell("collectives", done, total))) > 0) stated = state();
+  const stated = planProblem(graph, mesh, { computationPs: timeOf, movePs: costs.movePs }, terms);
   return { way, stated, hands: plansByHand(graph, stated) };
 }
 
+/** Has the collectives of some plans scheduled; returns whether any was not. */
+async function makeCosts({ way, stated }: StatedWay, choices: readonly PlanChoice[], tell: Tell): Promise<boolean> {
+  const moves = choices.flatMap((choice) => movesOf(planOf(way.graph, stated, choice)));
+  return (await way.costs.make(moves, (done, total) => tell("collectives", done, total))) > 0;
+}
+
+/** Returns a way whose best plan by hand takes no collectives but such as are scheduled. */
+async function settledByHand(first: StatedWay, tell: Tell): Promise<StatedWay> {
+  let now = stateWay(first.way);
+  while (await makeCosts(now, best(now.hands, HANDS_MADE), tell)) now = stateWay(now.way);
+  return now;
+}
+
+const best = (hands: readonly MadeByHand[], count: number): readonly PlanChoice[] =>
+  hands.slice(0, count).map(({ choice }) => choice);
+
+/** Returns the best plans of meshes in which two axes are one, which take longer to search where there are more: as plans of the way's. */
+async function coarserPlans(
+  engine: Engine,
+  { way, stated }: StatedWay,
+  { signal }: PlanRequest,
+  timeLimitMs: number,
+): Promise<PlanChoice[]> {
+  const { graph, mesh, terms, costs, timeOf } = way;
+  const plans: PlanChoice[] = [];
+  for (const coarser of mesh.axes.length > 2 ? coarserMeshes(mesh) : []) {
+    const movePs: MoveCosts["movePs"] = (kind, axes, bytes) => costs.movePs(kind, fineAxes(coarser, axes), bytes);
+    const rough = planProblem(graph, coarser.mesh, { computationPs: timeOf, movePs }, terms);
+    const found = await searchPlan(rough.problem, {
+      milp: milpRunner(engine, signal),
+      starts: best(plansByHand(graph, rough), MOST_HAND),
+      timeLimitMs: Math.max(LEAST_LIMIT_MS, timeLimitMs),
+      ...(signal && { signal }),
+    });
+    if (!("plan" in found)) continue;
+    const finer = finerChoice(coarser, rough, stated, found.plan);
+    if (finer !== null) plans.push(finer);
+  }
+  return plans;
+}
+
 /**
- * Returns what is found of a way, searched again while its best plan takes collectives whose costs are not yet fine, or leaves too
- * little memory at a peak that the search does not count.
+ * Returns what is found of a way, searched again while its best plans take collectives that are not scheduled yet, or the best leaves
+ * too little memory at a peak that the search does not count. The bound is the greatest of all: before it was of more plans, which
+ * took no more.
  */
 async function searchWay(
   engine: Engine,
@@ -142,30 +187,36 @@ async function searchWay(
   tell: Tell,
 ): Promise<SearchedWay> {
   const { signal } = request;
-  const began = performance.now();
-  let now = first;
-  let before: readonly PlanChoice[] = [];
+  let leftMs = timeLimitMs;
+  let now = await settledByHand(first, tell);
+  let began = performance.now();
+  let before: readonly PlanChoice[] = await coarserPlans(engine, now, request, COARSER_TIME * leftMs);
+  leftMs -= performance.now() - began;
+  let boundPs = 0;
   for (let round = 1; ; round++) {
-    const hands = now.hands.slice(0, MOST_HAND).map(({ choice }) => choice);
-    const result = await searchPlan(now.stated.problem, {
+    began = performance.now();
+    const found = await searchPlan(now.stated.problem, {
       milp: milpRunner(engine, signal),
-      starts: [...before, ...hands],
-      timeLimitMs: Math.max(LEAST_LIMIT_MS, (timeLimitMs - (performance.now() - began)) / 2),
+      starts: [...before, ...best(now.hands, MOST_HAND)],
+      timeLimitMs: Math.max(LEAST_LIMIT_MS, leftMs / 2),
       ...(signal && { signal }),
     });
-    if (!("plan" in result)) return { ...now, result, before };
+    leftMs -= performance.now() - began;
+    if (!("plan" in found)) return { ...now, result: found, before };
+    boundPs = Math.max(boundPs, found.boundPs);
+    const result = { ...found, boundPs };
     before = [result.plan, ...result.alternatives];
     const { way, stated } = now;
-    const taken = [result.plan, ...hands.slice(0, 1)].flatMap((choice) => movesOf(planOf(way.graph, stated, choice)));
-    const isNew = taken.map((move) => way.costs.refine(move)).includes(true);
+    const isNew = await makeCosts(now, [...before.slice(0, 1 + MOST_OTHERS), ...best(now.hands, 1)], tell);
     const { total, at } = memoryOfChoice(way, stated, result.plan);
     const excess = total - request.memoryBytes;
-    if (round === MOST_ROUNDS || (!isNew && excess <= 0)) return { ...now, result, before };
+    if (!isNew && excess <= 0) return { ...now, result, before };
     const { peaks = [], memoryBytes } = way.terms;
     // what is there at the peak is counted from now on; where it is already, what was not counted is left free
     const terms =
       excess <= 0 ? {} : peaks.includes(at) ? { memoryBytes: memoryBytes - excess } : { peaks: [...peaks, at] };
-    now = await stateWay({ ...way, terms: { ...way.terms, ...terms } }, tell);
+    if (round === MOST_ROUNDS) return { ...stateWay(way), result, before };
+    now = stateWay({ ...way, terms: { ...way.terms, ...terms } });
   }
 }
 
@@ -192,24 +243,24 @@ function movesOf(plan: TensorPlan): MoveAsked[] {
  * Returns the fastest plan of a step that was found on a network: states of all tensors such that the step is fastest with
  * communication that is scheduled (Zhao 2026, chapter 5). Every mesh and number of passes is a search of its own, begun with the
  * hand-made plans; the best by the search's count are simulated as steps, computations and collectives of our schedules together.
- * Costs of collectives are interpolated between few sizes first, and between more where a plan takes them. Throws InputError where
- * nothing fits, with the least memory that would do.
+ * Collectives cost what any schedule takes at least until a plan takes them: these are scheduled. Throws InputError where nothing
+ * fits, with the least memory that would do.
  */
 export async function planStep(engine: Engine, topology: Topology, request: PlanRequest): Promise<Planned> {
   const { accelerator, precision, signal } = request;
   const tell: Tell = (what, done, total) => request.onProgress?.(what, done, total);
-  const costOf = communicationCosts(engine, topology, signal).by({ algorithm: request.algorithm });
+  const costOf = communicationCosts(engine, topology, signal).by({ algorithm: request.algorithm, untilNear: true });
   const timeOf = (computation: Computation): number => computationPs(accelerator, precision, computation);
   const { passes } = request;
   const ways: StatedWay[] = [];
   for (const mesh of request.meshes) {
-    const costs = moveCosts(mesh, costOf);
+    const costs = moveCosts(mesh, costOf, leastCosts(topology));
     for (const microBatches of passes) {
       tell("ways of splitting", ways.length, request.meshes.length * passes.length);
       const { memoryBytes, optimizerBytes, gradientBytes } = request;
       const terms = { memoryBytes, microBatches, inFlight: 1, optimizerBytes, gradientBytes };
       const graph = request.graphOf(request.batch / microBatches);
-      ways.push(await stateWay({ mesh, graph, terms, costs, timeOf }, tell));
+      ways.push(stateWay({ mesh, graph, terms, costs, timeOf }));
       refuseStopped(signal);
     }
   }

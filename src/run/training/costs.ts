@@ -1,15 +1,19 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import type { Engine } from "../../engine/types.ts";
-import type { CollectiveKind } from "../../model/collective/collective.ts";
+import { limitOf } from "../../model/bounds/bounds.ts";
+import type { Collective, CollectiveKind, NamedCollective } from "../../model/collective/collective.ts";
 import { messages } from "../../model/messages/messages.ts";
+import { toNumber } from "../../model/numbers/rational.ts";
 import { PS_PER_SECOND, PS_PER_US } from "../../model/numbers/units.ts";
 import { shortestRoutes } from "../../model/routes/list-routes.ts";
+import { leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { askedCollective } from "../../model/workload/asked-collective.ts";
 import type { CommunicationKind, NpuGroups } from "../../model/workload/layer-work.ts";
 import { USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
+import type { Effort } from "../../synthesize/maker.ts";
 import { isBetter, usOf } from "../auto/best.ts";
-import { type Algorithm, candidatesFor, isOwnFailure } from "../auto/candidates.ts";
+import { type Algorithm, candidatesFor, isMany, isOwnFailure, trialOrder, wholeProblem } from "../auto/candidates.ts";
 import { contender } from "../auto/chunk-trials.ts";
 import { linkUseOf } from "../link-use.ts";
 import { type SynthesizeResult, synthesize } from "../synthesize.ts";
@@ -33,7 +37,13 @@ export interface CostOptions {
   /** Of an algorithm that is named. */
   readonly policy?: string;
   readonly chunks?: number;
+  /** The promising are tried first, and no more once one is near what any takes at least: NEAR, or, where many transfers are listed, NEAR_OF_MANY. */
+  readonly untilNear?: boolean;
 }
+
+/** So many times what any schedule takes at least is near it; more where each further trial takes seconds. */
+const NEAR = 1.01;
+const NEAR_OF_MANY = 1.1;
 
 /** What a maker's schedule of a communication takes, and what any takes at least; null where it makes none. */
 type Attempt = { readonly cost: CommunicationCost; readonly report: SynthesizeResult["report"] } | null;
@@ -58,7 +68,7 @@ export function communicationCosts(engine: Engine, topology: Topology, signal?: 
     return found;
   };
   return {
-    by({ algorithm, policy, chunks }) {
+    by({ algorithm, policy, chunks, untilNear = false }) {
       const known = new Map<string, Promise<CommunicationCost>>();
       return (kind, groups, bytes) => {
         const key = `${kind} ${bytes} ${groups.size} ${groups.members.join(",")}`;
@@ -70,10 +80,17 @@ export function communicationCosts(engine: Engine, topology: Topology, signal?: 
             ...(chunks !== undefined && { chunks }),
             ...(signal && { signal }),
           };
-          const best = await fastestOf(makersFor(topology, request, algorithm), (maker, rivalUs) =>
-            once(attempts, `${maker.name} ${policy} ${chunks} ${key}`, () =>
-              attempt(engine, topology, maker, request, rivalUs),
-            ),
+          const { collective } = wholeProblem(topology, request);
+          const makers = makersFor(topology, request, algorithm);
+          const transfers = leastTransfers(collective);
+          const best = await fastestOf(
+            untilNear ? trialOrder(makers, transfers) : makers,
+            (maker, rivalUs) =>
+              once(attempts, `${maker.name} ${policy} ${chunks} ${key}`, () =>
+                attempt(engine, topology, maker, request, rivalUs),
+              ),
+            ({ traits }) => leastPs(topology, collective, traits?.effort?.(collective)) / PS_PER_US,
+            untilNear ? (isMany(transfers) ? NEAR_OF_MANY : NEAR) : 0,
           );
           if (best === null) throw nothingFor(kind, topology);
           if (algorithm !== "ideal") return best.cost;
@@ -86,6 +103,20 @@ export function communicationCosts(engine: Engine, topology: Topology, signal?: 
         });
       };
     },
+  };
+}
+
+/**
+ * Returns what gives picoseconds that no schedule of a collective on a network takes less than: never less for more bytes, nor more
+ * a byte.
+ */
+export function leastCosts(topology: Topology): (kind: NamedCollective, groups: NpuGroups, bytes: number) => number {
+  return (kind, groups, bytes) => {
+    const { topology: network, collective } = wholeProblem(
+      topology,
+      askedCollective(topology.npuCount, kind, groups, bytes),
+    );
+    return toNumber(limitOf(network, collective).ps);
   };
 }
 
@@ -122,17 +153,42 @@ async function attempt(
   }
 }
 
-/** Returns the fastest of some makers' attempts, each told of the best so far. */
+/**
+ * Returns the fastest of some makers' attempts, each told of the best so far, without those that take more for sure; none is tried
+ * any more once one takes at most `enough` times the limit.
+ */
 async function fastestOf(
   makers: readonly Algorithm[],
   made: (maker: Algorithm, rivalUs: number | undefined) => Promise<Attempt>,
+  leastUs: (maker: Algorithm) => number,
+  enough: number,
 ): Promise<Attempt> {
   let best: Attempt = null;
   for (const maker of makers) {
+    if (best !== null && usOf(best.report) <= enough * best.report.limit.us) break;
+    if (best !== null && leastUs(maker) > usOf(best.report)) continue;
     const one: Attempt = await made(maker, best === null ? undefined : usOf(best.report));
     if (one !== null && (best === null || isBetter(one.report, best.report))) best = one;
   }
   return best;
+}
+
+/** Returns what so much takes at least: every message waits for a link out of an NPU, and all are sent over those. O(links). */
+function leastPs(
+  { linkSource, linkLatencyPs, linkBytesPerSecond, npuCount }: Topology,
+  { groupMembers }: Collective,
+  effort: Effort | undefined,
+): number {
+  if (effort === undefined) return 0;
+  let hopPs = Number.POSITIVE_INFINITY;
+  let bytesPerSecond = 0;
+  linkSource.forEach((node, link) => {
+    if (node >= npuCount) return;
+    hopPs = Math.min(hopPs, linkLatencyPs[link]);
+    bytesPerSecond += linkBytesPerSecond[link];
+  });
+  const sentPs = (effort.sentBytes * groupMembers.length * PS_PER_SECOND) / bytesPerSecond;
+  return Math.max(effort.chain * hopPs, sentPs);
 }
 
 const nothingFor = (collective: CollectiveKind, topology: Topology): InputError =>

@@ -5,7 +5,7 @@ import { type Boxes, boxesOf, boxesWithRings, channelRings, channelTrees } from 
 import type { Topology } from "../../model/topology/topology.ts";
 import { fromBaseline, ordersOfRanks, parentsOfRanks, refuseGroups } from "./baseline.ts";
 import { treeMessages } from "./double-binary-tree.ts";
-import { ringMessages } from "./rings.ts";
+import { effortOfRing, ringMessages } from "./rings.ts";
 
 const refusal =
   (name: string) =>
@@ -22,7 +22,7 @@ const boxes = (topology: Topology): Boxes => boxesWithRings(topology) as Boxes;
 /** Rings as NCCL lays them: one channel for each NIC of a box, which leaves a box by that NIC and enters the next on its rail. */
 export const ncclRings = fromBaseline({
   name: "nccl-rings",
-  traits: { library: "over boxes", librariesOf: "NVIDIA's NCCL" },
+  traits: { library: "over boxes", librariesOf: "NVIDIA's NCCL", effort: effortOfRing },
   description: "rings box by box as NCCL lays them, one for each NIC of a box, rail to rail (baseline)",
   collectives: ["allgather", "reducescatter", "allreduce", "broadcast", "reduce"],
   refuses: refusal("nccl-rings"),

@@ -10,6 +10,7 @@ import { indicesBelow } from "../../model/numbers/ordering.ts";
 import { type RingDecomposition, ringDecomposition, whyNoRing } from "../../model/routes/rings.ts";
 import { oppositeLinks } from "../../model/topology/link-classes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
+import type { Effort } from "../maker.ts";
 import { fromBaseline, ordersOfRanks, refuseGroups } from "./baseline.ts";
 
 /** A chunk of these goes its way through, however many there are. */
@@ -25,7 +26,7 @@ const isDuplex = ({ linkSource, linkTarget }: Topology): boolean => oppositeLink
  */
 export const ring = fromBaseline({
   name: "ring",
-  traits: { library: "in rank order", librariesOf: "NCCL, RCCL and MPI" },
+  traits: { library: "in rank order", librariesOf: "NCCL, RCCL and MPI", effort: effortOfRing },
   description: "one ring in rank order, both ways or one, each hop on a shortest path (baseline)",
   collectives: COLLECTIVE_KINDS,
   policies: ["bidirectional", "natural"],
@@ -41,6 +42,19 @@ export const ring = fromBaseline({
     return `natural order, one way${isDuplex(topology) ? "" : ": not every link has one back"}`;
   },
 });
+
+/**
+ * Returns what a ring of all ranks takes for a collective: a chunk goes to the farthest rank through all others, in an all-reduce
+ * twice; an all-to-all sends every part through half of the ranks on average, others pass on one buffer.
+ */
+export function effortOfRing({ kind, groupSize, sizeBytes }: Collective): Effort {
+  const chain = (groupSize - 1) * (kind === "allreduce" ? 2 : 1);
+  const isEven = kind === "allgather" || kind === "reducescatter" || kind === "allreduce";
+  return {
+    chain,
+    sentBytes: kind === "alltoall" ? (sizeBytes * chain) / 2 : isEven ? (sizeBytes * chain) / groupSize : 0,
+  };
+}
 
 const found = new WeakMap<Topology, RingDecomposition>();
 

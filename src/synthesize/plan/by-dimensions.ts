@@ -69,72 +69,86 @@ function listOf(use: AxisUse, { data, weights, experts }: DimensionUses): readon
 }
 
 /**
- * Returns the plan that a hand-made one means, or null where it cannot be done: every node deals its work, on each axis, along the
- * first dimension of the axis's use that it has, else all NPUs of the axis do the same; parameters lie along those dimensions too,
- * and where they are shared along the greatest that is left on the other axes. Column and row parallel products of Megatron-LM
- * (Shoeybi et al. 2019), with what is between them along the sequence or not (Korthikanti et al. 2022), are "tensor"; copies are
- * what demands ask for. O(choices).
+ * Returns what gives the plan that a hand-made one means, or null where it cannot be done: every node deals its work, on each axis,
+ * along the first dimension of the axis's use that it has, else all NPUs of the axis do the same; parameters lie along those
+ * dimensions too, and where they are shared along the greatest that is left on the other axes. Column and row parallel products of
+ * Megatron-LM (Shoeybi et al. 2019), with what is between them along the sequence or not (Korthikanti et al. 2022), are "tensor";
+ * copies are what demands ask for. O(choices + copies) once, then O(nodes) a plan.
  */
-export function planByHand(graph: TensorGraph, stated: StatedProblem, hand: HandPlan): PlanChoice | null {
-  const { problem, index } = stated;
+function plannerByHand(graph: TensorGraph, { problem, index }: StatedProblem): (hand: HandPlan) => PlanChoice | null {
   const { mesh, choosers, supplies } = problem;
   const uses = dimensionUses(graph);
-  const lists = hand.uses.map((use) => listOf(use, uses));
-  const choices = new Int32Array(choosers.length).fill(-1);
-  const done = new Set<number>();
   const takers = new Map<number, number>();
-  for (const node of graph.nodes) {
-    if (node.kind === "output" || node.phase !== "forward") continue;
+  const first = new Map<number, { readonly node: GraphNode; readonly i: number }>();
+  for (const [i, node] of graph.nodes.entries()) {
+    if (node.kind === "output") continue;
+    const c = graph.classes[i] as number;
+    if (!first.has(c)) first.set(c, { node, i });
+    if (node.phase !== "forward") continue;
     for (const { node: of } of operandsOf(node)) takers.set(of, (takers.get(of) ?? 0) + 1);
   }
-  for (const [i, node] of graph.nodes.entries()) {
-    const c = graph.classes[i] as number;
-    if (done.has(c) || node.kind === "output") continue;
-    done.add(c);
-    const at = index.chooserOf[c] as number;
-    const { choices: possible } = choosers[at] as Chooser;
-    const meanings = index.meanings[at] as readonly ChoiceMeaning[];
-    if (node.kind === "placeholder") {
-      const isParameter = node.role === "parameter";
-      const own = patternAlong(graph, mesh, node, lists);
-      const all = isParameter ? sharedOut(graph, mesh, node, own) : own;
-      choices[at] = possible.findIndex(({ pattern }) => pattern === (hand.sharing === "parameters" ? all : own));
-      const update = index.updateOf[c] as number;
-      if (update < 0) continue;
-      const home = hand.sharing === "none" ? own : all;
-      choices[update] = (choosers[update] as Chooser).choices.findIndex(({ pattern }) => pattern === home);
-      continue;
+  /** [choosers] number of the choice of a rule, by what it deals along, and a retention. */
+  const byRule = choosers.map(({ choices }, v) =>
+    firstAt(choices, (_, choice) => {
+      const { rule, retention } = (index.meanings[v] as readonly ChoiceMeaning[])[choice] as ChoiceMeaning;
+      return rule !== null && isPlain(rule.operands, mesh) ? `${rule.along} ${retention}` : null;
+    }),
+  );
+  const byPattern = choosers.map(({ choices }) => firstAt(choices, ({ pattern }) => pattern));
+  const byEnds = supplies.map(({ copies }) => {
+    const found = new Map<Pattern, Map<Pattern, number>>();
+    copies.forEach(({ from, to }, at) => {
+      const known = found.get(from) ?? new Map<Pattern, number>();
+      if (!known.has(to)) known.set(to, at);
+      found.set(from, known);
+    });
+    return found;
+  });
+  return ({ uses: axisUses, sharing, remaking }) => {
+    const lists = axisUses.map((use) => listOf(use, uses));
+    const choices = new Int32Array(choosers.length).fill(-1);
+    for (const [c, { node, i }] of first) {
+      const at = index.chooserOf[c] as number;
+      if (node.kind === "placeholder") {
+        const isParameter = node.role === "parameter";
+        const own = patternAlong(graph, mesh, node, lists);
+        const all = isParameter ? sharedOut(graph, mesh, node, own) : own;
+        choices[at] = byPattern[at]?.get(sharing === "parameters" ? all : own) ?? -1;
+        const update = index.updateOf[c] as number;
+        if (update >= 0) choices[update] = byPattern[update]?.get(sharing === "none" ? own : all) ?? -1;
+        continue;
+      }
+      const along = alongOf(graph, mesh, node, lists);
+      const retentions = [retentionOf(node, remaking, takers.get(i) ?? 0), "again", "dropped"];
+      choices[at] =
+        retentions.map((retention) => byRule[at]?.get(`${along} ${retention}`)).find((one) => one !== undefined) ?? -1;
     }
-    const along = alongOf(graph, mesh, node, lists);
-    const retention = retentionOf(node, hand.remaking, takers.get(i) ?? 0);
-    const find = (wanted: readonly Retention[]): number =>
-      possible.findIndex((_, choice) => {
-        const { rule, retention: is } = meanings[choice] as ChoiceMeaning;
-        return (
-          wanted.includes(is) &&
-          rule?.along.every((dim, j) => dim === along[j]) === true &&
-          isPlain(rule.operands, mesh)
-        );
-      });
-    const found = find([retention]);
-    const other = found >= 0 ? found : find(["again"]);
-    choices[at] = other >= 0 ? other : find(["dropped"]);
-  }
-  if (choices.some((choice) => choice < 0)) return null;
-  const copies: Set<number>[] = supplies.map(() => new Set());
-  const chosen = (v: number): Choice => (choosers[v] as Chooser).choices[choices[v] as number] as Choice;
-  for (let v = 0; v < choosers.length; v++) {
-    for (const { supply, pattern } of chosen(v).demands) {
-      const { chooser, copies: possible, wantsKept } = supplies[supply] as Supply;
-      const made = chosen(chooser);
-      if (wantsKept && !made.isKept) return null;
-      if (isFree(mesh, made.pattern, pattern)) continue;
-      const copy = possible.findIndex(({ from, to }) => from === made.pattern && to === pattern);
-      if (copy < 0) return null;
-      (copies[supply] as Set<number>).add(copy);
+    if (choices.some((choice) => choice < 0)) return null;
+    const copies: Set<number>[] = supplies.map(() => new Set());
+    const chosen = (v: number): Choice => (choosers[v] as Chooser).choices[choices[v] as number] as Choice;
+    for (let v = 0; v < choosers.length; v++) {
+      for (const { supply, pattern } of chosen(v).demands) {
+        const { chooser, wantsKept } = supplies[supply] as Supply;
+        const made = chosen(chooser);
+        if (wantsKept && !made.isKept) return null;
+        if (isFree(mesh, made.pattern, pattern)) continue;
+        const copy = byEnds[supply]?.get(made.pattern)?.get(pattern);
+        if (copy === undefined) return null;
+        (copies[supply] as Set<number>).add(copy);
+      }
     }
-  }
-  return { choices, copies: copies.map((set) => [...set].sort((a, b) => a - b)) };
+    return { choices, copies: copies.map((set) => [...set].sort((a, b) => a - b)) };
+  };
+}
+
+/** Returns the first place of each key in a list; what has none is left out. */
+function firstAt<One, Key>(list: readonly One[], keyOf: (one: One, at: number) => Key | null): Map<Key, number> {
+  const found = new Map<Key, number>();
+  list.forEach((one, at) => {
+    const key = keyOf(one, at);
+    if (key !== null && !found.has(key)) found.set(key, at);
+  });
+  return found;
 }
 
 /** Whether no operand is taken as a summand. */
@@ -198,7 +212,7 @@ function retentionOf(node: GraphNode, remaking: Remaking, takers: number): Reten
 
 /**
  * Returns the grid of hand-made plans on a mesh, fastest first, those that fit before those that do not: every use of every axis,
- * every sharing, every way of making things again. O(6 ** axes x choices).
+ * every sharing, every way of making things again. O(6 ** axes x nodes).
  */
 export function plansByHand(graph: TensorGraph, stated: StatedProblem): MadeByHand[] {
   const { problem } = stated;
@@ -211,11 +225,12 @@ export function plansByHand(graph: TensorGraph, stated: StatedProblem): MadeByHa
     all = all.flatMap((uses) => possible.map((use) => [...uses, use]));
   }
   const made: MadeByHand[] = [];
+  const planByHand = plannerByHand(graph, stated);
   for (const uses of all) {
     for (const sharing of SHARINGS) {
       for (const remaking of REMAKINGS) {
         const hand = { uses, sharing, remaking };
-        const choice = planByHand(graph, stated, hand);
+        const choice = planByHand(hand);
         const totals = choice === null ? null : planTotals(problem, choice);
         if (choice !== null && totals !== null) made.push({ hand, choice, ps: totals.ps, fits: totals.fits });
       }

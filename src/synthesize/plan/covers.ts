@@ -10,8 +10,16 @@ export interface Costs {
   readonly choice: readonly Float64Array[];
   /** [supplies][listed copies] */
   readonly copy: readonly Float64Array[];
-  /** [supplies][made x wanted] the cheapest copy that gives it, 0 where it is there, Infinity where nothing gives it. */
-  readonly pair: readonly Float64Array[];
+  /** [supplies] */
+  readonly pair: readonly PairCosts[];
+}
+
+/** What one pattern of a supply costs. */
+export interface PairCosts {
+  /** [made x wanted] the cheapest copy that gives it, 0 where it is there, Infinity where nothing gives it. */
+  readonly cost: Float64Array;
+  /** [made x wanted] that copy, the first of equal ones; NOTHING where there is none. */
+  readonly copy: Int32Array;
 }
 
 /** Returns sums of amounts times weights, one a row of `uses`. */
@@ -34,19 +42,26 @@ export function costsUnder({ uses, supplies }: PlanTables, weights: Weights): Co
   };
 }
 
-/** Returns, for each way in which a supply is made and each pattern wanted of it, what the cheapest copy costs, [made x wanted]. */
-export function pairCosts(supply: SupplyTable, copyCost: Float64Array): Float64Array {
-  const { madeCount, wanted, free, copyOffset, target, gives } = supply;
-  const pair = Float64Array.from(free, (is) => (is === 1 ? 0 : Number.POSITIVE_INFINITY));
+/** Returns, for each way in which a supply is made and each pattern wanted of it, what the cheapest copy costs. */
+export function pairCosts(
+  { madeCount, wanted, free, copyOffset, target, gives }: SupplyTable,
+  copyCost: Float64Array,
+): PairCosts {
+  const width = wanted.length;
+  const cost = Float64Array.from(free, (is) => (is === 1 ? 0 : Number.POSITIVE_INFINITY));
+  const copy = new Int32Array(cost.length).fill(NOTHING);
   for (let p = 0; p < madeCount; p++) {
     for (let i = copyOffset[p]; i < copyOffset[p + 1]; i++) {
-      for (const q of gives[target[i]]) {
-        const at = p * wanted.length + q;
-        if (copyCost[i] < pair[at]) pair[at] = copyCost[i];
+      const given = gives[target[i]];
+      for (let g = 0; g < given.length; g++) {
+        const at = p * width + given[g];
+        if (copyCost[i] >= cost[at]) continue;
+        cost[at] = copyCost[i];
+        copy[at] = i;
       }
     }
   }
-  return pair;
+  return { cost, copy };
 }
 
 /** So many patterns of one supply at most are met at the least cost together; of more, each by the copy that is best for what is left. */
@@ -59,25 +74,24 @@ const MOST_TOGETHER = 10;
 export function cheapestCopies(
   supply: SupplyTable,
   copyCost: Float64Array,
+  pair: PairCosts,
   made: number,
   needs: readonly number[],
 ): readonly number[] | null {
-  const { wanted, free, copyOffset, target, gives } = supply;
+  const { wanted, free, copyOffset, target, isGiven } = supply;
+  const width = wanted.length;
   if (needs.length === 0) return [];
   if (made === NOTHING) return null;
-  const left = needs.filter((q) => free[made * wanted.length + q] === 0);
+  const left = needs.filter((q) => free[made * width + q] === 0);
   if (left.length === 0) return [];
   const [first, end] = [copyOffset[made], copyOffset[made + 1]];
   if (left.length === 1) {
-    let best = NOTHING;
-    for (let i = first; i < end; i++) {
-      if (gives[target[i]].includes(left[0]) && (best === NOTHING || copyCost[i] < copyCost[best])) best = i;
-    }
+    const best = pair.copy[made * width + left[0]];
     return best === NOTHING ? null : [best];
   }
   const together = left.slice(0, MOST_TOGETHER);
   const bits = Int32Array.from({ length: end - first }, (_, i) =>
-    together.reduce((set, q, bit) => set | (gives[target[first + i]].includes(q) ? 1 << bit : 0), 0),
+    together.reduce((set, q, bit) => set | (isGiven[target[first + i] * width + q] === 1 ? 1 << bit : 0), 0),
   );
   const all = (1 << together.length) - 1;
   const cost = new Float64Array(all + 1).fill(Number.POSITIVE_INFINITY);
@@ -99,8 +113,8 @@ export function cheapestCopies(
   if (cost[all] === Number.POSITIVE_INFINITY) return null;
   const chosen: number[] = [];
   for (let set = all; set !== 0; set = before[set]) chosen.push(via[set]);
-  const rest = left.slice(MOST_TOGETHER).filter((q) => !chosen.some((i) => gives[target[i]].includes(q)));
-  const others = cheapestCopies(supply, copyCost, made, rest);
+  const rest = left.slice(MOST_TOGETHER).filter((q) => !chosen.some((i) => isGiven[target[i] * width + q] === 1));
+  const others = cheapestCopies(supply, copyCost, pair, made, rest);
   return others === null ? null : [...new Set([...chosen, ...others])].sort((a, b) => a - b);
 }
 
@@ -120,11 +134,12 @@ export const numbered = ({ copy }: SupplyTable, listed: readonly number[]): numb
   listed.map((i) => copy[i]).sort((a, b) => a - b);
 
 /** Returns the plan of some choices whose copies cost least, supply by supply; null where a demand cannot be met. */
-export function planOf(tables: PlanTables, choices: Int32Array, { copy }: Costs): PlanChoice | null {
+export function planOf(tables: PlanTables, choices: Int32Array, { copy, pair }: Costs): PlanChoice | null {
   const copies: number[][] = [];
   for (let s = 0; s < tables.supplies.length; s++) {
     const supply = tables.supplies[s];
-    const listed = cheapestCopies(supply, copy[s], supply.made[choices[supply.chooser]], needsOf(tables, choices, s));
+    const made = supply.made[choices[supply.chooser]];
+    const listed = cheapestCopies(supply, copy[s], pair[s], made, needsOf(tables, choices, s));
     if (listed === null) return null;
     copies.push(numbered(supply, listed));
   }

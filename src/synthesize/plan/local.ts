@@ -34,7 +34,13 @@ export function standingAt(tables: PlanTables, choices: Int32Array, costs: Costs
   const copies: (readonly number[])[] = [];
   for (let s = 0; s < supplies.length; s++) {
     const { chooser, made } = supplies[s];
-    const listed = cheapestCopies(supplies[s], costs.copy[s], made[choices[chooser]], needsOf(tables, choices, s));
+    const listed = cheapestCopies(
+      supplies[s],
+      costs.copy[s],
+      costs.pair[s],
+      made[choices[chooser]],
+      needsOf(tables, choices, s),
+    );
     if (listed === null) return null;
     copies.push(listed);
     addCopies(tables, totals, s, listed, 1);
@@ -82,7 +88,7 @@ export function localMoves(tables: PlanTables, costs: Costs, score: Score, stopp
     for (const s of touched[v]) {
       const supply = supplies[s];
       const made = supply.made[choices[supply.chooser]];
-      const listed = cheapestCopies(supply, costs.copy[s], made, needsOf(tables, choices, s));
+      const listed = cheapestCopies(supply, costs.copy[s], costs.pair[s], made, needsOf(tables, choices, s));
       if (listed === null) return null;
       found.push(listed);
     }
@@ -149,7 +155,9 @@ export function localMoves(tables: PlanTables, costs: Costs, score: Score, stopp
             if (q === NOTHING) continue;
             const p = supplies[supply].made[maker === v ? c : choices[maker]];
             sum +=
-              p === NOTHING ? Number.POSITIVE_INFINITY : costs.pair[supply][p * supplies[supply].wanted.length + q];
+              p === NOTHING
+                ? Number.POSITIVE_INFINITY
+                : costs.pair[supply].cost[p * supplies[supply].wanted.length + q];
           }
           if (sum < least) {
             least = sum;

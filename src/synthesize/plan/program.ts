@@ -114,7 +114,8 @@ export function planProgram(tables: PlanTables, unitPs: number, start: Standing 
     for (const [pair, list] of by) {
       const p = Math.floor(pair / supply.wanted.length);
       for (let i = supply.copyOffset[p]; i < supply.copyOffset[p + 1]; i++) {
-        if (supply.gives[supply.target[i]].includes(pair % supply.wanted.length)) list.push([copies[i], -1]);
+        if (supply.isGiven[supply.target[i] * supply.wanted.length + (pair % supply.wanted.length)] === 1)
+          list.push([copies[i], -1]);
       }
       draft.row(Number.NEGATIVE_INFINITY, 0, list);
     }

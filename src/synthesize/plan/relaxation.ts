@@ -84,8 +84,14 @@ export function relaxation(tables: PlanTables, first: Costs): Relaxation {
 
   const price = (edge: Edge): void => {
     const { supply } = links[edge.link];
-    const own = costs.copy[supply].map((cost, i) => cost * edge.share[i]);
-    const pair = pairCosts(supplies[supply], own);
+    // the only link pays for all
+    const isOnly = supplies[supply].links.length === 1;
+    const pair = isOnly
+      ? costs.pair[supply].cost
+      : pairCosts(
+          supplies[supply],
+          costs.copy[supply].map((cost, i) => cost * edge.share[i]),
+        ).cost;
     const width = supplies[supply].wanted.length;
     const { askCount, asks, cost } = edge;
     const { madeCount } = supplies[supply];
@@ -201,12 +207,12 @@ export function relaxation(tables: PlanTables, first: Costs): Relaxation {
   /** Adds what the least labels of an edge use. */
   const addEdgeUses = (edge: Edge, made: number, ask: number, into: Float64Array): void => {
     const { supply } = links[edge.link];
-    const { madeCount, wanted, free, copyOffset, target, gives, uses } = supplies[supply];
+    const { madeCount, wanted, free, copyOffset, target, isGiven, uses } = supplies[supply];
     const q = edge.asks[ask];
     if (made >= madeCount || ask >= edge.asks.length || free[made * wanted.length + q] === 1) return;
     let best = NOTHING;
     for (let i = copyOffset[made]; i < copyOffset[made + 1]; i++) {
-      if (!gives[target[i]].includes(q)) continue;
+      if (isGiven[target[i] * wanted.length + q] === 0) continue;
       const cost = costs.copy[supply][i] * edge.share[i];
       if (best === NOTHING || cost < costs.copy[supply][best] * edge.share[best]) best = i;
     }
@@ -259,7 +265,7 @@ export function relaxation(tables: PlanTables, first: Costs): Relaxation {
           if (q === NOTHING || supply.free[p * width + q] === 1) continue;
           let best = NOTHING;
           for (let i = supply.copyOffset[p]; i < supply.copyOffset[p + 1]; i++) {
-            if (!supply.gives[supply.target[i]].includes(q)) continue;
+            if (supply.isGiven[supply.target[i] * width + q] === 0) continue;
             if (best === NOTHING || costs.copy[s][i] * edge.share[i] < costs.copy[s][best] * edge.share[best]) best = i;
           }
           if (best !== NOTHING) takers.push({ edge, copy: best });

@@ -16,8 +16,9 @@ export interface SupplyTable {
   readonly copy: Int32Array;
   /** [listed] what it gives, a row of `gives`. */
   readonly target: Int32Array;
-  /** [targets][..] wanted patterns, ascending. */
+  /** [targets][..] wanted patterns, ascending; and [targets x wanted] 1 for those. */
   readonly gives: readonly Int32Array[];
+  readonly isGiven: Uint8Array;
   /** [listed x resources] */
   readonly uses: Float64Array;
   /** Links of this supply. */
@@ -71,7 +72,7 @@ export function planTables(problem: PlanProblem, without: Without = {}): PlanTab
     if (!dropUnsupported(tables)) return null;
     dropDominated(tables);
     if (countOf(allowed) === before) return tables;
-    tables = builtTables(problem, allowed, without.copies);
+    tables = builtTables(problem, allowed, without.copies, tables);
   }
 }
 
@@ -98,6 +99,7 @@ function builtTables(
   problem: PlanProblem,
   allowed: readonly Uint8Array[],
   noCopies: readonly Uint8Array[] | undefined,
+  before?: PlanTables,
 ): PlanTables {
   const { choosers, supplies: given, resources } = problem;
   const resourceCount = resources.length;
@@ -149,6 +151,7 @@ function builtTables(
       allowed[given[s].chooser],
       [...links.keys()].filter((e) => links[e].supply === s),
       noCopies?.[s],
+      before?.supplies[s],
     ),
   );
   const makes: number[][] = choosers.map(() => []);
@@ -165,6 +168,7 @@ function supplyTable(
   allowed: Uint8Array,
   links: readonly number[],
   isOut: Uint8Array | undefined,
+  before: SupplyTable | undefined,
 ): SupplyTable {
   const { mesh, choosers, supplies, resources } = problem;
   const { chooser, wantsKept, copies } = supplies[s];
@@ -175,6 +179,9 @@ function supplyTable(
     madeAt.set(pattern, at);
     return at;
   });
+  const isSame = (a: ArrayLike<number>, b: ArrayLike<number>): boolean =>
+    a.length === b.length && Array.prototype.every.call(a, (one, i) => one === b[i]);
+  if (before !== undefined && isSame(before.made, made) && isSame(before.wanted, wanted)) return { ...before, links };
   const free = Uint8Array.from(
     [...madeAt.keys()].flatMap((from) => wanted.map((to) => (isFree(mesh, from, to) ? 1 : 0))),
   );
@@ -197,19 +204,30 @@ function supplyTable(
   copies.forEach((copy, k) => {
     spread(copy.uses, amounts, k * count);
   });
-  const covers = gives.map((a) => gives.map((b) => b.every((q) => a.includes(q))));
+  const width = wanted.length;
+  const isGiven = new Uint8Array(gives.length * width);
+  gives.forEach((given, target) => {
+    for (const q of given) isGiven[target * width + q] = 1;
+  });
+  const coversAll = (a: number, b: number): boolean =>
+    gives[b].length <= gives[a].length && gives[b].every((q) => isGiven[a * width + q] === 1);
+  /** [targets] those that give no less. */
+  const covering = gives.map((_, b) => Int32Array.from(gives.keys()).filter((a) => coversAll(a, b)));
   const offset = [0];
   const listed: number[] = [];
+  const isWorse = (k: number, other: number): boolean => {
+    if (other === k || !noMore(amounts, other * count, amounts, k * count, count)) return false;
+    const isSame =
+      covering[targets[other]].includes(targets[k]) && noMore(amounts, k * count, amounts, other * count, count);
+    return !isSame || other < k;
+  };
+  const byTarget: number[][] = gives.map(() => []);
   byMade.forEach((all, at) => {
-    const useful = all.filter((k) => gives[targets[k]].some((q) => free[at * wanted.length + q] === 0));
+    const useful = all.filter((k) => gives[targets[k]].some((q) => free[at * width + q] === 0));
+    for (const own of byTarget) own.length = 0;
+    for (const k of useful) byTarget[targets[k]].push(k);
     for (const k of useful) {
-      const isWorse = useful.some((other) => {
-        if (other === k || !covers[targets[other]][targets[k]]) return false;
-        if (!noMore(amounts, other * count, amounts, k * count, count)) return false;
-        const isSame = covers[targets[k]][targets[other]] && noMore(amounts, k * count, amounts, other * count, count);
-        return !isSame || other < k;
-      });
-      if (!isWorse) listed.push(k);
+      if (!covering[targets[k]].some((target) => byTarget[target].some((other) => isWorse(k, other)))) listed.push(k);
     }
     offset.push(listed.length);
   });
@@ -227,6 +245,7 @@ function supplyTable(
     copy: Int32Array.from(listed),
     target: Int32Array.from(listed, (k) => targets[k]),
     gives,
+    isGiven,
     uses: kept,
     links,
   };
@@ -328,7 +347,7 @@ function dropDominated(tables: PlanTables): void {
 
 /** Returns whether all that one way of making a supply gives, another gives for no more. */
 function noLessGiven(resourceCount: number): (supply: SupplyTable) => (a: number, b: number) => boolean {
-  return ({ madeCount, wanted, free, copyOffset, target, gives, uses }) => {
+  return ({ madeCount, wanted, free, copyOffset, target, gives, isGiven, uses }) => {
     const known = new Map<number, boolean>();
     const decided = (a: number, b: number): boolean => {
       const width = wanted.length;
@@ -340,7 +359,7 @@ function noLessGiven(resourceCount: number): (supply: SupplyTable) => (a: number
         for (let k = copyOffset[a]; k < copyOffset[a + 1] && !isMet; k++) {
           isMet =
             noMore(uses, k * resourceCount, uses, i * resourceCount, resourceCount) &&
-            given.every((q) => free[a * width + q] === 1 || gives[target[k]].includes(q));
+            given.every((q) => free[a * width + q] === 1 || isGiven[target[k] * width + q] === 1);
         }
         if (!isMet) return false;
       }
