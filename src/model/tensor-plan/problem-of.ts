@@ -16,7 +16,8 @@ import {
   type Supply,
   type Uses,
 } from "./problem.ts";
-import { type WorkRule, workRules } from "./rules.ts";
+import { RESULT, type WorkRule, workRules } from "./rules.ts";
+import { pieceMove, type StreamedRule, streamed, streamedPs, streamedRules } from "./streams.ts";
 import { localBytes, sizesOf, tensorBytes, workOf } from "./work.ts";
 
 /** What things cost on the NPUs of a mesh. */
@@ -85,6 +86,9 @@ const NO_PLAN: Pick<NodePlan, "forwardCopies" | "backwardCopies" | "updateCopies
 };
 
 const NO_USES: Uses = { resources: [], amounts: [] };
+
+/** Streams are choices where they save so much of the least that a step computes. */
+const LEAST_SAVED = 1e-3;
 
 /** Amounts by resource, put together. */
 class UseList {
@@ -325,6 +329,47 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     return [...wanted.values()];
   };
 
+  /** What one NPU takes for a node under a rule, picoseconds, with what it moves meanwhile. */
+  const timesOf = (node: GraphNode, rule: WorkRule) => {
+    const computing = costs.computationPs(workOf(graph, mesh, node, rule));
+    const way = streamed(rule);
+    if (way === null) return { ps: computing, trafficPs: 0, axes: 0, workingBytes: 0 };
+    const { kind, axes, bytes: moved, pieces, workingBytes } = pieceMove(graph, mesh, node, way);
+    const ps = costs.movePs(kind, axes, moved);
+    return { ps: streamedPs(pieces, ps, computing), trafficPs: pieces * ps, axes, workingBytes };
+  };
+  const rulesOf = byClass.map(({ node }) =>
+    node.kind === "placeholder" || node.kind === "output"
+      ? []
+      : workRules(graph, node, mesh).map((rule) => ({ rule, ps: timesOf(node, rule).ps })),
+  );
+  /** No step computes for less. */
+  const leastPs = byClass.reduce(
+    (sum, { nodes: members }, c) =>
+      sum +
+      members.length * (rulesOf[c] ?? []).reduce((least, { ps }) => Math.min(least, ps), Number.POSITIVE_INFINITY),
+    0,
+  );
+  /**
+   * Returns the streams of a rule in as many pieces as are fastest, where that saves enough. Parameters, which are fetched ahead,
+   * and sums of gradients, which nothing waits for, need none.
+   */
+  const streamsOf = ({ nodes: members, node }: ClassOf, { rule, ps }: { rule: WorkRule; ps: number }): WorkRule[] => {
+    const isHidden = ({ stream: { of } }: StreamedRule): boolean =>
+      of === RESULT
+        ? members.some((i) => isGradient.has(i))
+        : members.some((i) => gradientOf.has(operandsOf(nodes[i] as GraphNode)[of]?.node as number));
+    return streamedRules(graph, node, mesh, rule).flatMap((ways) => {
+      const [first] = ways as [StreamedRule];
+      if (isHidden(first)) return [];
+      const { kind, axes, bytes: piece, pieces } = pieceMove(graph, mesh, node, first);
+      const materialised = ps + costs.movePs(kind, axes, piece * pieces);
+      const timed = ways.map((way) => ({ way, ps: timesOf(node, way).ps }));
+      const best = timed.reduce((one, other) => (other.ps < one.ps ? other : one));
+      return (materialised - best.ps) * members.length > LEAST_SAVED * leastPs ? [best.way] : [];
+    });
+  };
+
   const choosers: Chooser[] = [];
   const meanings: ChoiceMeaning[][] = [];
   const put = (at: number, name: string, choices: (Choice & ChoiceMeaning)[]): void => {
@@ -364,11 +409,18 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     const choices: (Choice & ChoiceMeaning)[] = [];
     const taken = takenBy(of, node.phase);
     const takenAgain = isTakenAgain ? takenBy(of, "backward") : [];
-    for (const rule of workRules(graph, node, mesh)) {
-      const ps = costs.computationPs(workOf(graph, mesh, node, rule)) * members.length * microBatches;
+    const rules = rulesOf[c] as readonly { readonly rule: WorkRule; readonly ps: number }[];
+    for (const rule of [...rules.map(({ rule }) => rule), ...rules.flatMap((one) => streamsOf(of, one))]) {
+      const { ps, trafficPs, axes, workingBytes } = timesOf(node, rule);
       const demands = demandsOf(taken, rule);
       const one = (retention: Retention): Choice & ChoiceMeaning => {
-        const uses = new UseList().add(STEP_TIME, retention === "again" ? 2 * ps : ps);
+        const times = members.length * microBatches * (retention === "again" ? 2 : 1);
+        const uses = new UseList().add(STEP_TIME, ps * times);
+        for (let j = 0; j < mesh.axes.length; j++) if ((axes >> j) & 1) uses.add(trafficOf(j), trafficPs * times);
+        addPassing(uses, members, workingBytes, (i, peak) => {
+          const isAgain = retention === "again" && (lifetimes[i] as TakingTimes).wanted === peak;
+          return i === peak || isAgain;
+        });
         const own = localBytes(graph, mesh, node, rule.result);
         if (retention === "kept") addLasting(uses, own * members.length * terms.inFlight);
         else {
@@ -480,6 +532,35 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     problem: { mesh, resources, base: new Float64Array(resources.length), choosers, supplies: stated },
     index: { chooserOf, updateOf, supplies, updatedSupply, once: isOnce, meanings },
   };
+}
+
+/**
+ * Returns a plan of one statement of a graph on a mesh as that of another, with other costs or terms, whose choices may be fewer or more; null where
+ * something of it is no choice there. O(choices + copies).
+ */
+export function restated(from: StatedProblem, choice: PlanChoice, to: StatedProblem): PlanChoice | null {
+  const choiceKey = ({ problem, index }: StatedProblem, v: number, c: number): string => {
+    const { rule, retention } = (index.meanings[v] as readonly ChoiceMeaning[])[c] as ChoiceMeaning;
+    const { pattern } = (problem.choosers[v] as Chooser).choices[c] as Choice;
+    const { of, axes, along } = rule?.stream ?? {};
+    return [pattern, retention, rule?.operands, rule?.along, of, axes, along].join(" ");
+  };
+  const choices = choice.choices.map((c, v) => {
+    const key = choiceKey(from, v, c);
+    return (to.problem.choosers[v] as Chooser).choices.findIndex((_, other) => choiceKey(to, v, other) === key);
+  });
+  const copies = choice.copies.map((made, s) =>
+    made
+      .map((at) => {
+        const copy = (from.problem.supplies[s] as Supply).copies[at] as Copy;
+        return (to.problem.supplies[s] as Supply).copies.findIndex(
+          (other) =>
+            other.from === copy.from && other.to === copy.to && to.index.once.has(other) === from.index.once.has(copy),
+        );
+      })
+      .sort((a, b) => a - b),
+  );
+  return choices.includes(-1) || copies.flat().includes(-1) ? null : { choices, copies };
 }
 
 /** Returns the states of all tensors that a choice means. O(nodes). */

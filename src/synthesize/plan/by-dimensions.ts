@@ -73,7 +73,7 @@ function listOf(use: AxisUse, { data, weights, experts }: DimensionUses): readon
  * first dimension of the axis's use that it has, else all NPUs of the axis do the same; parameters lie along those dimensions too,
  * and where they are shared along the greatest that is left on the other axes. Column and row parallel products of Megatron-LM
  * (Shoeybi et al. 2019), with what is between them along the sequence or not (Korthikanti et al. 2022), are "tensor"; copies are
- * what demands ask for. O(choices).
+ * what demands ask for, and nothing is streamed. O(choices).
  */
 export function planByHand(graph: TensorGraph, stated: StatedProblem, hand: HandPlan): PlanChoice | null {
   const { problem, index } = stated;
@@ -112,6 +112,7 @@ export function planByHand(graph: TensorGraph, stated: StatedProblem, hand: Hand
         const { rule, retention: is } = meanings[choice] as ChoiceMeaning;
         return (
           wanted.includes(is) &&
+          rule?.stream === undefined &&
           rule?.along.every((dim, j) => dim === along[j]) === true &&
           isPlain(rule.operands, mesh)
         );
