@@ -157,6 +157,12 @@ function partsOf(nodes: readonly GraphNode[], classes: Int32Array): Int32Array {
   });
 }
 
+/** A rule, and what one NPU computes under it for. */
+interface TimedRule {
+  readonly rule: WorkRule;
+  readonly ps: number;
+}
+
 /** Nodes of one class. */
 interface ClassOf {
   readonly nodes: readonly number[];
@@ -338,36 +344,55 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     const ps = costs.movePs(kind, axes, moved);
     return { ps: streamedPs(pieces, ps, computing), trafficPs: pieces * ps, axes, workingBytes };
   };
-  const rulesOf = byClass.map(({ node }) =>
+  const rulesOf = byClass.map(({ node }): readonly TimedRule[] =>
     node.kind === "placeholder" || node.kind === "output"
       ? []
       : workRules(graph, node, mesh).map((rule) => ({ rule, ps: timesOf(node, rule).ps })),
   );
   /** No step computes for less. */
-  const leastPs = byClass.reduce(
-    (sum, { nodes: members }, c) =>
-      sum +
-      members.length * (rulesOf[c] ?? []).reduce((least, { ps }) => Math.min(least, ps), Number.POSITIVE_INFINITY),
-    0,
-  );
+  const leastPs = byClass.reduce((sum, { nodes: members }, c) => {
+    const own = (rulesOf[c] as readonly TimedRule[]).map(({ ps }) => ps);
+    return own.length === 0 ? sum : sum + members.length * own.reduce((least, ps) => Math.min(least, ps));
+  }, 0);
+  const waits = new Map<string, number>();
+  /** Parameters are fetched ahead, and nothing waits for sums of gradients. */
+  const isHidden = (i: number): boolean => gradientOf.has(i) || isGradient.has(i);
+  /** Returns for how long a node's tensor is brought from one pattern to another, if that is waited for. */
+  const waitPs = (i: number, from: Pattern, to: Pattern): number => {
+    if (from === to || isHidden(i)) return 0;
+    const key = `${i} ${from} ${to}`;
+    let ps = waits.get(key);
+    if (ps === undefined) {
+      const moves = movesBetween(mesh, sizes[i] as number[], from, to);
+      const own = (moves ?? []).map(({ kind, axes, parts }) => costs.movePs(kind, axes, (bytes[i] as number) / parts));
+      ps = moves === null ? Number.POSITIVE_INFINITY : own.reduce((sum, one) => sum + one, 0);
+      waits.set(key, ps);
+    }
+    return ps;
+  };
   /**
-   * Returns the streams of a rule in as many pieces as are fastest, where that saves enough. Parameters, which are fetched ahead,
-   * and sums of gradients, which nothing waits for, need none.
+   * Returns the streams of a class's product, each in as many pieces as are fastest: those that save enough of what any rule takes
+   * whose operands come from the same patterns, and whose result is brought to the same.
    */
-  const streamsOf = ({ nodes: members, node }: ClassOf, { rule, ps }: { rule: WorkRule; ps: number }): WorkRule[] => {
-    const isHidden = ({ stream: { of } }: StreamedRule): boolean =>
-      of === RESULT
-        ? members.some((i) => isGradient.has(i))
-        : members.some((i) => gradientOf.has(operandsOf(nodes[i] as GraphNode)[of]?.node as number));
-    return streamedRules(graph, node, mesh, rule).flatMap((ways) => {
-      const [first] = ways as [StreamedRule];
-      if (isHidden(first)) return [];
-      const { kind, axes, bytes: piece, pieces } = pieceMove(graph, mesh, node, first);
-      const materialised = ps + costs.movePs(kind, axes, piece * pieces);
-      const timed = ways.map((way) => ({ way, ps: timesOf(node, way).ps }));
-      const best = timed.reduce((one, other) => (other.ps < one.ps ? other : one));
-      return (materialised - best.ps) * members.length > LEAST_SAVED * leastPs ? [best.way] : [];
-    });
+  const streamsOf = ({ nodes: members, node }: ClassOf, rules: readonly TimedRule[]): WorkRule[] => {
+    const first = members[0] as number;
+    const taken = operandsOf(node).map(({ node: of }) => of);
+    return rules
+      .flatMap(({ rule }) => streamedRules(graph, node, mesh, rule))
+      .flatMap((ways) => {
+        const [{ operands, result, stream }] = ways as [StreamedRule];
+        if (isHidden(stream.of === RESULT ? first : (taken[stream.of] as number))) return [];
+        const timed = ways.map((way) => ({ way, ps: timesOf(node, way).ps }));
+        const best = timed.reduce((one, other) => (other.ps < one.ps ? other : one));
+        const most = best.ps + (LEAST_SAVED * leastPs) / members.length;
+        const isWorth = rules.every(({ rule, ps }) => {
+          let all = ps + waitPs(first, rule.result, result);
+          for (let k = 0; k < taken.length && all <= most; k++)
+            all += waitPs(taken[k] as number, operands[k] as Pattern, rule.operands[k] as Pattern);
+          return all > most;
+        });
+        return isWorth ? [best.way] : [];
+      });
   };
 
   const choosers: Chooser[] = [];
@@ -409,8 +434,8 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     const choices: (Choice & ChoiceMeaning)[] = [];
     const taken = takenBy(of, node.phase);
     const takenAgain = isTakenAgain ? takenBy(of, "backward") : [];
-    const rules = rulesOf[c] as readonly { readonly rule: WorkRule; readonly ps: number }[];
-    for (const rule of [...rules.map(({ rule }) => rule), ...rules.flatMap((one) => streamsOf(of, one))]) {
+    const rules = rulesOf[c] as readonly TimedRule[];
+    for (const rule of [...rules.map(({ rule }) => rule), ...streamsOf(of, rules)]) {
       const { ps, trafficPs, axes, workingBytes } = timesOf(node, rule);
       const demands = demandsOf(taken, rule);
       const one = (retention: Retention): Choice & ChoiceMeaning => {
