@@ -377,6 +377,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
   const streamsOf = ({ nodes: members, node }: ClassOf, rules: readonly TimedRule[]): WorkRule[] => {
     const first = members[0] as number;
     const taken = operandsOf(node).map(({ node: of }) => of);
+    const fastest = [...rules].sort((a, b) => a.ps - b.ps);
     return rules
       .flatMap(({ rule }) => streamedRules(graph, node, mesh, rule))
       .flatMap((ways) => {
@@ -385,8 +386,9 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
         const timed = ways.map((way) => ({ way, ps: timesOf(node, way).ps }));
         const best = timed.reduce((one, other) => (other.ps < one.ps ? other : one));
         const most = best.ps + (LEAST_SAVED * leastPs) / members.length;
-        const isWorth = rules.every(({ rule, ps }) => {
-          let all = ps + waitPs(first, rule.result, result);
+        const isWorth = fastest.every(({ rule, ps }) => {
+          let all = ps;
+          if (all <= most) all += waitPs(first, rule.result, result);
           for (let k = 0; k < taken.length && all <= most; k++)
             all += waitPs(taken[k] as number, operands[k] as Pattern, rule.operands[k] as Pattern);
           return all > most;
