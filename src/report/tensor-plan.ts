@@ -6,7 +6,8 @@ import type { Mesh } from "../model/tensor-plan/mesh.ts";
 import { PARTIAL, type Pattern, REPLICATED, shardCount, shardedAt, stateOn } from "../model/tensor-plan/patterns.ts";
 import type { NodePlan, TensorPlan } from "../model/tensor-plan/plan.ts";
 import type { PlanTerms } from "../model/tensor-plan/problem-of.ts";
-import { NOT_DEALT } from "../model/tensor-plan/rules.ts";
+import { NOT_DEALT, RESULT, type WorkRule } from "../model/tensor-plan/rules.ts";
+import { axesText } from "../model/tensor-plan/tasks.ts";
 import { tensorBytes, workOf } from "../model/tensor-plan/work.ts";
 
 /** Returns a pattern in words, an axis each: the dimension by which it is dealt, "whole" or "summand"; "samples | whole". */
@@ -55,7 +56,7 @@ export function strategiesOf({ graph, mesh, nodes: plans }: TensorPlan): AxisStr
     graph.nodes.forEach((node, i) => {
       const { rule } = plans[i] as NodePlan;
       if (node.kind !== "einsum" || node.phase !== "forward" || rule === null) return;
-      const { flops } = workOf(graph, mesh, node, rule);
+      const flops = workOf(graph, mesh, node, rule).flops * (rule.stream?.pieces ?? 1);
       const name = nameOf(rule.along[j] as number);
       flopsOf.set(name, (flopsOf.get(name) ?? 0) + flops);
       all += flops;
@@ -116,6 +117,8 @@ export interface PlannedTensor {
   readonly ownBytes: number;
   readonly pattern: string;
   readonly retention: string;
+  /** How its product is streamed: "all-gather on A in 4 pieces"; null where it is not. */
+  readonly streamed: string | null;
   /** Of a parameter: where its optimiser's state lies; null where that is the same. */
   readonly home: string | null;
   /** Patterns to which it is brought, by phase. */
@@ -126,12 +129,18 @@ export interface PlannedTensor {
   };
 }
 
+function streamText(mesh: Mesh, rule: WorkRule | null): string | null {
+  if (rule?.stream === undefined) return null;
+  const { of, axes, pieces } = rule.stream;
+  return `${of === RESULT ? "reduce-scatter" : "all-gather"} on ${axesText(mesh, axes)} in ${pieces} pieces`;
+}
+
 /** Returns where all tensors lie, a row for those of a class of nodes that lie and are brought alike. O(nodes). */
 export function plannedTensors({ graph, mesh, nodes: plans }: TensorPlan): PlannedTensor[] {
   const rows = new Map<string, PlannedTensor>();
   graph.nodes.forEach((node, i) => {
     if (node.kind === "output") return;
-    const { pattern, home, retention, forwardCopies, backwardCopies, updateCopies } = plans[i] as NodePlan;
+    const { rule, pattern, home, retention, forwardCopies, backwardCopies, updateCopies } = plans[i] as NodePlan;
     const text = (one: Pattern): string => patternText(graph, mesh, node, one);
     const bytes = tensorBytes(graph, node);
     const key = [graph.classes[i], forwardCopies, backwardCopies, updateCopies].join("|");
@@ -144,6 +153,7 @@ export function plannedTensors({ graph, mesh, nodes: plans }: TensorPlan): Plann
       ownBytes: node.isFused ? 0 : bytes / shardCount(mesh, pattern),
       pattern: text(pattern),
       retention: node.kind === "placeholder" ? "kept" : retention,
+      streamed: streamText(mesh, rule),
       home: home === pattern ? null : text(home),
       copies: { forward: forwardCopies.map(text), backward: backwardCopies.map(text), update: updateCopies.map(text) },
       // the first of them gives the name

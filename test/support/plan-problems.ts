@@ -8,7 +8,7 @@ import {
   operandsOf,
   type Phase,
 } from "../../src/model/tensor-graph/graph.ts";
-import { type Mesh, meshOf } from "../../src/model/tensor-plan/mesh.ts";
+import { groupSize, type Mesh, meshOf } from "../../src/model/tensor-plan/mesh.ts";
 import { movesBetween, type Pattern, patternsOf, shardCount } from "../../src/model/tensor-plan/patterns.ts";
 import type {
   Choice,
@@ -20,7 +20,8 @@ import type {
   Supply,
   Uses,
 } from "../../src/model/tensor-plan/problem.ts";
-import { NOT_DEALT, workRules } from "../../src/model/tensor-plan/rules.ts";
+import { NOT_DEALT, RESULT, workRules } from "../../src/model/tensor-plan/rules.ts";
+import { streamedPs, streamedRules } from "../../src/model/tensor-plan/streams.ts";
 
 /** Problems of tensor states like those of models: small graphs of einsums with their backward passes, priced coarsely. */
 
@@ -29,6 +30,8 @@ export interface Machine {
   /** [axes] */
   readonly bytesPerPs: readonly number[];
   readonly memoryBytes: number;
+  /** Collectives are waited for, placeholders lie dealt as chance has it, and products may be streamed. */
+  readonly streams?: boolean;
 }
 
 /** A graph in the making; `counts` says how many equal parts a node stands for, `also` who makes a tensor in the other ones. */
@@ -160,6 +163,12 @@ export function addBackward(sketch: Sketch, tangents: ReadonlyMap<number, number
   return gradients;
 }
 
+/** Returns what bytes take on each of some axes, by resource. */
+const movedPs = ({ axes }: Mesh, { bytesPerPs }: Machine, set: number, bytes: number): [number, number][] =>
+  axes.flatMap(({ size }, j): [number, number][] =>
+    (set >> j) & 1 ? [[1 + j, (bytes * ((size - 1) / size)) / bytesPerPs[j]]] : [],
+  );
+
 /** Returns a graph's problem on a mesh. */
 export function planProblem(
   sketch: Sketch,
@@ -187,7 +196,10 @@ export function planProblem(
   nodes.forEach((node, i) => {
     const choices: Choice[] = [];
     if (node.kind === "placeholder") {
-      for (const pattern of patternsOf(mesh, sizesOf(node), false)) {
+      const all = patternsOf(mesh, sizesOf(node), false);
+      const most = Math.max(...all.map((pattern) => shardCount(mesh, pattern)));
+      const dealt = all.filter((pattern) => shardCount(mesh, pattern) === most);
+      for (const pattern of machine.streams ? dealt.slice(i % dealt.length).slice(0, 1) : all) {
         const each = node.role === "parameter" ? TRAINED_BYTES : ELEMENT_BYTES;
         const bytes = ((elementsOf(sketch, node.dims) * each) / shardCount(mesh, pattern)) * counts[i];
         choices.push({ pattern, isKept: true, uses: uses([[memory, bytes]]), demands: [] });
@@ -200,10 +212,21 @@ export function planProblem(
             .concat(node.dims),
         ),
       ];
-      for (const rule of workRules(sketch, node, mesh)) {
+      const plain = workRules(sketch, node, mesh);
+      const streamed = machine.streams ? plain.flatMap((rule) => streamedRules(sketch, node, mesh, rule).flat()) : [];
+      for (const rule of [...plain, ...streamed]) {
         const parts = rule.along.reduce((all, dim, j) => all * (dim === NOT_DEALT ? 1 : mesh.axes[j].size), 1);
         const work = node.kind === "einsum" ? 2 * elementsOf(sketch, labels) : 16 * elementsOf(sketch, node.dims);
-        const ps = (work / parts / machine.flopsPerPs) * counts[i];
+        const computing = (work / parts / machine.flopsPerPs) * counts[i];
+        const { of = RESULT, axes = 0, pieces = 1 } = rule.stream ?? {};
+        const [moving, lies] =
+          of === RESULT ? [i, rule.result] : [operandsOf(node)[of].node, rule.operands[of] as Pattern];
+        // of one piece, all NPUs of the axes together
+        const moved = (bytesOf(moving) * groupSize(mesh, axes)) / shardCount(mesh, lies) / pieces;
+        const each = movedPs(mesh, machine, axes, moved * counts[i]);
+        const pieceSum = each.reduce((sum, [, amount]) => sum + amount, 0);
+        const ps = axes === 0 ? computing : streamedPs(pieces, pieceSum, computing / pieces);
+        const traffic = each.map(([r, amount]) => [r, pieces * amount] as const);
         const demands = (later: boolean): Demand[] =>
           operandsOf(node).flatMap((operand, k) =>
             [operand.node, ...(also.has(operand.node) && counts[i] > 1 ? [also.get(operand.node) as number] : [])].map(
@@ -213,19 +236,21 @@ export function planProblem(
               }),
             ),
           );
-        const one = { pattern: rule.result, uses: uses([[0, ps]]), demands: demands(false) };
+        const one = { pattern: rule.result, uses: uses([[0, ps], ...traffic]), demands: demands(false) };
         choices.push({ ...one, isKept: false });
         if (node.phase === "backward") continue;
         const bytes = (bytesOf(i) / shardCount(mesh, rule.result)) * counts[i];
         choices.push({
           ...one,
           isKept: true,
-          uses: uses([
-            [0, ps],
-            [memory, bytes],
-          ]),
+          uses: uses([[0, ps], ...traffic, [memory, bytes]]),
         });
-        choices.push({ ...one, isKept: true, uses: uses([[0, 2 * ps]]), demands: [...one.demands, ...demands(true)] });
+        choices.push({
+          ...one,
+          isKept: true,
+          uses: uses([[0, 2 * ps], ...traffic.map(([r, amount]) => [r, 2 * amount] as const)]),
+          demands: [...one.demands, ...demands(true)],
+        });
       }
     }
     choosers.push({ name: node.name, choices });
@@ -255,14 +280,13 @@ export function planProblem(
           const moves = movesBetween(mesh, sizesOf(node), from, to);
           if (moves === null || moves.length === 0) return [];
           const spent = moves.flatMap(({ kind, axes, parts }) =>
-            mesh.axes.flatMap(({ size }, j): [number, number][] => {
-              if (((axes >> j) & 1) === 0) return [];
-              const bytes = (bytesOf(i) / parts) * ((size - 1) / size) * (kind === "allreduce" ? 2 : 1) * counts[i];
-              return [[1 + j, bytes / machine.bytesPerPs[j]]];
-            }),
+            movedPs(mesh, machine, axes, (bytesOf(i) / parts) * (kind === "allreduce" ? 2 : 1) * counts[i]),
           );
           const total = new Map<number, number>();
-          for (const [r, amount] of spent) total.set(r, (total.get(r) ?? 0) + amount);
+          for (const [r, amount] of spent) {
+            total.set(r, (total.get(r) ?? 0) + amount);
+            if (machine.streams) total.set(0, (total.get(0) ?? 0) + amount);
+          }
           return [{ from, to, uses: uses([...total]) }];
         }),
       );
@@ -343,8 +367,11 @@ export function transformerProblem(shape: TransformerShape, mesh: Mesh, machine:
   return planProblem(sketch, gradients, mesh, machine);
 }
 
-/** Returns the problem of a random small graph: a chain with skips, weights or none, backward or not, on 1 to 3 axes. */
-export function randomPlanProblem(seed: number, most: { readonly nodes: number; readonly axes: number }): PlanProblem {
+/** Returns the problem of a random small graph: a chain with skips, weights or none, backward or not, on 1 to 3 axes; products may be streamed. */
+export function randomPlanProblem(
+  seed: number,
+  most: { readonly nodes: number; readonly axes: number; readonly streams?: boolean },
+): PlanProblem {
   const rng: Random = random(seed, 77);
   const pick = <T>(list: readonly T[]): T => list[rng.below(list.length)];
   const sketch = emptySketch();
@@ -398,6 +425,7 @@ export function randomPlanProblem(seed: number, most: { readonly nodes: number; 
     flopsPerPs: 0.5 + rng.below(40) / 10,
     bytesPerPs: mesh.axes.map(() => 0.05 + rng.below(40) / 10),
     memoryBytes: Number.POSITIVE_INFINITY,
+    streams: most.streams ?? false,
   };
   return planProblem(sketch, gradients, mesh, machine);
 }

@@ -102,10 +102,11 @@ function collectiveLines({ collectives }: PlanReport, { style }: Pick<Context, "
 /** Returns where tensors lie: an axis between bars each; those that are brought elsewhere with where. */
 function tensorLines({ tensors }: PlanReport, { style }: Pick<Context, "style">): string[] {
   const head = ["tensor", "times", "lies", "retention", "brought to"];
-  const cells = tensors.map(({ name, count: times, pattern, retention, home, copies }) => {
+  const cells = tensors.map(({ name, count: times, pattern, retention, streamed, home, copies }) => {
     const to = (when: string, patterns: readonly string[]): string[] => patterns.map((one) => `${when}: ${one}`);
     const all = [...to("forward", copies.forward), ...to("backward", copies.backward), ...to("update", copies.update)];
-    return [name, grouped(times), pattern, retention, [...(home === null ? [] : [`home: ${home}`]), ...all].join("; ")];
+    const kept = streamed === null ? retention : `${retention}, streamed with ${streamed}`;
+    return [name, grouped(times), pattern, kept, [...(home === null ? [] : [`home: ${home}`]), ...all].join("; ")];
   });
   return table(head.map(style.dim), cells, ["left", "right", "left", "left", "left"]);
 }

@@ -1,16 +1,20 @@
 import { InputError } from "../../base/errors.ts";
-import { type GraphNode, operandsOf } from "../../model/tensor-graph/graph.ts";
-import { groupSize, type Mesh, meshGroups } from "../../model/tensor-plan/mesh.ts";
+import { type Dimension, type GraphNode, operandsOf } from "../../model/tensor-graph/graph.ts";
+import { type AxisSet, groupSize, type Mesh, meshGroups } from "../../model/tensor-plan/mesh.ts";
 import {
   type Move,
   type MoveKind,
   PARTIAL,
   type Pattern,
+  REPLICATED,
   stateOn,
+  withState,
   withStatesOf,
 } from "../../model/tensor-plan/patterns.ts";
 import type { TensorPlan } from "../../model/tensor-plan/plan.ts";
+import { RESULT } from "../../model/tensor-plan/rules.ts";
 import type { PlanSteps, PlanValue } from "../../model/tensor-plan/steps.ts";
+import { type StreamedRule, streamed } from "../../model/tensor-plan/streams.ts";
 import { localDimensions, sizesOf } from "../../model/tensor-plan/work.ts";
 import { computeNode } from "./dense.ts";
 import { eachPlace, indicesOf } from "./placement.ts";
@@ -53,6 +57,11 @@ export const DIRECT_CARRIER: Carrier = (kind, members, given) => {
       });
   }
 };
+
+/** [NPUs] numbers of a tensor. */
+type Blocks = readonly Float64Array[];
+/** Where an NPU's numbers are in the whole tensor. */
+type PlacesOf = (npu: number) => Int32Array;
 
 /** What a plan makes, put together from all NPUs. */
 export interface ShardedResult {
@@ -101,15 +110,15 @@ export function runSharded(
       return picked(placesOf(node, pattern, npu), blocks[npu] as Float64Array, placesOf(node, wanted, npu));
     }),
   });
-  const moved = (node: number, from: Lying, { kind, axes, to }: Move): Lying => {
-    const before = sliced(node, from, withStatesOf(mesh, from.pattern, to, ~axes));
-    const blocks: Float64Array[] = [];
+  /** Carries a collective between blocks whose elements' places in the whole tensor are given, before it and behind it. */
+  const carried = (kind: MoveKind, axes: AxisSet, blocks: Blocks, hasAt: PlacesOf, wantsAt: PlacesOf): Blocks => {
+    const behind: Float64Array[] = [];
     const groups = meshGroups(mesh, axes);
     const size = groupSize(mesh, axes);
     for (let at = 0; at < groups.length; at += size) {
       const members = groups.slice(at, at + size);
-      const has = [...members].map((npu) => placesOf(node, before.pattern, npu));
-      const wants = [...members].map((npu) => placesOf(node, to, npu));
+      const has = Array.from(members, hasAt);
+      const wants = Array.from(members, wantsAt);
       const common = (own: Int32Array, other: Int32Array): number[] => {
         const set = new Set(other);
         return [...own].filter((place) => set.has(place));
@@ -123,18 +132,90 @@ export function runSharded(
         if (kind === "allgather") return has.flatMap((places) => [...places]);
         return kind === "alltoall" ? has.flatMap((places) => common(places, own)) : [...own];
       });
-      const carried = carrier(
+      const all = carrier(
         kind,
         members,
-        gives.map((places, m) =>
-          picked(has[m] as Int32Array, before.blocks[members[m] as number] as Float64Array, places),
-        ),
+        gives.map((places, m) => picked(has[m] as Int32Array, blocks[members[m] as number] as Float64Array, places)),
       );
       members.forEach((npu, m) => {
-        blocks[npu] = picked(gets[m] as number[], carried[m] as Float64Array, wants[m] as Int32Array);
+        behind[npu] = picked(gets[m] as number[], all[m] as Float64Array, wants[m] as Int32Array);
       });
     }
-    return { pattern: to, blocks };
+    return behind;
+  };
+  const moved = (node: number, from: Lying, { kind, axes, to }: Move): Lying => {
+    const before = sliced(node, from, withStatesOf(mesh, from.pattern, to, ~axes));
+    const has: PlacesOf = (npu) => placesOf(node, before.pattern, npu);
+    return { pattern: to, blocks: carried(kind, axes, before.blocks, has, (npu) => placesOf(node, to, npu)) };
+  };
+  const computed = (node: GraphNode, dimensions: readonly Dimension[], operands: readonly Blocks[]): Blocks =>
+    npus.map((npu) => {
+      const tensors = operandsOf(node).map(({ node: of }, k) => ({
+        dims: (graph.nodes[of] as GraphNode).dims,
+        data: (operands[k] as Blocks)[npu] as Float64Array,
+      }));
+      return computeNode({ dimensions }, node, tensors).data;
+    });
+  /** Computes a product piece by piece: of each what is streamed goes through a collective of its own. */
+  const streamedProduct = (at: number, rule: StreamedRule, operands: readonly Blocks[]): Blocks => {
+    const node = graph.nodes[at] as GraphNode;
+    const { of, axes, along, pieces } = rule.stream;
+    const tensors = [...operandsOf(node), { node: at, dims: node.dims }];
+    const patterns = [...rule.operands, rule.result];
+    const k = of === RESULT ? operands.length : of;
+    const state = of === RESULT ? PARTIAL : REPLICATED;
+    const whole = mesh.axes.reduce(
+      (pattern, _, j) => ((axes >> j) & 1 ? withState(pattern, j, state) : pattern),
+      patterns[k] as Pattern,
+    );
+    /** Places of a tensor's elements with some indices along the dimension that is cut; all where it does not have it. */
+    const cut = (tensor: number, pattern: Pattern, npu: number, indices: Int32Array): Int32Array => {
+      const { node: own, dims } = tensors[tensor] as (typeof tensors)[number];
+      const all = indicesOf(mesh, sizes[own] as number[], pattern, npu);
+      const found: number[] = [];
+      const kept = all.map((one, d) => (d === dims.indexOf(along) ? indices : one));
+      eachPlace(sizes[own] as number[], kept, (place) => found.push(place));
+      return Int32Array.from(found);
+    };
+    const ownPlaces = (tensor: number, npu: number): Int32Array =>
+      placesOf(tensors[tensor]?.node as number, patterns[tensor] as Pattern, npu);
+    const result = npus.map((npu) => new Float64Array(ownPlaces(operands.length, npu).length));
+    for (let piece = 0; piece < pieces; piece++) {
+      const { node: own, dims } = tensors[k] as (typeof tensors)[number];
+      /** [NPUs] indices of their own parts in this piece, and of those of all members of their groups. */
+      const ours = npus.map((npu) => {
+        const all = indicesOf(mesh, sizes[own] as number[], patterns[k] as Pattern, npu)[
+          dims.indexOf(along)
+        ] as Int32Array;
+        return all.slice((all.length * piece) / pieces, (all.length * (piece + 1)) / pieces);
+      });
+      const theirs: Int32Array[] = [];
+      const [groups, size] = [meshGroups(mesh, axes), groupSize(mesh, axes)];
+      for (let first = 0; first < groups.length; first += size) {
+        const members = groups.slice(first, first + size);
+        const all = Int32Array.from([...members].flatMap((npu) => [...(ours[npu] as Int32Array)])).sort();
+        for (const npu of members) theirs[npu] = all;
+      }
+      const dealtAt: PlacesOf = (npu) => cut(k, patterns[k] as Pattern, npu, ours[npu] as Int32Array);
+      const wholeAt: PlacesOf = (npu) => cut(k, whole, npu, theirs[npu] as Int32Array);
+      const parts = operands.map((blocks, other) => {
+        const wanted: PlacesOf = (npu) =>
+          other === k ? dealtAt(npu) : cut(other, patterns[other] as Pattern, npu, theirs[npu] as Int32Array);
+        const own = npus.map((npu) => picked(ownPlaces(other, npu), blocks[npu] as Float64Array, wanted(npu)));
+        return other === k ? carried("allgather", axes, own, dealtAt, wholeAt) : own;
+      });
+      const products = computed(node, localDimensions(graph, mesh, rule), parts);
+      const isResult = of === RESULT;
+      const made = isResult ? carried("reducescatter", axes, products, wholeAt, dealtAt) : products;
+      npus.forEach((npu) => {
+        const places = isResult ? dealtAt(npu) : cut(operands.length, rule.result, npu, theirs[npu] as Int32Array);
+        const index = new Map([...ownPlaces(operands.length, npu)].map((place, i) => [place, i]));
+        places.forEach((place, i) => {
+          (result[npu] as Float64Array)[index.get(place) as number] += (made[npu] as Float64Array)[i] as number;
+        });
+      });
+    }
+    return result;
   };
 
   const lying: (Lying | undefined)[] = values.map(() => undefined);
@@ -168,14 +249,10 @@ export function runSharded(
       const operands = operandsOf(node).map((operand, k) =>
         sliced(operand.node, taken[k] as Lying, rule?.operands[k] as Pattern),
       );
+      const way = streamed(rule);
+      const all = operands.map(({ blocks }) => blocks);
       const dimensions = rule ? localDimensions(graph, mesh, rule) : graph.dimensions;
-      const blocks = npus.map((npu) => {
-        const tensors = operandsOf(node).map((operand, k) => ({
-          dims: (graph.nodes[operand.node] as GraphNode).dims,
-          data: (operands[k] as Lying).blocks[npu] as Float64Array,
-        }));
-        return computeNode({ dimensions }, node, tensors).data;
-      });
+      const blocks = way === null ? computed(node, dimensions, all) : streamedProduct(step.node, way, all);
       lying[step.makes] = { pattern, blocks };
     }
   }

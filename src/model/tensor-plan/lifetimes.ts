@@ -3,7 +3,8 @@ import type { StageMemory } from "../workload/memory.ts";
 import { shardCount } from "./patterns.ts";
 import type { NodePlan, TensorPlan } from "./plan.ts";
 import type { PlanTerms } from "./problem-of.ts";
-import type { PlanSteps, PlanValue } from "./steps.ts";
+import type { PlanStep, PlanSteps, PlanValue } from "./steps.ts";
+import { pieceMove, streamed } from "./streams.ts";
 import { localBytes, tensorBytes } from "./work.ts";
 
 /**
@@ -17,7 +18,7 @@ export interface PlanMemory extends Omit<StageMemory, "stage"> {
 
 /**
  * Returns the memory of a plan, exact by the lifetimes of its values: each is there from the step that makes it to the last that
- * takes it. What the update takes is counted once, as gradients: from pass to pass where the optimiser's state lies, or, if it is
+ * takes it, pieces of a streamed product while it is done. What the update takes is counted once, as gradients: from pass to pass where the optimiser's state lies, or, if it is
  * summed once a step, as it was made if that is more. Updated parameters take the place of those before. O(steps).
  */
 export function planMemory(plan: TensorPlan, { values, given, steps }: PlanSteps, terms: PlanTerms): PlanMemory {
@@ -57,10 +58,17 @@ export function planMemory(plan: TensorPlan, { values, given, steps }: PlanSteps
   let most = 0;
   let peak = 0;
   const bytesOf = (value: number): number => (isElsewhere[value] === 1 ? 0 : (values[value] as PlanValue).bytes);
-  steps.forEach(({ takes, makes }, s) => {
+  const piecesOf = ({ kind, node }: PlanStep): number => {
+    const rule = streamed(plans[node]?.rule);
+    if (kind !== "compute" || rule === null) return 0;
+    return pieceMove(graph, mesh, graph.nodes[node] as GraphNode, rule).workingBytes;
+  };
+  steps.forEach((step, s) => {
+    const { takes, makes } = step;
     live += bytesOf(makes);
-    if (live > most) {
-      most = live;
+    const there = live + piecesOf(step);
+    if (there > most) {
+      most = there;
       peak = s;
     }
     for (const one of new Set(takes)) if (last[one] === s) live -= bytesOf(one);

@@ -17,7 +17,8 @@ import {
   type Supply,
   type Uses,
 } from "./problem.ts";
-import { type WorkRule, workRules } from "./rules.ts";
+import { RESULT, type WorkRule, workRules } from "./rules.ts";
+import { pieceMove, type StreamedRule, streamed, streamedPs, streamedRules } from "./streams.ts";
 import { localBytes, sizesOf, tensorBytes, workOf } from "./work.ts";
 
 /** What things cost on the NPUs of a mesh. */
@@ -87,6 +88,9 @@ const NO_PLAN: Pick<NodePlan, "forwardCopies" | "backwardCopies" | "updateCopies
 
 const NO_USES: Uses = { resources: [], amounts: [] };
 
+/** Streams are choices where they save so much of the least that a step computes. */
+const LEAST_SAVED = 1e-3;
+
 /** Amounts by resource, put together. */
 class UseList {
   readonly #amounts = new Map<number, number>();
@@ -154,6 +158,12 @@ function partsOf(nodes: readonly GraphNode[], classes: Int32Array): Int32Array {
     if (isWork(node) && classes[i] === first) part++;
     return part;
   });
+}
+
+/** A rule, and what one NPU computes under it for. */
+interface TimedRule {
+  readonly rule: WorkRule;
+  readonly ps: number;
 }
 
 /** Nodes of one class. */
@@ -340,6 +350,69 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     return [...wanted.values()];
   };
 
+  /** What one NPU takes for a node under a rule, picoseconds, with what it moves meanwhile. */
+  const timesOf = (node: GraphNode, rule: WorkRule) => {
+    const computing = costs.computationPs(workOf(graph, mesh, node, rule));
+    const way = streamed(rule);
+    if (way === null) return { ps: computing, trafficPs: 0, axes: 0, workingBytes: 0 };
+    const { kind, axes, bytes: moved, pieces, workingBytes } = pieceMove(graph, mesh, node, way);
+    const ps = costs.movePs(kind, axes, moved);
+    return { ps: streamedPs(pieces, ps, computing), trafficPs: pieces * ps, axes, workingBytes };
+  };
+  const rulesOf = byClass.map(({ node }): readonly TimedRule[] =>
+    node.kind === "placeholder" || node.kind === "output"
+      ? []
+      : workRules(graph, node, mesh).map((rule) => ({ rule, ps: timesOf(node, rule).ps })),
+  );
+  /** No step computes for less. */
+  const leastPs = byClass.reduce((sum, { nodes: members }, c) => {
+    const own = (rulesOf[c] as readonly TimedRule[]).map(({ ps }) => ps);
+    return own.length === 0 ? sum : sum + members.length * own.reduce((least, ps) => Math.min(least, ps));
+  }, 0);
+  const listsOf = moveLists(mesh);
+  const waits = new Map<string, number>();
+  /** Parameters are fetched ahead, and nothing waits for sums of gradients. */
+  const isHidden = (i: number): boolean => gradientOf.has(i) || isGradient.has(i);
+  /** Returns for how long a node's tensor is brought from one pattern to another, if that is waited for. */
+  const waitPs = (i: number, from: Pattern, to: Pattern): number => {
+    if (from === to || isHidden(i)) return 0;
+    const key = `${i} ${from} ${to}`;
+    let ps = waits.get(key);
+    if (ps === undefined) {
+      const moves = listsOf(sizes[i] as number[])(from, to);
+      const own = (moves ?? []).map(({ kind, axes, parts }) => costs.movePs(kind, axes, (bytes[i] as number) / parts));
+      ps = moves === null ? Number.POSITIVE_INFINITY : own.reduce((sum, one) => sum + one, 0);
+      waits.set(key, ps);
+    }
+    return ps;
+  };
+  /**
+   * Returns the streams of a class's product, each in as many pieces as are fastest: those that save enough of what any rule takes
+   * whose operands come from the same patterns, and whose result is brought to the same.
+   */
+  const streamsOf = ({ nodes: members, node }: ClassOf, rules: readonly TimedRule[]): WorkRule[] => {
+    const first = members[0] as number;
+    const taken = operandsOf(node).map(({ node: of }) => of);
+    const fastest = [...rules].sort((a, b) => a.ps - b.ps);
+    return rules
+      .flatMap(({ rule }) => streamedRules(graph, node, mesh, rule))
+      .flatMap((ways) => {
+        const [{ operands, result, stream }] = ways as [StreamedRule];
+        if (isHidden(stream.of === RESULT ? first : (taken[stream.of] as number))) return [];
+        const timed = ways.map((way) => ({ way, ps: timesOf(node, way).ps }));
+        const best = timed.reduce((one, other) => (other.ps < one.ps ? other : one));
+        const most = best.ps + (LEAST_SAVED * leastPs) / members.length;
+        const isWorth = fastest.every(({ rule, ps }) => {
+          let all = ps;
+          if (all <= most) all += waitPs(first, rule.result, result);
+          for (let k = 0; k < taken.length && all <= most; k++)
+            all += waitPs(taken[k] as number, operands[k] as Pattern, rule.operands[k] as Pattern);
+          return all > most;
+        });
+        return isWorth ? [best.way] : [];
+      });
+  };
+
   const choosers: Chooser[] = [];
   const meanings: ChoiceMeaning[][] = [];
   const put = (at: number, name: string, choices: (Choice & ChoiceMeaning)[]): void => {
@@ -378,11 +451,18 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     const choices: (Choice & ChoiceMeaning)[] = [];
     const taken = takenBy(of, node.phase);
     const takenAgain = isTakenAgain ? takenBy(of, "backward") : [];
-    for (const rule of workRules(graph, node, mesh)) {
-      const ps = costs.computationPs(workOf(graph, mesh, node, rule)) * members.length * microBatches;
+    const rules = rulesOf[c] as readonly TimedRule[];
+    for (const rule of [...rules.map(({ rule }) => rule), ...streamsOf(of, rules)]) {
+      const { ps, trafficPs, axes, workingBytes } = timesOf(node, rule);
       const demands = demandsOf(taken, rule);
       const one = (retention: Retention): Choice & ChoiceMeaning => {
-        const uses = new UseList().add(STEP_TIME, retention === "again" ? 2 * ps : ps);
+        const times = members.length * microBatches * (retention === "again" ? 2 : 1);
+        const uses = new UseList().add(STEP_TIME, ps * times);
+        for (let j = 0; j < mesh.axes.length; j++) if ((axes >> j) & 1) uses.add(trafficOf(j), trafficPs * times);
+        addPassing(uses, members, workingBytes, (i, peak) => {
+          const isAgain = retention === "again" && (lifetimes[i] as TakingTimes).wanted === peak;
+          return i === peak || isAgain;
+        });
         const own = localBytes(graph, mesh, node, rule.result);
         if (retention === "kept") addLasting(uses, own * members.length * terms.inFlight);
         else {
@@ -445,7 +525,6 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
   });
 
   const isOnce = new Set<Copy>();
-  const listsOf = moveLists(mesh);
   const stated: Supply[] = groups.map(({ chooser, time, wantsKept, members, wanted }) => {
     const first = members[0] as number;
     const node = nodes[first] as GraphNode;
@@ -511,6 +590,35 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     problem: { mesh, resources, base: new Float64Array(resources.length), choosers, supplies: stated },
     index: { chooserOf, updateOf, supplies, updatedSupply, once: isOnce, meanings },
   };
+}
+
+/**
+ * Returns a plan of one statement of a graph on a mesh as that of another, with other costs or terms, whose choices may be fewer or more; null where
+ * something of it is no choice there. O(choices + copies).
+ */
+export function restated(from: StatedProblem, choice: PlanChoice, to: StatedProblem): PlanChoice | null {
+  const choiceKey = ({ problem, index }: StatedProblem, v: number, c: number): string => {
+    const { rule, retention } = (index.meanings[v] as readonly ChoiceMeaning[])[c] as ChoiceMeaning;
+    const { pattern } = (problem.choosers[v] as Chooser).choices[c] as Choice;
+    const { of, axes, along } = rule?.stream ?? {};
+    return [pattern, retention, rule?.operands, rule?.along, of, axes, along].join(" ");
+  };
+  const choices = choice.choices.map((c, v) => {
+    const key = choiceKey(from, v, c);
+    return (to.problem.choosers[v] as Chooser).choices.findIndex((_, other) => choiceKey(to, v, other) === key);
+  });
+  const copies = choice.copies.map((made, s) =>
+    made
+      .map((at) => {
+        const copy = (from.problem.supplies[s] as Supply).copies[at] as Copy;
+        return (to.problem.supplies[s] as Supply).copies.findIndex(
+          (other) =>
+            other.from === copy.from && other.to === copy.to && to.index.once.has(other) === from.index.once.has(copy),
+        );
+      })
+      .sort((a, b) => a - b),
+  );
+  return choices.includes(-1) || copies.flat().includes(-1) ? null : { choices, copies };
 }
 
 /** Returns the states of all tensors that a choice means. O(nodes). */

@@ -1,7 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { FUNCTIONS, type Linearity } from "../tensor-graph/functions.ts";
 import { type Dimension, type GraphNode, type Operand, operandsOf, type TensorGraph } from "../tensor-graph/graph.ts";
-import type { Mesh, MeshAxis } from "./mesh.ts";
+import type { AxisSet, Mesh, MeshAxis } from "./mesh.ts";
 import {
   ALL_REPLICATED,
   type AxisState,
@@ -22,13 +22,29 @@ export interface AxisRule {
 
 export const NOT_DEALT = -1;
 
+/** Of a stream: the result, not an operand. */
+export const RESULT = -1;
+
+/** What is brought to a product, or away from it, piece by piece beside it (Zhao 2026, 5.2.2: streamed, not materialised). */
+export interface Stream {
+  /** Number of the operand that is gathered; RESULT: the result is summed and dealt. */
+  readonly of: number;
+  /** The axes along which it lies dealt, though the work is done as if it were whole there, or a summand. */
+  readonly axes: AxisSet;
+  /** The dimension, as the node sees it, that they deal. Every NPU's part of it is cut into pieces. */
+  readonly along: number;
+  readonly pieces: number;
+}
+
 /** A way in which all NPUs share a node's work: a rule an axis. */
 export interface WorkRule {
-  /** [operands] */
+  /** [operands] how they are taken. */
   readonly operands: readonly Pattern[];
   readonly result: Pattern;
   /** [axes] the dimension along which the axis deals the work, or NOT_DEALT. */
   readonly along: readonly number[];
+  /** Only of products that are streamed. */
+  readonly stream?: Stream;
 }
 
 /** Returns the state of a tensor along whose dimension `dim`, as a node sees it, an axis deals. */

@@ -4,10 +4,12 @@ import type { PlacedTasks } from "../workload/placed-tasks.ts";
 import { updateComputation } from "../workload/sharing.ts";
 import { type Lane, TaskList, table, type Work } from "../workload/step-tasks.ts";
 import { type AxisSet, groupSize, type Mesh, meshGroups } from "./mesh.ts";
+import type { MoveKind } from "./patterns.ts";
 import type { TensorPlan } from "./plan.ts";
 import type { PlanTerms } from "./problem-of.ts";
-import type { WorkRule } from "./rules.ts";
+import { RESULT, type WorkRule } from "./rules.ts";
 import type { PlanStep, PlanSteps, PlanValue } from "./steps.ts";
+import { pieceMove, type StreamedRule, streamed } from "./streams.ts";
 import { tensorBytes, workOf } from "./work.ts";
 
 /** Returns the names of axes, as "dp x tp". */
@@ -25,8 +27,8 @@ const [FORWARD, BACKWARD, GRADIENTS, UPDATE] = [0, 1, 2, 3] as const;
 /**
  * Returns a plan as the tasks of a step: all NPUs do the same, so they are one actor; it computes one node at a time in the order of
  * the plan, and collectives of the same axes take turns. Copies of parameters are fetched ahead, the next one while the node before
- * the one that takes it computes; sums of gradients go on beside what follows, and the update waits for all of them. `passes` of the
- * micro batches are laid out one behind the other. O(passes x steps).
+ * the one that takes it computes; pieces of streamed products move while others are computed with; sums of gradients go on beside what
+ * follows, and the update waits for all of them. `passes` of the micro batches are laid out one behind the other. O(passes x steps).
  */
 export function planTasks(
   plan: TensorPlan,
@@ -66,6 +68,53 @@ export function planTasks(
     }));
     return tasks.add(work, compute, label(step), phase, microBatch, waits);
   };
+  const addCollective = (
+    step: PlanStep,
+    { kind, axes, bytes }: { readonly kind: MoveKind; readonly axes: AxisSet; readonly bytes: number },
+    phase: number,
+    microBatch: number,
+    waits: readonly number[],
+  ): number => {
+    const { name } = nodeOf(step);
+    const work = works.of(`${kind} ${axes} ${bytes}`, () => ({
+      kind: "communication",
+      stage: 0,
+      communication: { name, collective: kind, group: "all", among: among(axes), bytes },
+    }));
+    const lane = lanes.of(`${axes}`, () => ({
+      actor: 0,
+      name: axesText(mesh, axes),
+      computes: false,
+      inOrder: false,
+    }));
+    return tasks.add(work, lane, label(step), phase, microBatch, waits);
+  };
+  /** Adds a product and the collectives of its pieces, each beside the product of another piece; returns the last. */
+  const addStreamed = (
+    step: Extract<PlanStep, { kind: "compute" }>,
+    rule: StreamedRule,
+    phase: number,
+    microBatch: number,
+    waitsFor: (values: readonly number[]) => readonly number[],
+  ): number => {
+    const { of, pieces } = rule.stream;
+    const move = pieceMove(graph, mesh, nodeOf(step), rule);
+    const waits = waitsFor(step.takes);
+    const done: number[] = [];
+    for (let piece = 0; piece < pieces; piece++) {
+      // there is room for two pieces
+      const room = done.slice(Math.max(0, piece - 2), Math.max(0, piece - 1));
+      if (of === RESULT) {
+        const summand = addComputation(step, phase, microBatch, piece === 0 ? waits : room);
+        done.push(addCollective(step, move, phase, microBatch, [summand]));
+      } else {
+        const begins = piece === 0 ? waitsFor([step.takes[of] as number]) : room;
+        const gathered = addCollective(step, move, phase, microBatch, begins);
+        done.push(addComputation(step, phase, microBatch, [gathered, ...(piece === 0 ? waits : [])]));
+      }
+    }
+    return done[pieces - 1] as number;
+  };
   /** Adds the collectives of a move one behind the other; returns the last. */
   const addMove = (
     step: Extract<PlanStep, { kind: "move" }>,
@@ -73,22 +122,10 @@ export function planTasks(
     microBatch: number,
     after: readonly number[],
   ): number => {
-    const { name } = nodeOf(step);
     let waits = after;
     for (const { kind, axes, parts } of step.moves) {
       const bytes = tensorBytes(graph, nodeOf(step)) / parts;
-      const work = works.of(`${kind} ${axes} ${bytes}`, () => ({
-        kind: "communication",
-        stage: 0,
-        communication: { name, collective: kind, group: "all", among: among(axes), bytes },
-      }));
-      const lane = lanes.of(`${axes}`, () => ({
-        actor: 0,
-        name: axesText(mesh, axes),
-        computes: false,
-        inOrder: false,
-      }));
-      waits = [tasks.add(work, lane, label(step), phase, microBatch, waits)];
+      waits = [addCollective(step, { kind, axes, bytes }, phase, microBatch, waits)];
     }
     // what was only cut out of something waits for what made that
     return waits[0] ?? -1;
@@ -107,16 +144,22 @@ export function planTasks(
     /** [values] the task that makes each in this pass; -1: it was there before. */
     const madeBy = new Int32Array(values.length).fill(-1);
     const isLast = pass === passes - 1;
+    const waitsFor = (takes: readonly number[]): number[] => [
+      ...new Set(takes.map((at) => madeBy[at] as number).filter((task) => task >= 0)),
+    ];
     for (const step of steps) {
       if (isUpdating(step) && !isLast) continue;
       const { kind, phase } = nodeOf(step);
       const own = phase === "forward" ? FORWARD : BACKWARD;
-      const waits = [...new Set(step.takes.map((at) => madeBy[at] as number).filter((task) => task >= 0))];
+      const waits = waitsFor(step.takes);
       if (step.kind === "answer") madeBy[step.makes] = waits[0] ?? -1;
       else if (step.kind === "update")
         madeBy[step.makes] = addComputation(step, UPDATE, -1, [...new Set([...waits, ...sums])]);
       else if (step.kind === "compute") {
-        const task = addComputation(step, step.isAgain ? BACKWARD : own, pass, waits);
+        const rule = streamed(plans[step.node]?.rule);
+        const when = step.isAgain ? BACKWARD : own;
+        const task =
+          rule === null ? addComputation(step, when, pass, waits) : addStreamed(step, rule, when, pass, waitsFor);
         madeBy[step.makes] = task;
         const isFetched = (at: number): boolean =>
           nodeOf(values[at] as PlanValue).kind === "placeholder" && (madeBy[at] as number) >= 0;

@@ -25,19 +25,22 @@ export const tensorBytes = ({ dimensions }: TensorGraph, { dims, elementBytes }:
 export const sizesOf = ({ dimensions }: TensorGraph, { dims }: GraphNode): number[] =>
   dims.map((dim) => (dimensions[dim] as Dimension).size);
 
-/** Returns the dimensions of a graph as one NPU counts them under a rule. */
-export function localDimensions({ dimensions }: TensorGraph, { axes }: Mesh, { along }: WorkRule): Dimension[] {
+/** Returns the dimensions of a graph as one NPU counts them under a rule, of a streamed one in one piece. */
+export function localDimensions({ dimensions }: TensorGraph, { axes }: Mesh, { along, stream }: WorkRule): Dimension[] {
   const local = dimensions.map((one) => ({ ...one }));
   along.forEach((dim, j) => {
     if (dim !== NOT_DEALT) (local[dim] as { size: number }).size /= (axes[j] as MeshAxis).size;
   });
+  if (stream !== undefined) (local[stream.along] as { size: number }).size /= stream.pieces;
   return local;
 }
 
 /**
- * Returns what one NPU computes of a node under a rule: of an einsum 2 x the product of its labels' parts (Zhao 2026, 5.4), as equal
- * products of two matrices, but for pairs of tokens that do not see each other, which kernels of attention leave out; of all else, and of einsums of one operand or more than two, what goes through memory. What stays
- * inside a kernel goes through no memory; whose result leaves it reads all that the kernel is given, and is what starts it.
+ * Returns what one NPU computes of a node under a rule, of a streamed one in each of its pieces: of an einsum 2 x the product of its
+ * labels' parts (Zhao 2026, 5.4), as equal products of two matrices, but for pairs of tokens that do not see each other, which
+ * kernels of attention leave out; of all else, and of einsums of one operand or more than two, what goes through memory. What stays
+ * inside a kernel goes through no memory; whose result leaves it reads all that the kernel is given, and is what starts it. Pieces
+ * of a sum add to the result that is there.
  */
 export function workOf(graph: TensorGraph, mesh: Mesh, node: GraphNode, rule: WorkRule): Computation {
   const operands = operandsOf(node);
@@ -75,12 +78,13 @@ export function workOf(graph: TensorGraph, mesh: Mesh, node: GraphNode, rule: Wo
   const rows = product([...left].filter((dim) => result.has(dim)));
   const columns = product([...right].filter((dim) => result.has(dim) && !left.has(dim)));
   const inner = product([...all].filter((dim) => !result.has(dim)));
+  const isAdded = rule.stream !== undefined && !result.has(rule.stream.along);
   const share = attentionShare(graph, node);
   return {
     name,
     kind: share === null ? "matmul" : "attention",
     flops: 2 * product(all) * (share ?? 1),
-    bytes: (operandBytes[0] as number) + (operandBytes[1] as number) + resultBytes,
+    bytes: (operandBytes[0] as number) + (operandBytes[1] as number) + (isAdded ? 2 : 1) * resultBytes,
     shape: { rows, columns, inner },
     ...inside,
   };

@@ -13,9 +13,11 @@ import {
   type PlanTerms,
   planOf,
   planProblem,
+  restated,
   type StatedProblem,
 } from "../../model/tensor-plan/problem-of.ts";
 import { type PlanSteps, planSteps } from "../../model/tensor-plan/steps.ts";
+import { pieceMove, streamed } from "../../model/tensor-plan/streams.ts";
 import { planTasks } from "../../model/tensor-plan/tasks.ts";
 import { tensorBytes } from "../../model/tensor-plan/work.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -217,6 +219,7 @@ async function searchWay(
       excess <= 0 ? {} : peaks.includes(at) ? { memoryBytes: memoryBytes - excess } : { peaks: [...peaks, at] };
     if (round === MOST_ROUNDS) return { ...stateWay(way), result, before };
     now = stateWay({ ...way, terms: { ...way.terms, ...terms } });
+    before = before.map((choice) => restated(stated, choice, now.stated)).filter((choice) => choice !== null);
   }
 }
 
@@ -226,17 +229,18 @@ function memoryOfChoice({ graph, terms }: Way, stated: StatedProblem, choice: Pl
   return planMemory(plan, planSteps(plan), terms);
 }
 
-/** Returns the collectives of a plan. */
+/** Returns the collectives of a plan; of streamed products that of a piece and that of all at once, which it is held against. */
 function movesOf(plan: TensorPlan): MoveAsked[] {
-  const { graph } = plan;
-  return planSteps(plan).steps.flatMap((step) =>
-    step.kind !== "move"
-      ? []
-      : step.moves.map(({ kind, axes, parts }) => {
-          const bytes = tensorBytes(graph, graph.nodes[step.node] as GraphNode) / parts;
-          return { kind, axes, bytes };
-        }),
-  );
+  const { graph, mesh, nodes } = plan;
+  return planSteps(plan).steps.flatMap((step): MoveAsked[] => {
+    const node = graph.nodes[step.node] as GraphNode;
+    if (step.kind === "move")
+      return step.moves.map(({ kind, axes, parts }) => ({ kind, axes, bytes: tensorBytes(graph, node) / parts }));
+    const rule = step.kind === "compute" ? streamed(nodes[step.node]?.rule) : null;
+    if (rule === null) return [];
+    const { kind, axes, bytes, pieces } = pieceMove(graph, mesh, node, rule);
+    return [1, pieces].map((times) => ({ kind, axes, bytes: bytes * times }));
+  });
 }
 
 /**

@@ -73,7 +73,7 @@ function listOf(use: AxisUse, { data, weights, experts }: DimensionUses): readon
  * along the first dimension of the axis's use that it has, else all NPUs of the axis do the same; parameters lie along those
  * dimensions too, and where they are shared along the greatest that is left on the other axes. Column and row parallel products of
  * Megatron-LM (Shoeybi et al. 2019), with what is between them along the sequence or not (Korthikanti et al. 2022), are "tensor";
- * copies are what demands ask for. O(choices + copies) once, then O(nodes) a plan.
+ * copies are what demands ask for, and nothing is streamed. O(choices + copies) once, then O(nodes) a plan.
  */
 function plannerByHand(graph: TensorGraph, { problem, index }: StatedProblem): (hand: HandPlan) => PlanChoice | null {
   const { mesh, choosers, supplies } = problem;
@@ -91,7 +91,9 @@ function plannerByHand(graph: TensorGraph, { problem, index }: StatedProblem): (
   const byRule = choosers.map(({ choices }, v) =>
     firstAt(choices, (_, choice) => {
       const { rule, retention } = (index.meanings[v] as readonly ChoiceMeaning[])[choice] as ChoiceMeaning;
-      return rule !== null && isPlain(rule.operands, mesh) ? `${rule.along} ${retention}` : null;
+      return rule !== null && rule.stream === undefined && isPlain(rule.operands, mesh)
+        ? `${rule.along} ${retention}`
+        : null;
     }),
   );
   const byPattern = choosers.map(({ choices }) => firstAt(choices, ({ pattern }) => pattern));

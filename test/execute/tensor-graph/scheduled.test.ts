@@ -13,6 +13,7 @@ import { groupSize, meshGroups, meshOf } from "../../../src/model/tensor-plan/me
 import { MOVE_KINDS } from "../../../src/model/tensor-plan/patterns.ts";
 import { planOf, planProblem } from "../../../src/model/tensor-plan/problem-of.ts";
 import { planSteps } from "../../../src/model/tensor-plan/steps.ts";
+import type { Computation } from "../../../src/model/workload/layer-work.ts";
 import { LLAMA_LIKE } from "../../../src/model/workload/transformer/config.ts";
 import { randomPlan } from "../../model/tensor-plan/random-plan.ts";
 import { scheduleCarrier } from "../../support/schedule-carrier.ts";
@@ -113,7 +114,13 @@ describe("plans whose collectives are carried by schedules", () => {
     const mesh = meshOf(shape);
     const { carrier, carried } = await scheduleCarrier(engine, presetTopology(network), mesh, by);
     const graph = withGradients(MODELS[model](mesh.npuCount));
-    const stated = planProblem(graph, mesh, { computationPs: () => 1, movePs: () => 1 }, TERMS);
+    // streams save something
+    const costs = {
+      computationPs: ({ flops }: Computation) => flops,
+      movePs: (_: string, __: number, b: number) => 2 * b,
+    };
+    const stated = planProblem(graph, mesh, costs, TERMS);
+    let streamed = 0;
     const tensors = numbers(graph, 7);
     const dense = runDense(graph, tensors);
     const last = graph.nodes[graph.nodes.length - 1];
@@ -121,11 +128,12 @@ describe("plans whose collectives are carried by schedules", () => {
     const data = new Map([...tensors].map(([i, tensor]) => [i, tensor.data]));
     const count = model === "perceptron" ? 12 : 3;
     let tried = 0;
-    for (let seed = 0; tried < count && seed < 1000; seed++) {
+    for (let seed = 0; tried < count && seed < 3000; seed++) {
       const choice = randomPlan(stated.problem, seed);
       if (choice === null) continue;
       tried++;
       const plan = planOf(graph, stated, choice);
+      streamed += plan.nodes.filter(({ rule }) => rule?.stream !== undefined).length;
       const sharded = runSharded(plan, planSteps(plan), data, carrier);
       for (const [i, whole] of outputs.entries()) {
         expect(distance(sharded.outputs[i], whole), `seed ${seed}`).toBeLessThan(1e-8);
@@ -137,6 +145,7 @@ describe("plans whose collectives are carried by schedules", () => {
       }
     }
     expect(tried).toBe(count);
+    expect(streamed).toBeGreaterThan(0);
     // all four kinds were at work
     expect(new Set([...carried.keys()].map((key) => key.split(" ")[0])).size).toBe(MOVE_KINDS.length);
   });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { withGradients } from "../../../src/model/tensor-graph/backward.ts";
-import { elementsOf, type GraphNode, type TensorGraph } from "../../../src/model/tensor-graph/graph.ts";
+import { elementsOf, type GraphNode, operandsOf, type TensorGraph } from "../../../src/model/tensor-graph/graph.ts";
 import { mlpGraph } from "../../../src/model/tensor-graph/models/mlp.ts";
 import { transformerGraph } from "../../../src/model/tensor-graph/models/transformer.ts";
 import { planMemory } from "../../../src/model/tensor-plan/lifetimes.ts";
-import { type Mesh, type MeshAxis, meshOf } from "../../../src/model/tensor-plan/mesh.ts";
+import { groupSize, type Mesh, type MeshAxis, meshOf } from "../../../src/model/tensor-plan/mesh.ts";
 import {
   type Move,
   type MoveKind,
@@ -25,6 +25,7 @@ import {
   type StatedProblem,
   trafficOf,
 } from "../../../src/model/tensor-plan/problem-of.ts";
+import { RESULT } from "../../../src/model/tensor-plan/rules.ts";
 import { type PlanSteps, planSteps } from "../../../src/model/tensor-plan/steps.ts";
 import { localBytes, sizesOf, workOf } from "../../../src/model/tensor-plan/work.ts";
 import type { Computation } from "../../../src/model/workload/layer-work.ts";
@@ -32,17 +33,17 @@ import { SMALL_EXPERTS, SMALL_LLAMA } from "../../support/small-plans.ts";
 import { randomPlan } from "./random-plan.ts";
 
 const FACTORS: Record<MoveKind, number> = { allreduce: 2, allgather: 1, reducescatter: 1, alltoall: 1 };
-/** Numbers by which every kind, every axis and every byte tells. */
+/** Numbers by which every kind, every axis and every byte tells, and with which streams save something. */
 const COSTS = {
-  computationPs: ({ flops, bytes, isInside }: Computation): number => 3 * flops + 7 * bytes + (isInside ? 0 : 5),
-  movePs: (kind: MoveKind, axes: number, bytes: number): number => FACTORS[kind] * bytes * (1 + axes) + 11,
+  computationPs: ({ flops, bytes, isInside }: Computation): number => 30 * flops + bytes + (isInside ? 0 : 5),
+  movePs: (kind: MoveKind, axes: number, bytes: number): number => FACTORS[kind] * 40 * bytes * (1 + axes) + 11,
 };
 const sizes = { batch: 8, sequence: 8, precision: "bf16" } as const;
 const GRAPHS = [
   ["perceptrons", () => mlpGraph([8, 16, 8, 4], 8), [2, 2], 150],
   ["perceptrons on one axis", () => mlpGraph([8, 16, 8, 4], 8), [4], 100],
-  ["transformers", () => transformerGraph(SMALL_LLAMA, sizes), [2, 2], 12],
-  ["experts", () => transformerGraph(SMALL_EXPERTS, sizes), [2, 2], 8],
+  ["transformers", () => transformerGraph(SMALL_LLAMA, sizes), [2, 2], 6],
+  ["experts", () => transformerGraph(SMALL_EXPERTS, sizes), [2, 2], 4],
 ] as const;
 
 interface Drawn {
@@ -114,10 +115,25 @@ function trained({ graph, mesh, nodes }: TensorPlan, { gradientBytes, optimizerB
   return { gradients, optimizer };
 }
 
+/** The collectives of a streamed product, one of all of its pieces; null of others. */
+function piecesOf({ graph, mesh, nodes }: TensorPlan, i: number) {
+  const rule = nodes[i]?.rule;
+  if (!rule?.stream) return null;
+  const { of, axes, pieces } = rule.stream;
+  const node = graph.nodes[i] as GraphNode;
+  const [tensor, lies] =
+    of === RESULT ? [node, rule.result] : [graph.nodes[operandsOf(node)[of]?.node as number], rule.operands[of]];
+  const { dims, elementBytes } = tensor as GraphNode;
+  const bytes = (elementBytes * elementsOf(graph, dims)) / partsOf(mesh, lies as Pattern) / pieces;
+  const kind: MoveKind = of === RESULT ? "reducescatter" : "allgather";
+  return { kind, axes, pieces, bytes: bytes * groupSize(mesh, axes) };
+}
+
 describe("the memory of a plan", () => {
   it.each(GRAPHS)(
     "of %s is that of the values that are there at each step",
     (_, build, shape, count) => {
+      let streamed = 0;
       eachPlan(build(), meshOf(shape), count, ({ plan, steps: planned, terms }) => {
         const { graph, mesh, nodes } = plan;
         const { values, given, steps } = planned;
@@ -140,9 +156,13 @@ describe("the memory of a plan", () => {
             // what only the update takes is added to the gradients at once
             return made === s || (made < s && (takenAt[value] as number[]).some((t) => t >= s));
           });
+          // of what is streamed, the piece that is computed with and the next
+          const step = steps[s];
+          const passing = step?.kind === "compute" ? 2 * (piecesOf(plan, step.node)?.bytes ?? 0) : 0;
+          if (passing > 0) streamed++;
           most = Math.max(
             most,
-            there.reduce((all, value) => all + (values[value]?.bytes ?? 0), 0),
+            there.reduce((all, value) => all + (values[value]?.bytes ?? 0), passing),
           );
         }
         const memory = planMemory(plan, planned, terms);
@@ -159,6 +179,7 @@ describe("the memory of a plan", () => {
         expect(memory.activations + memory.working).toBeCloseTo(most + kept * (terms.inFlight - 1), 6);
         expect(memory.total).toBeCloseTo(parameters + gradients + optimizer + most + kept * (terms.inFlight - 1), 6);
       });
+      expect(streamed).toBeGreaterThan(0);
     },
     250_000,
   );
@@ -187,7 +208,7 @@ describe("what a problem counts", () => {
   it.each(GRAPHS)(
     "of plans of %s is what their steps take",
     (_, build, shape, count) => {
-      let [once, undone] = [0, 0];
+      let [once, undone, streamed] = [0, 0, 0];
       eachPlan(build(), meshOf(shape), count, ({ plan, steps: { values, given, steps }, terms, totals }) => {
         const { graph, mesh, nodes } = plan;
         const { microBatches } = terms;
@@ -198,7 +219,27 @@ describe("what a problem counts", () => {
         const addComputing = (i: number): void => {
           const rule = nodes[i]?.rule;
           if (!rule) throw new Error("no rule");
-          add(STEP_TIME, COSTS.computationPs(workOf(graph, mesh, graph.nodes[i] as GraphNode, rule)) * microBatches);
+          const ps = COSTS.computationPs(workOf(graph, mesh, graph.nodes[i] as GraphNode, rule));
+          const stream = piecesOf(plan, i);
+          if (stream === null) {
+            add(STEP_TIME, ps * microBatches);
+            return;
+          }
+          streamed++;
+          const { kind, axes, bytes, pieces } = stream;
+          const movePs = COSTS.movePs(kind, axes, bytes);
+          // piece by piece: what comes first of a piece begins when there is room, what follows when that of the piece before is done
+          const [first, second] = kind === "allgather" ? [movePs, ps] : [ps, movePs];
+          let begun = 0;
+          const done: number[] = [];
+          for (let piece = 0; piece < pieces; piece++) {
+            begun = Math.max(begun, done[piece - 2] ?? 0) + first;
+            done.push(Math.max(begun, done[piece - 1] ?? 0) + second);
+          }
+          add(STEP_TIME, (done.at(-1) as number) * microBatches);
+          mesh.axes.forEach((_, j) => {
+            if ((axes >> j) & 1) add(trafficOf(j), movePs * pieces * microBatches);
+          });
         };
         /** Collectives of a node's tensor: of activations, fetched parameters, sums of gradients, or new parameters. */
         const addMoves = (i: number, moves: readonly Move[], what: "passes" | "sum" | "new"): void => {
@@ -274,6 +315,7 @@ describe("what a problem counts", () => {
       });
       expect(once).toBeGreaterThan(0);
       expect(undone).toBeGreaterThan(0);
+      expect(streamed).toBeGreaterThan(0);
     },
     250_000,
   );

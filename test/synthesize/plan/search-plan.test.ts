@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { MilpRunner } from "../../../src/engine/contract/programs.ts";
 import { PARTIAL } from "../../../src/model/tensor-plan/patterns.ts";
-import { type PlanProblem, planTotals } from "../../../src/model/tensor-plan/problem.ts";
+import { type PlanChoice, type PlanProblem, planTotals } from "../../../src/model/tensor-plan/problem.ts";
 import { planProgram, planProgramSize } from "../../../src/synthesize/plan/program.ts";
 import { searchPlan } from "../../../src/synthesize/plan/solve.ts";
 import { planTables } from "../../../src/synthesize/plan/tables.ts";
@@ -17,7 +17,7 @@ beforeAll(async () => {
 /** Returns problems of which all plans can be tried: so many, from seeds in order. */
 function* tinyProblems(count: number, mostTries: number): Generator<[seed: number, problem: PlanProblem]> {
   for (let seed = 0, made = 0; made < count; seed++) {
-    const problem = randomPlanProblem(seed, { nodes: 6, axes: seed % 5 === 0 ? 2 : 1 });
+    const problem = randomPlanProblem(seed, { nodes: 6, axes: seed % 5 === 0 ? 2 : 1, streams: seed % 2 === 1 });
     const tries = problem.choosers.reduce((all, { choices }) => all * choices.length, 1);
     if (tries > mostTries) continue;
     made++;
@@ -30,18 +30,23 @@ const withMemory = (problem: PlanProblem, bytes: number): PlanProblem => ({
   resources: problem.resources.map((one) => (one.kind === "memory" ? { ...one, limit: bytes } : one)),
 });
 
+/** Whether a plan streams something: choices that cause traffic do. */
+const isStreamed = ({ mesh, choosers }: PlanProblem, { choices }: PlanChoice): boolean =>
+  choosers.some((one, v) => one.choices[choices[v]].uses.resources.some((r) => r >= 1 && r <= mesh.axes.length));
+
 const memoryOf = ({ resources }: PlanProblem, totals: Float64Array): number =>
   totals[resources.findIndex(({ kind }) => kind === "memory")];
 
 describe("plans of small problems", () => {
   it("are the best of all that can be tried, without and within memory, and none where none fits", async () => {
-    let [tight, none] = [0, 0];
+    let [tight, none, streamed] = [0, 0, 0];
     for (const [seed, problem] of tinyProblems(500, 20_000)) {
       const best = bestByTrying(problem);
       const found = await searchPlan(problem, { milp, timeLimitMs: 20_000 });
       if (best === null || !("plan" in found)) throw new Error(`seed ${seed}: no plan`);
       expect(Math.abs(found.ps - best.ps), `seed ${seed}`).toBeLessThanOrEqual(1e-9 * best.ps);
       expect(found.status).toBe("optimal");
+      if (isStreamed(problem, found.plan) && isStreamed(problem, best.plan)) streamed++;
       if (seed % 3 !== 0) continue;
       // less than the fastest takes: something has to give, or nothing fits
       const memory = memoryOf(problem, found.totals) * (seed % 2 === 0 ? 0.9 : 0.6);
@@ -68,6 +73,7 @@ describe("plans of small problems", () => {
     }
     expect(tight).toBeGreaterThan(20);
     expect(none).toBeGreaterThan(20);
+    expect(streamed).toBeGreaterThan(5);
   }, 250_000);
 
   it("are as good where a relaxation rules choices out first as by the program of everything; never worse than a start", async () => {
