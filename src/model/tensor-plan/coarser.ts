@@ -21,6 +21,9 @@ export function coarserMeshes({ axes }: Mesh): Coarser[] {
   });
 }
 
+/** A mesh as coarser than itself. */
+const itself = (mesh: Mesh): Coarser => ({ mesh, partOf: mesh.axes.map((_, j) => j) });
+
 /** Returns the fine axes that make up some axes. */
 export const fineAxes = ({ partOf }: Coarser, set: AxisSet): AxisSet =>
   partOf.reduce((all, at, j) => all | (((set >> at) & 1) << j), 0);
@@ -40,13 +43,17 @@ export function finerChoice(
   { choices, copies }: PlanChoice,
 ): PlanChoice | null {
   const fine = (pattern: Pattern): Pattern => finePattern(coarser, pattern);
-  const same = { pattern: (pattern: Pattern) => pattern, along: (along: readonly number[]) => along };
-  const wider = { pattern: fine, along: (along: readonly number[]) => coarser.partOf.map((at) => along[at] as number) };
-  const keyOf = ({ problem, index }: StatedProblem, v: number, c: number, as: typeof same): string => {
+  const fineSet = (axes: AxisSet): AxisSet => fineAxes(coarser, axes);
+  const fineList = (list: readonly number[]): readonly number[] => coarser.partOf.map((at) => list[at] as number);
+  const wider = { pattern: fine, axes: fineSet, list: fineList };
+  const same: typeof wider = { pattern: (one) => one, axes: (set) => set, list: (list) => list };
+  const keyOf = ({ problem, index }: StatedProblem, v: number, c: number, as: typeof wider): string => {
     const { pattern } = (problem.choosers[v] as Chooser).choices[c] as Choice;
     const { rule, retention } = (index.meanings[v] as readonly ChoiceMeaning[])[c] as ChoiceMeaning;
-    const work = rule === null ? "" : `${as.along(rule.along)} ${rule.operands.map(as.pattern)}`;
-    return `${as.pattern(pattern)} ${retention} ${work}`;
+    const work = rule === null ? "" : `${as.list(rule.along)} ${rule.operands.map(as.pattern)}`;
+    const stream =
+      rule?.stream === undefined ? "" : `${rule.stream.of} ${as.axes(rule.stream.axes)} ${rule.stream.along}`;
+    return `${as.pattern(pattern)} ${retention} ${work} ${stream}`;
   };
   const found = Int32Array.from(choices, (c, v) => {
     const key = keyOf(from, v, c, wider);
@@ -66,3 +73,10 @@ export function finerChoice(
   if (found.includes(-1) || made.some((listed) => listed.includes(-1))) return null;
   return { choices: found, copies: made.map((listed) => listed.sort((a, b) => a - b)) };
 }
+
+/**
+ * Returns a choice as that of the same graph and mesh stated again, with other costs or terms, so that there are other copies and
+ * streams; null where something of it is none there. O(choices + copies).
+ */
+export const restated = (from: StatedProblem, choice: PlanChoice, to: StatedProblem): PlanChoice | null =>
+  finerChoice(itself(from.problem.mesh), from, to, choice);

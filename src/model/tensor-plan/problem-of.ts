@@ -592,35 +592,6 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
   };
 }
 
-/**
- * Returns a plan of one statement of a graph on a mesh as that of another, with other costs or terms, whose choices may be fewer or more; null where
- * something of it is no choice there. O(choices + copies).
- */
-export function restated(from: StatedProblem, choice: PlanChoice, to: StatedProblem): PlanChoice | null {
-  const choiceKey = ({ problem, index }: StatedProblem, v: number, c: number): string => {
-    const { rule, retention } = (index.meanings[v] as readonly ChoiceMeaning[])[c] as ChoiceMeaning;
-    const { pattern } = (problem.choosers[v] as Chooser).choices[c] as Choice;
-    const { of, axes, along } = rule?.stream ?? {};
-    return [pattern, retention, rule?.operands, rule?.along, of, axes, along].join(" ");
-  };
-  const choices = choice.choices.map((c, v) => {
-    const key = choiceKey(from, v, c);
-    return (to.problem.choosers[v] as Chooser).choices.findIndex((_, other) => choiceKey(to, v, other) === key);
-  });
-  const copies = choice.copies.map((made, s) =>
-    made
-      .map((at) => {
-        const copy = (from.problem.supplies[s] as Supply).copies[at] as Copy;
-        return (to.problem.supplies[s] as Supply).copies.findIndex(
-          (other) =>
-            other.from === copy.from && other.to === copy.to && to.index.once.has(other) === from.index.once.has(copy),
-        );
-      })
-      .sort((a, b) => a - b),
-  );
-  return choices.includes(-1) || copies.flat().includes(-1) ? null : { choices, copies };
-}
-
 /** Returns the states of all tensors that a choice means. O(nodes). */
 export function planOf(graph: TensorGraph, { problem, index }: StatedProblem, choice: PlanChoice): TensorPlan {
   const { choosers, supplies, mesh } = problem;

@@ -3,7 +3,7 @@ import { optionName } from "../../base/option-names.ts";
 import { refuseStopped } from "../../base/stopping.ts";
 import type { Engine } from "../../engine/types.ts";
 import type { GraphNode, TensorGraph } from "../../model/tensor-graph/graph.ts";
-import { coarserMeshes, fineAxes, finerChoice } from "../../model/tensor-plan/coarser.ts";
+import { coarserMeshes, fineAxes, finerChoice, restated } from "../../model/tensor-plan/coarser.ts";
 import { type PlanMemory, planMemory } from "../../model/tensor-plan/lifetimes.ts";
 import type { Mesh } from "../../model/tensor-plan/mesh.ts";
 import type { TensorPlan } from "../../model/tensor-plan/plan.ts";
@@ -13,7 +13,6 @@ import {
   type PlanTerms,
   planOf,
   planProblem,
-  restated,
   type StatedProblem,
 } from "../../model/tensor-plan/problem-of.ts";
 import { type PlanSteps, planSteps } from "../../model/tensor-plan/steps.ts";
@@ -217,9 +216,16 @@ async function searchWay(
     // what is there at the peak is counted from now on; where it is already, what was not counted is left free
     const terms =
       excess <= 0 ? {} : peaks.includes(at) ? { memoryBytes: memoryBytes - excess } : { peaks: [...peaks, at] };
-    if (round === MOST_ROUNDS) return { ...stateWay(way), result, before };
-    now = stateWay({ ...way, terms: { ...way.terms, ...terms } });
-    before = before.map((choice) => restated(stated, choice, now.stated)).filter((choice) => choice !== null);
+    const again = stateWay({ ...way, terms: round === MOST_ROUNDS ? way.terms : { ...way.terms, ...terms } });
+    const kept = (choices: readonly PlanChoice[]): PlanChoice[] =>
+      choices.map((choice) => restated(stated, choice, again.stated)).filter((choice) => choice !== null);
+    if (round === MOST_ROUNDS) {
+      const [plan] = kept([result.plan]);
+      if (plan === undefined) return { ...now, result, before };
+      return { ...again, result: { ...result, plan, alternatives: kept(result.alternatives) }, before: kept(before) };
+    }
+    now = again;
+    before = kept(before);
   }
 }
 

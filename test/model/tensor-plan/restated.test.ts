@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
 import { withGradients } from "../../../src/model/tensor-graph/backward.ts";
 import { mlpGraph } from "../../../src/model/tensor-graph/models/mlp.ts";
+import { restated } from "../../../src/model/tensor-plan/coarser.ts";
 import { meshOf } from "../../../src/model/tensor-plan/mesh.ts";
 import { planTotals } from "../../../src/model/tensor-plan/problem.ts";
-import { type PlanCosts, planOf, planProblem, restated } from "../../../src/model/tensor-plan/problem-of.ts";
+import { type PlanCosts, planOf, planProblem } from "../../../src/model/tensor-plan/problem-of.ts";
 import { TERMS } from "../../support/small-plans.ts";
 import { randomPlan } from "./random-plan.ts";
 

@@ -12,7 +12,7 @@ import { acceleratorNamed } from "../../../src/model/workload/accelerators.ts";
 import type { Computation } from "../../../src/model/workload/layer-work.ts";
 import { computationPs } from "../../../src/model/workload/roofline.ts";
 import { transformerStep } from "../../../src/model/workload/transformer.ts";
-import { planByHand } from "../../../src/synthesize/plan/by-dimensions.ts";
+import { type MadeByHand, plansByHand } from "../../../src/synthesize/plan/by-dimensions.ts";
 import { TERMS } from "../../support/small-plans.ts";
 import { computationsOf, layersOf, optionsOf, transformerNamed } from "../workload/support.ts";
 
@@ -36,8 +36,9 @@ function spentOnGraph(name: string, batch: number, sequence: number): Spent {
   const graph = withGradients(transformerGraph(transformerNamed(name), { batch, sequence, precision: "bf16" }));
   const mesh = meshOf([1]);
   const stated = planProblem(graph, mesh, { computationPs: psOf, movePs: () => 0 }, TERMS);
-  const choice = planByHand(graph, stated, { uses: ["nothing"], sharing: "none", remaking: "none" });
-  if (choice === null) throw new Error("no plan");
+  const isKept = ({ hand }: MadeByHand): boolean => hand.sharing === "none" && hand.remaking === "none";
+  const choice = plansByHand(graph, stated).find(isKept)?.choice;
+  if (choice === undefined) throw new Error("no plan");
   const plan = planOf(graph, stated, choice);
   return spentOn(
     planSteps(plan).steps.flatMap((step) =>
