@@ -102,7 +102,11 @@ describe("banyan plan", () => {
     await here.refuses(`${MODEL} --mesh 3x2`, /it must be of 4 NPUs/);
     await here.refuses(`${MODEL} --mesh 2by2`, /sizes of axes such as 16x8/);
     await here.refuses(`${MODEL} --passes 3`, /a divisor of the 8 samples/);
-    await here.refuses("plan resnet-50 ring:4 --accelerator a100 --batch 8", /a transformer, or a graph/);
+    const [networks, lookups] = ["resnet-50", "gnmt-16"].map(
+      (name) => `plan ${name} ring:4 --accelerator a100 --batch 8`,
+    );
+    await here.refuses(`${networks} --seq 9`, /resnet-50 takes images/);
+    await here.refuses(`${lookups}`, /a transformer, a ResNet, or a graph/);
     const onnx = `plan ${FIXTURES}/block.onnx ring:4 --accelerator a100`;
     await here.refuses(`${onnx} --dims batch`, /NAME=SIZE, such as batch=8/);
     await here.refuses(`${MODEL} --dims batch=8`, /gpt2-small has its own sizes/);

@@ -1,4 +1,4 @@
-import { type GraphNode, operandsOf, type TensorGraph } from "../tensor-graph/graph.ts";
+import { type GraphNode, operandsOf, type Placeholder, type TensorGraph, tangentsOf } from "../tensor-graph/graph.ts";
 import type { Computation } from "../workload/layer-work.ts";
 import { updateComputation } from "../workload/sharing.ts";
 import type { AxisSet, Mesh } from "./mesh.ts";
@@ -108,7 +108,7 @@ class UseList {
 
 /** When a tensor is first and last taken by nodes of a phase: their indices; Infinity and -1 where none takes it. */
 interface TakingTimes {
-  readonly forward: { first: number; last: number };
+  forward: { first: number; last: number };
   readonly backward: { first: number; last: number };
   /** When it may be wanted in the backward pass, if only so that others are made again. */
   wanted: number;
@@ -117,7 +117,7 @@ interface TakingTimes {
 }
 
 /** Returns when nodes' tensors are taken. O(operands). */
-function takingTimes({ nodes, classes }: TensorGraph): TakingTimes[] {
+function takingTimes({ nodes, classes }: TensorGraph, answeredBy: Int32Array): TakingTimes[] {
   const never = () => ({ first: Number.POSITIVE_INFINITY, last: -1 });
   const times = nodes.map(
     (): TakingTimes => ({ forward: never(), backward: never(), wanted: Number.POSITIVE_INFINITY, isPassedOn: false }),
@@ -128,10 +128,12 @@ function takingTimes({ nodes, classes }: TensorGraph): TakingTimes[] {
     const own = times[i] as TakingTimes;
     own.wanted = Math.min(own.wanted, own.backward.first);
     if (node.kind === "output") continue;
+    const answered = times[answeredBy[i] as number];
+    if (answered !== undefined) answered.forward = { first: i, last: Math.max(i, answered.forward.last) };
     for (const { node: of } of operandsOf(node)) {
       const one = times[of] as TakingTimes;
       const taken = one[node.phase];
-      taken.first = i;
+      taken.first = Math.min(taken.first, i);
       taken.last = Math.max(taken.last, i);
       if (node.phase === "backward") continue;
       if (parts[i] === parts[of]) one.wanted = Math.min(one.wanted, own.wanted);
@@ -173,6 +175,8 @@ interface ClassOf {
  * Returns the search for the states of a graph's tensors (Zhao 2026, 5.4; operators' costs in tables as in Alpa, Zheng et al. 2022)
  * as numbers. Every class of nodes chooses a rule of work and what becomes of its tensor; parameters choose where they lie, and where
  * their optimiser's state does. Collectives between patterns are copies, shared by all who take the tensor at a time.
+ *
+ * The gradient that an output is given lies as the output does, brought there if need be: what is done to it lies between.
  *
  * Times: what an NPU computes with what it has to wait for (collectives of activations, and new parameters at the end), and the
  * traffic of each axis. The document's time is the greatest of computing and communication; here what nothing can hide counts with
@@ -224,8 +228,11 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     backward: nodes.map(() => []),
     update: nodes.map(() => []),
   };
+  const answeredBy = tangentsOf(graph);
   nodes.forEach((node, i) => {
     if (node.kind === "output") return;
+    const answered = answeredBy[i] as number;
+    if (answered >= 0) (takers.forward[answered] as Taker[]).push({ class: classes[i] as number, operand: 0 });
     operandsOf(node).forEach(({ node: of }, operand) => {
       const taker = { class: classes[i] as number, operand };
       if (node.phase === "backward") (takers.backward[of] as Taker[]).push(taker);
@@ -239,7 +246,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     (takers.update[gradient] as Taker[]).push({ class: classes[parameter] as number, operand: 0 });
   }
 
-  const lifetimes = takingTimes(graph);
+  const lifetimes = takingTimes(graph, answeredBy);
   /** Adds what lasts to what is there at any time. */
   const addLasting = (uses: UseList, amount: number): UseList => {
     for (let k = 0; k <= peaks.length; k++) uses.add(memory + k, amount);
@@ -256,6 +263,13 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
       uses.add(memory + 1 + k, own * members.filter((member) => isThere(member, peak)).length);
     });
     return uses;
+  };
+
+  /** Returns what placeholders use, of so many bytes each: gradients of outputs are there while they are taken, all else lasts. */
+  const placed = (node: Placeholder, members: readonly number[], own: number): Uses => {
+    if (node.role !== "tangent") return addLasting(new UseList(), own * members.length).uses();
+    const isThere = (i: number, peak: number) => i <= peak && peak <= (lifetimes[i] as TakingTimes).backward.last;
+    return addPassing(new UseList(), members, own, isThere).uses();
   };
 
   /** Supplies: nodes of one class that the same classes take. */
@@ -414,6 +428,8 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     if (node.kind === "placeholder") {
       const patterns = patternsOf(mesh, sizes[first] as number[], false);
       const updated = updatedSupply[c] as number;
+      const answered = new Set(members.map((i) => supplies.forward[answeredBy[i] as number] ?? -1));
+      answered.delete(-1);
       put(
         at,
         node.name,
@@ -422,11 +438,8 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
           isKept: true,
           rule: null,
           retention: "kept",
-          uses: addLasting(
-            new UseList(),
-            ((bytes[first] as number) / shardCount(mesh, pattern)) * members.length,
-          ).uses(),
-          demands: updated < 0 ? [] : [demand(updated, pattern)],
+          uses: placed(node, members, (bytes[first] as number) / shardCount(mesh, pattern)),
+          demands: [...(updated < 0 ? [] : [updated]), ...answered].map((supply) => demand(supply, pattern)),
         })),
       );
       return;

@@ -2,10 +2,11 @@ import { InputError, inWords } from "../../base/errors.ts";
 import { boxesOf } from "../../model/routes/rings.ts";
 import { withGradients } from "../../model/tensor-graph/backward.ts";
 import { elementsOf, type TensorGraph } from "../../model/tensor-graph/graph.ts";
+import { convolutionGraph } from "../../model/tensor-graph/models/convolution.ts";
 import { transformerGraph } from "../../model/tensor-graph/models/transformer.ts";
 import { type Mesh, meshOf } from "../../model/tensor-plan/mesh.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { BYTES_OF } from "../../model/workload/accelerators.ts";
+import { BYTES_OF, type Precision } from "../../model/workload/accelerators.ts";
 import type { Model } from "../../model/workload/models.ts";
 import { optimizerBytes } from "../../model/workload/sharing.ts";
 import { acceleratorOf } from "../../request/accelerator.ts";
@@ -85,10 +86,6 @@ export function planRequestOf(
   }
   const { model } = planning;
   refuseOptions(options, ["dims"], `an ONNX file; ${model.name} has its own sizes,`);
-  const { sizes } = model;
-  if (sizes.kind !== "transformer") {
-    throw new InputError("the model", "a transformer, or a graph that is read", model.name).as("not-applicable");
-  }
   const batch = optionValue(options, "batch");
   if (batch === undefined) throw new InputError(placeOf("batch"), "the samples of a step, such as 64");
   const passes = optionValue(options, "passes") ?? USUAL_PASSES.filter((count) => batch % count === 0);
@@ -96,9 +93,8 @@ export function planRequestOf(
     if (batch % count !== 0)
       throw new InputError(placeOf("passes"), `a divisor of the ${batch} samples`, count).as("not-together");
   }
-  const sequence = optionValue(options, "seq") ?? sizes.config.sequence;
-  const graphOf = (samples: number): TensorGraph =>
-    withGradients(transformerGraph(sizes.config, { batch: samples, sequence, precision }));
+  const forward = forwardOf(model, options, precision);
+  const graphOf = (samples: number): TensorGraph => withGradients(forward(samples));
   return {
     request: { ...common, graphOf, batch, passes },
     subject: {
@@ -107,6 +103,19 @@ export function planRequestOf(
       parameters: parametersOf(graphOf(batch / (passes[0] as number))),
     },
   };
+}
+
+/** Returns the forward graph of a model of so many samples. Throws InputError for a model of which there is none. */
+function forwardOf({ name, sizes }: Model, options: Options, precision: Precision): (samples: number) => TensorGraph {
+  if (sizes.kind === "transformer") {
+    const sequence = optionValue(options, "seq") ?? sizes.config.sequence;
+    return (batch) => transformerGraph(sizes.config, { batch, sequence, precision });
+  }
+  if (sizes.kind === "resnet") {
+    refuseOptions(options, ["seq"], `a transformer; ${name} takes images,`);
+    return (batch) => convolutionGraph(sizes.resnet, { batch, precision });
+  }
+  throw new InputError("the model", "a transformer, a ResNet, or a graph that is read", name).as("not-applicable");
 }
 
 /** Returns how many numbers are trained. */
