@@ -1,4 +1,4 @@
-import { type GraphNode, operandsOf, type Placeholder, type TensorGraph, tangentsOf } from "../tensor-graph/graph.ts";
+import { type GraphNode, operandsOf, type TensorGraph, tangentsOf } from "../tensor-graph/graph.ts";
 import type { Computation } from "../workload/layer-work.ts";
 import { updateComputation } from "../workload/sharing.ts";
 import type { AxisSet, Mesh } from "./mesh.ts";
@@ -266,9 +266,9 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     return uses;
   };
 
-  /** Returns what placeholders use, of so many bytes each: gradients of outputs are there while they are taken, all else lasts. */
-  const placed = (node: Placeholder, members: readonly number[], own: number): Uses => {
-    if (node.role !== "tangent") return addLasting(new UseList(), own * members.length).uses();
+  /** Returns what placeholders use, of so many bytes each: answered gradients of outputs are there while they are taken, all else lasts. */
+  const placed = (members: readonly number[], own: number): Uses => {
+    if ((answeredBy[members[0] as number] as number) < 0) return addLasting(new UseList(), own * members.length).uses();
     const isThere = (i: number, peak: number) => i <= peak && peak <= (lifetimes[i] as TakingTimes).backward.last;
     return addPassing(new UseList(), members, own, isThere).uses();
   };
@@ -440,7 +440,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
           isKept: true,
           rule: null,
           retention: "kept",
-          uses: placed(node, members, (bytes[first] as number) / shardCount(mesh, pattern)),
+          uses: placed(members, (bytes[first] as number) / shardCount(mesh, pattern)),
           demands: [...(updated < 0 ? [] : [updated]), ...answered].map((supply) => demand(supply, pattern)),
         })),
       );

@@ -78,8 +78,8 @@ export function workOf(graph: TensorGraph, mesh: Mesh, node: GraphNode, rule: Wo
   const rows = product([...left].filter((dim) => result.has(dim)));
   const columns = product([...right].filter((dim) => result.has(dim) && !left.has(dim)));
   const inner = product([...all].filter((dim) => !result.has(dim)));
-  const isAdded = rule.stream !== undefined && !result.has(rule.stream.along);
   const share = attentionShare(graph, node);
+  const isAdded = rule.stream !== undefined && !result.has(rule.stream.along);
   return {
     name,
     kind: share === null ? "matmul" : "attention",
