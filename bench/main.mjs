@@ -28,6 +28,7 @@ const BENCHES = [
   "sweeps",
   "lab",
   "probe-labs",
+  "plan",
 ];
 
 const names = process.argv.slice(2);

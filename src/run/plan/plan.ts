@@ -48,6 +48,8 @@ export interface PlanRequest {
   /** Who makes the collectives: "library", "best", "ideal", or an algorithm. */
   readonly algorithm: string;
   readonly timeLimitMs: number;
+  /** Costs of collectives by which plans are searched; without it those of schedules, with which steps are simulated in any case. */
+  readonly costsOf?: (mesh: Mesh) => MoveCosts;
   readonly signal?: AbortSignal;
   readonly onProgress?: (what: string, done: number, total: number) => void;
 }
@@ -264,7 +266,7 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
   const { passes } = request;
   const ways: StatedWay[] = [];
   for (const mesh of request.meshes) {
-    const costs = moveCosts(mesh, costOf, leastCosts(topology));
+    const costs = request.costsOf?.(mesh) ?? moveCosts(mesh, costOf, leastCosts(topology));
     for (const microBatches of passes) {
       tell("ways of splitting", ways.length, request.meshes.length * passes.length);
       const { memoryBytes, optimizerBytes, gradientBytes } = request;

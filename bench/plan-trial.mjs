@@ -1,0 +1,106 @@
+// A row of `bench -- plan` in a process of its own: plan-trial.mjs CASE. One message, answered by what was found.
+import { openEngine, topology } from "../dist/index.js";
+import { withGradients } from "../dist/model/tensor-graph/backward.js";
+import { transformerGraph } from "../dist/model/tensor-graph/models/transformer.js";
+import { meshOf } from "../dist/model/tensor-plan/mesh.js";
+import { acceleratorNamed, customAccelerator } from "../dist/model/workload/accelerators.js";
+import { modelNamed } from "../dist/model/workload/models.js";
+import { optimizerBytes } from "../dist/model/workload/sharing.js";
+import { planStep } from "../dist/run/plan/plan.js";
+import { ROOM } from "../dist/run/training/training.js";
+import { CASES, PASSES, SECONDS, SEQUENCE } from "./plan-cases.mjs";
+import { answerWith } from "./support.mjs";
+
+const { model, network, axes, accelerator: given, batch } = CASES[Number(process.argv[2])];
+
+const accelerator = typeof given === "string" ? acceleratorNamed(given) : customAccelerator(given, "bf16", null);
+
+/** Costs by volume and bandwidth, axis after axis from the last, without latency (Zhao 2026, 5.4). */
+const byVolume = (mesh) => ({
+  movePs(kind, set, bytes) {
+    let [ps, left] = [0, bytes];
+    for (let j = mesh.axes.length - 1; j >= 0; j--) {
+      if (((set >> j) & 1) === 0) continue;
+      const [size, bytesPerSecond] = axes[j];
+      ps += ((kind === "allreduce" ? 2 : 1) * ((left * (size - 1)) / size) * 1e12) / bytesPerSecond;
+      if (kind !== "alltoall") left /= size;
+    }
+    return ps;
+  },
+  make: async () => 0,
+});
+
+const words = ({ plan, terms }) => ({
+  mesh: plan.mesh.axes.map(({ size }) => size).join("x"),
+  passes: terms.microBatches,
+});
+
+/** What tells plans apart: where every tensor lies, in how many passes. */
+const stateOf = ({ plan, terms }) =>
+  JSON.stringify([
+    terms.microBatches,
+    plan.nodes.map((node) => [node.pattern, node.retention, node.home, node.forwardCopies, node.backwardCopies]),
+  ]);
+
+answerWith(async () => {
+  const on = topology(network);
+  const { config } = modelNamed(model).sizes;
+  const engine = await openEngine();
+  let collectives = 0;
+  const request = {
+    graphOf: (samples) =>
+      withGradients(transformerGraph(config, { batch: samples, sequence: SEQUENCE, precision: "bf16" })),
+    batch,
+    passes: PASSES,
+    meshes: [
+      meshOf(
+        axes.map(([size]) => size),
+        ["A", "B", "C"],
+      ),
+    ],
+    accelerator,
+    precision: "bf16",
+    memoryBytes: Math.floor(ROOM * accelerator.memoryBytes),
+    optimizerBytes: optimizerBytes("adam", 2),
+    gradientBytes: 2,
+    algorithm: "library",
+    timeLimitMs: 1000 * SECONDS,
+    onProgress: (what) => {
+      if (what === "collectives") collectives++;
+    },
+  };
+  try {
+    const began = performance.now();
+    const found = await planStep(engine, on, request);
+    const seconds = (performance.now() - began) / 1000;
+    const made = collectives;
+    const volume = await planStep(engine, on, { ...request, costsOf: byVolume });
+    // what the search by volume takes for the best, before steps are simulated
+    const [chosen] = [volume.best, ...volume.others].sort((a, b) => a.countedPs - b.countedPs);
+    const { best, byHand, gap, boundPs } = found;
+    return {
+      seconds,
+      collectives: made,
+      npus: on.npuCount,
+      stepMs: best.ps / 1e9,
+      countedMs: best.countedPs / 1e9,
+      boundMs: boundPs / 1e9,
+      gap,
+      memoryGiB: best.memory.total / 2 ** 30,
+      ...words(best),
+      byHandMs: byHand === null ? null : byHand.ps / 1e9,
+      hand: byHand === null ? null : { ...byHand.hand, ...words(byHand) },
+      volume: {
+        stepMs: chosen.ps / 1e9,
+        countedMs: chosen.countedPs / 1e9,
+        isOther: stateOf(chosen) !== stateOf(best),
+        ...words(chosen),
+      },
+    };
+  } catch (error) {
+    if (error?.exitCode !== 2) throw error;
+    return { npus: on.npuCount, refused: error.message };
+  } finally {
+    await engine.close();
+  }
+});
