@@ -61,7 +61,8 @@ describe("a layered layout", () => {
           expect(one.top).toBeGreaterThan(-near);
           expect(one.bottom).toBeLessThan(height + near);
           for (const other of boxes.slice(0, i)) {
-            const isBeside = one.right + GAPS.beside <= other.left + near || other.right + GAPS.beside <= one.left + near;
+            const isBeside =
+              one.right + GAPS.beside <= other.left + near || other.right + GAPS.beside <= one.left + near;
             const isBelow = one.bottom + GAPS.below <= other.top + near || other.bottom + GAPS.below <= one.top + near;
             expect(isBeside || isBelow).toBe(true);
           }
@@ -70,7 +71,8 @@ describe("a layered layout", () => {
             for (let p = 1; p < way.length; p++) {
               const [[x1, y1], [x2, y2]] = [way[p - 1], way[p]] as [[number, number], [number, number]];
               const isWithin = y1 < one.bottom - near && y2 > one.top + near;
-              if (isWithin) expect(Math.abs(x1 - x2) < near && (x1 <= one.left + near || x1 >= one.right - near)).toBe(true);
+              if (isWithin)
+                expect(Math.abs(x1 - x2) < near && (x1 <= one.left + near || x1 >= one.right - near)).toBe(true);
             }
           }
         });
@@ -103,7 +105,18 @@ describe("a layered layout", () => {
   });
 
   it("centres what goes straight on, and lays out nothing at all", () => {
-    const chain = layered([{ width: 8, height: 4 }, { width: 40, height: 4 }, { width: 8, height: 4 }], [[0, 1], [1, 2]], GAPS);
+    const chain = layered(
+      [
+        { width: 8, height: 4 },
+        { width: 40, height: 4 },
+        { width: 8, height: 4 },
+      ],
+      [
+        [0, 1],
+        [1, 2],
+      ],
+      GAPS,
+    );
     expect([...chain.x]).toEqual([20, 20, 20]);
     expect([...chain.y]).toEqual([2, 26, 50]);
     expect([chain.width, chain.height]).toEqual([40, 52]);
@@ -111,7 +124,19 @@ describe("a layered layout", () => {
   });
 
   it("refuses a circle", () => {
-    const nodes = [{ width: 1, height: 1 }, { width: 1, height: 1 }];
-    expect(() => layered(nodes, [[0, 1], [1, 0]], GAPS)).toThrow(RangeError);
+    const nodes = [
+      { width: 1, height: 1 },
+      { width: 1, height: 1 },
+    ];
+    expect(() =>
+      layered(
+        nodes,
+        [
+          [0, 1],
+          [1, 0],
+        ],
+        GAPS,
+      ),
+    ).toThrow(RangeError);
   });
 });

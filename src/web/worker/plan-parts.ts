@@ -1,3 +1,4 @@
+import { collectiveName } from "../../model/collective/collective.ts";
 import { toUs } from "../../model/numbers/units.ts";
 import { type Dimension, type GraphNode, operandsOf, type TensorGraph } from "../../model/tensor-graph/graph.ts";
 import { PARTIAL, type Pattern, REPLICATED, shardedAt, stateOn } from "../../model/tensor-plan/patterns.ts";
@@ -153,7 +154,7 @@ function pricing({ plan: { mesh }, placed, simulated }: Drawn): (step: Moved, fl
     const axes = groups.name ?? "";
     const { sizeBytes } = askedCollective(mesh.npuCount, kind, groups, bytes);
     known.set(`${kind} ${axes} ${bytes}`, {
-      kind,
+      kind: collectiveName(kind),
       axes,
       bytes: sizeBytes,
       us: toUs(cost.ps),

@@ -1,6 +1,7 @@
 import { InfeasibleError, InputError } from "../../../src/base/errors.ts";
 import { scheduleToJson } from "../../../src/export/schedules/schedule-json.ts";
 import type { Options } from "../../../src/request/option-table.ts";
+import { PLAN_FILES } from "../../../src/web/plan-protocol.ts";
 import type { RequestName } from "../../../src/web/protocol.ts";
 import { readAddress, writeAddress } from "../../../src/web/state/address.ts";
 import { fingerprintOf, packFile, unpackFile } from "../../../src/web/state/address-file.ts";
@@ -113,7 +114,8 @@ async function checkRequest(text: string): Promise<void> {
     trainingTrace: () => ask("trainingTrace", { wish: training, row: numberOf(wish.tree) }),
     plan: () => ask("plan", { wish: planning }),
     planTimeline: () => ask("planTimeline", { wish: planning }),
-    planFile: () => ask("planFile", { wish: planning, to: PLAN_FILES[numberOf(wish.tree) % PLAN_FILES.length] ?? "torch" }),
+    planFile: () =>
+      ask("planFile", { wish: planning, to: PLAN_FILES[numberOf(wish.tree) % PLAN_FILES.length] ?? "torch" }),
     network: () => ask("network", { wish: network }),
     open: () => ask("open", { file: given, options }),
     make: () => ask("make", { wish: make }),
