@@ -40,9 +40,10 @@ interface Ranks {
 }
 
 const SWEEPS = 12;
-const STRAIGHTENINGS = 24;
-/** How much more it counts that a line between two passing places is straight. */
-const STRAIGHT = 8;
+const STRAIGHTENINGS = 40;
+const EVENINGS = 24;
+/** How much more it counts that a line is straight between two passing places, or two nodes that have only each other. */
+const STRAIGHT = 12;
 
 /**
  * Returns nodes in layers by their longest way from the beginning; those that nothing leads to stand right above who takes them.
@@ -223,14 +224,22 @@ function placed(
       things.length === 0 ? 0 : ((x[things[0] as number] as number) + (x[things.at(-1) as number] as number)) / 2;
     for (const thing of things) x[thing] -= middle;
   }
+  const isOnly = (thing: number, other: number): boolean =>
+    (above[thing]?.length === 1 && above[thing][0] === other && below[other]?.length === 1) ||
+    (width(thing) === 0 && width(other) === 0);
+  const isStraight = (thing: number, other: number): boolean => isOnly(thing, other) || isOnly(other, thing);
   for (let round = 0; round < STRAIGHTENINGS; round++) {
     const down = round % 2 === 0;
+    // a sweep by one side straightens whole ways, the last ones even out both sides
+    const isLate = round >= STRAIGHTENINGS - EVENINGS;
     for (let i = 0; i < layers.length; i++) {
       const things = layers[down ? i : layers.length - 1 - i] as number[];
       const wishes = things.map((thing) => {
+        const sides = [above[thing] as number[], below[thing] as number[]];
+        const first = (down ? sides[0] : sides[1]) as number[];
         let [sum, all] = [0, 0];
-        for (const other of [...(above[thing] as number[]), ...(below[thing] as number[])]) {
-          const weight = width(thing) === 0 && width(other) === 0 ? STRAIGHT : 1;
+        for (const other of isLate || first.length === 0 ? sides.flat() : first) {
+          const weight = isStraight(thing, other) ? STRAIGHT : 1;
           sum += weight * (x[other] as number);
           all += weight;
         }

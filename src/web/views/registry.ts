@@ -64,7 +64,7 @@ export const VIEW_ENTRIES: Readonly<Record<ViewName, ViewEntry>> = {
   },
   plan: {
     title: "Plan",
-    question: "How should every tensor of a training step lie, so that it is fastest?",
+    question: "How should the tensors of a step lie?",
     needsSchedule: false,
     load: () => import("./plan/view.tsx"),
   },

@@ -54,7 +54,7 @@ function Tensor({ tensor, mesh }: { readonly tensor: TensorFacts; readonly mesh:
   const rows: (readonly [string, string])[] = [
     ["Sizes", sizes],
     ["Lies", lieText(tensor, lies, mesh)],
-    ["An NPU's", `${own}, ${elementBytes} bytes each`],
+    ["On an NPU", `${own}, ${elementBytes} bytes each`],
     ["Memory", isFused ? "none: it stays inside a kernel" : `${roundedSize(ownBytes)} of ${roundedSize(bytes)}`],
     ...(retention === null ? [] : [["Afterwards", AFTER[retention]] as const]),
     ...copies.map((copy) => [WHEN[copy.when], copyText(tensor, copy, mesh)] as const),

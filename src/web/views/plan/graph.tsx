@@ -2,7 +2,6 @@ import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { type Zooming, zooming } from "../../draw/zooming.ts";
 import { actOnKey } from "../../parts/keys.ts";
-import { isPhone } from "../../parts/media.ts";
 import { OneOf } from "../../parts/one-of.tsx";
 import { ZoomTools } from "../../parts/zoom-tools.tsx";
 import type { PlanNode, PlanPart, PlanView, TensorFacts } from "../../plan-protocol.ts";
@@ -12,13 +11,11 @@ import {
   type Box,
   type Direction,
   type Mesh,
-  NARROW,
   nodeTowards,
   type Picture,
   type Piece,
   pathOf,
   pictureOf,
-  ROOMY,
 } from "./picture.ts";
 
 /** Around the picture, as the camera leaves it. */
@@ -148,10 +145,34 @@ interface DrawnProps {
   readonly view: PlanView;
 }
 
-/** A part drawn, and what its node says that is pointed at, or chosen. */
-function Drawn({ part, view: { tensors, report } }: DrawnProps) {
+/** A part drawn as wide as there is room, and what its node says that is pointed at, or chosen. */
+function Drawn(props: DrawnProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const width = useSignal(0);
+  useLayoutEffect(() => {
+    const element = place.current as HTMLDivElement;
+    const observer = new ResizeObserver(() => {
+      width.value = element.clientWidth;
+    });
+    width.value = element.clientWidth;
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [width]);
+  return (
+    <div ref={place} class="plan-place">
+      {width.value > 0 && <DrawnIn {...props} width={width.value} />}
+    </div>
+  );
+}
+
+/** Beside the details where both have room. */
+const DETAILS = 302;
+const LEAST_BESIDE = 760;
+
+function DrawnIn({ part, view: { tensors, report }, width }: DrawnProps & { readonly width: number }) {
   const { mesh } = report.plan;
-  const room = isPhone.value ? NARROW : ROOMY;
+  const isBeside = width >= LEAST_BESIDE;
+  const room = width - 2 * MARGIN - 2 - (isBeside ? DETAILS : 0);
   const picture = useMemo(() => pictureOf(part, tensors, room), [part, tensors, room]);
   const pointed = useSignal<number | null>(null);
   const chosen = useSignal<number | null>(null);
@@ -165,7 +186,7 @@ function Drawn({ part, view: { tensors, report } }: DrawnProps) {
     sheet.current?.querySelectorAll<HTMLElement>("button")[next]?.focus();
   };
   return (
-    <div class="plan-body" data-shown={shown !== null}>
+    <div class="plan-body" data-beside={isBeside}>
       <div class="plan-picture">
         {/* biome-ignore lint/a11y/useSemanticElements: a picture of buttons, which is no set of fields */}
         <div

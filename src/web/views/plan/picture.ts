@@ -30,28 +30,31 @@ export interface Picture extends LayeredLayout {
   readonly boxes: readonly Box[];
 }
 
-/** How wide boxes may be. */
-export interface Room {
+/** How wide boxes may be, and how far apart: the first by which a part fits is taken. */
+interface Room {
   readonly most: number;
   readonly beside: number;
 }
-export const ROOMY: Room = { most: 212, beside: 18 };
-export const NARROW: Room = { most: 118, beside: 8 };
+const ROOMS: readonly Room[] = [
+  { most: 216, beside: 18 },
+  { most: 168, beside: 14 },
+  { most: 122, beside: 8 },
+];
 
 const BELOW = 22;
 const PADDING = 6;
 const MARGIN = 8;
 /** Widths of a character, and of what stands around it. */
-const CHARACTERS = { name: 6.9, soft: 6.1, move: 6.3, time: 6.1, kept: 6, again: 6, dropped: 6 } as const;
+const CHARACTERS = { name: 7.5, soft: 6.3, move: 6.6, time: 6.3, kept: 6, again: 6, dropped: 6 } as const;
 const LINE = 16;
 const LIES = 19;
-const LIE_EDGES = 30;
+const LIE_EDGES = 38;
 const PIECE_GAP = 5;
 
 const widthOf = (piece: Piece): number =>
   piece.kind === "lie"
-    ? LIE_EDGES + piece.dim.length * 5.9
-    : piece.text.length * CHARACTERS[piece.style] + (piece.style in RETENTION_EDGES ? 10 : 0);
+    ? LIE_EDGES + piece.dim.length * 6.4
+    : piece.text.length * CHARACTERS[piece.style] + (piece.style in RETENTION_EDGES ? 12 : 0);
 const RETENTION_EDGES = { kept: 10, again: 10, dropped: 10 };
 
 /** Returns pieces in rows of a width, in their order. */
@@ -142,11 +145,15 @@ function boxOf(node: PlanNode, tensors: readonly TensorFacts[], count: number, {
   return boxed(rows, tensor.isFused || isTrivial);
 }
 
-/** Returns a part laid out: forward and backward alike, what is made below what it is made of. */
-export function pictureOf(part: PlanPart, tensors: readonly TensorFacts[], room: Room): Picture {
-  const boxes = part.nodes.map((node) => boxOf(node, tensors, part.count, room));
-  const layout = layered(boxes, part.edges, { beside: room.beside, below: BELOW });
-  return { ...moved(layout), boxes };
+/** Returns a part laid out so that it fits a width as far as boxes can be narrower: what is made stands below what it is made of. */
+export function pictureOf(part: PlanPart, tensors: readonly TensorFacts[], width: number): Picture {
+  let picture: Picture | null = null;
+  for (const room of ROOMS) {
+    if (picture !== null && picture.width <= width) break;
+    const boxes = part.nodes.map((node) => boxOf(node, tensors, part.count, room));
+    picture = { ...moved(layered(boxes, part.edges, { beside: room.beside, below: BELOW })), boxes };
+  }
+  return picture as Picture;
 }
 
 /** Returns a layout with a margin around it. */

@@ -32,11 +32,13 @@ export function Result({ of }: { readonly of: MadePlan }) {
       <Figures report={report} />
       <Axes report={report} />
       <p class="plan-bound">
-        <b>Bound:</b> {boundText(report.search, report.plan)}. <span class="soft">{report.search.how}</span>
+        <b>Bound:</b> {boundText(report.search, report.plan)}.{" "}
+        <span class="soft">The search: {report.search.how}.</span>
       </p>
       <Shares report={report} />
       <Memory memory={report.plan.memory} capacity={report.step.memoryBytes} />
-      <div class="step-bar">
+      <div class="step-bar plan-files">
+        <span class="soft">Save</span>
         <Files
           files={[
             { title: "PyTorch placements", make: () => fileOf(of, "torch") },
