@@ -26,7 +26,7 @@ describeApp("plans in the app", (tools) => {
 
     const graph = page.getByRole("region", { name: "The graph of tensors" });
     const nodes = graph.getByRole("group", { name: /nodes, forward/ }).getByRole("button");
-    const first = nodes.filter({ hasText: "attention norm" }).first();
+    const first = nodes.filter({ hasText: "attention norm unscaled" }).first();
     await first.click();
     const details = graph.getByRole("complementary", { name: "Tensor" });
     await details
@@ -35,11 +35,12 @@ describeApp("plans in the app", (tools) => {
       .waitFor();
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
-    const below = await page.locator("button:focus").getAttribute("aria-label");
-    expect(await details.getByRole("heading").first().innerText()).toBe(below?.replace(/:.*/, ""));
+    const below = (await page.locator("button:focus .plan-name").allInnerTexts()).join(" ");
+    expect(below).not.toBe("attention norm unscaled");
+    expect(await details.getByRole("heading").first().innerText()).toBe(below);
     await graph.getByLabel("backward", { exact: true }).check();
     await graph.getByRole("group", { name: /nodes, backward/ }).waitFor();
-    await graph.getByText("∇ queries weights").first().waitFor();
+    await graph.getByRole("button", { name: /^∇ queries weights/ }).waitFor();
     await page.getByRole("img", { name: /bars over .*sets? of axes/ }).waitFor();
 
     const broken: string[] = [];

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { type Zooming, zooming } from "../../draw/zooming.ts";
 import { actOnKey } from "../../parts/keys.ts";
 import { OneOf } from "../../parts/one-of.tsx";
@@ -217,7 +217,7 @@ function DrawnIn({ part, view: { tensors, report }, width }: DrawnProps & { read
                 box={picture.boxes[i] as Box}
                 left={(picture.x[i] as number) - (picture.boxes[i] as Box).width / 2}
                 top={(picture.y[i] as number) - (picture.boxes[i] as Box).height / 2}
-                label={wordsOf(node, tensors, mesh)}
+                words={wordsOf(node, tensors, mesh)}
                 mesh={mesh}
                 isChosen={chosen.value === i}
                 isReached={current.value === i}
@@ -226,9 +226,11 @@ function DrawnIn({ part, view: { tensors, report }, width }: DrawnProps & { read
                 }}
                 onReach={() => {
                   current.value = i;
+                  pointed.value = i;
                 }}
                 onChoose={() => {
                   chosen.value = chosen.value === i ? null : i;
+                  pointed.value = chosen.value;
                 }}
               />
             ))}
@@ -317,7 +319,8 @@ interface NodeProps {
   readonly box: Box;
   readonly left: number;
   readonly top: number;
-  readonly label: string;
+  /** The same in words. */
+  readonly words: string;
   readonly mesh: Mesh;
   readonly isChosen: boolean;
   readonly isReached: boolean;
@@ -327,30 +330,37 @@ interface NodeProps {
 }
 
 function Node(props: NodeProps) {
-  const { node, box, left, top, label, mesh, isChosen, isReached, onPoint, onReach, onChoose } = props;
+  const id = useId();
+  const { node, box, left, top, words, mesh, isChosen, isReached, onPoint, onReach, onChoose } = props;
   return (
-    <button
-      type="button"
-      class="plan-node"
-      data-kind={node.kind}
-      data-quiet={box.isQuiet}
-      aria-label={label}
-      aria-pressed={isChosen}
-      tabIndex={isReached ? 0 : -1}
-      style={{ left: `${left}px`, top: `${top}px`, width: `${box.width}px`, height: `${box.height}px` }}
-      onPointerEnter={(event) => event.pointerType === "mouse" && onPoint(true)}
-      onPointerLeave={() => onPoint(false)}
-      onFocus={onReach}
-      onClick={onChoose}
-    >
-      {box.rows.map((row, i) => (
-        <span key={i} class="plan-row" style={{ height: `${row.height}px` }}>
-          {row.pieces.map((piece, k) => (
-            <PieceOf key={k} piece={piece} mesh={mesh} />
-          ))}
-        </span>
-      ))}
-    </button>
+    <>
+      <button
+        type="button"
+        class="plan-node"
+        data-kind={node.kind}
+        data-quiet={box.isQuiet}
+        aria-describedby={id}
+        aria-pressed={isChosen}
+        tabIndex={isReached ? 0 : -1}
+        style={{ left: `${left}px`, top: `${top}px`, width: `${box.width}px`, height: `${box.height}px` }}
+        onPointerEnter={(event) => event.pointerType === "mouse" && onPoint(true)}
+        onPointerLeave={() => onPoint(false)}
+        onFocus={onReach}
+        onBlur={() => onPoint(false)}
+        onClick={onChoose}
+      >
+        {box.rows.map((row, i) => (
+          <span key={i} class="plan-row" style={{ height: `${row.height}px` }}>
+            {row.pieces.map((piece, k) => (
+              <PieceOf key={k} piece={piece} mesh={mesh} />
+            ))}
+          </span>
+        ))}
+      </button>
+      <span id={id} hidden>
+        {words}
+      </span>
+    </>
   );
 }
 
@@ -373,5 +383,6 @@ function PieceOf({ piece, mesh }: { readonly piece: Piece; readonly mesh: Mesh }
         {text}
       </span>
     );
-  return <span class={`plan-${style}`}>{text}</span>;
+  // rows are read as one text
+  return <span class={`plan-${style}`}>{`${text} `}</span>;
 }
