@@ -48,6 +48,17 @@ const SCENES = [
     },
   },
   {
+    name: "plan",
+    address: "topology=ring:4&collective=allreduce&algorithm=ring&model=gpt2-small&batch=8&seq=256&accelerator=a100",
+    act: async (page) => {
+      await press("Search a plan")(page);
+      const head = page.getByRole("heading", { name: "Where every tensor lies" });
+      await head.waitFor({ timeout: 180_000 });
+      await head.evaluate((element) => element.scrollIntoView());
+      await page.waitForTimeout(500);
+    },
+  },
+  {
     name: "dark",
     view: "time",
     colorScheme: "dark",
@@ -70,7 +81,7 @@ for (const { name, view = name, address, colorScheme = "light", act } of SCENES)
     await page.getByText("was verified").first().waitFor({ timeout: 60_000 });
     await page.waitForTimeout(1500);
     await act?.(page);
-    if (size === "phone" && name !== "training") await page.getByRole("tablist").first().scrollIntoViewIfNeeded();
+    if (size === "phone" && !["training", "plan"].includes(name)) await page.getByRole("tablist").first().scrollIntoViewIfNeeded();
     const file = `${FOLDER}/${name}-${size}.png`;
     await page.screenshot({ path: at(file) });
     console.log(file);

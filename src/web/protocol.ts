@@ -9,6 +9,7 @@ import type { Lack } from "../run/export/exporter.ts";
 import type { KernelCase } from "../run/kernel-problems.ts";
 import type { FileReport } from "../run/report-file.ts";
 import type { TrainingReport } from "../run/training/report.ts";
+import type { PlanFile, PlanView } from "./plan-protocol.ts";
 
 /**
  * What the page and its worker say to each other. The page knows no kernels, readers or synthesizers: it asks, and gets plain
@@ -66,6 +67,14 @@ export interface TrainWish {
   readonly options: Options;
 }
 
+/** A plan of tensor states: options are those of `banyan plan`, as texts. */
+export interface PlanWish {
+  readonly network: NetworkWish;
+  /** A name of the catalogue, or a file: Hugging Face's config.json, or a graph. */
+  readonly model: string | GivenFile;
+  readonly options: Options;
+}
+
 /** Requests by name: what is asked, and what comes back. */
 export interface Requests {
   /** What there is to choose from; the engine that runs. */
@@ -102,6 +111,12 @@ export interface Requests {
   trainingTimeline: { ask: { readonly wish: TrainWish; readonly row: number }; answer: StepTimeline | Refusal };
   /** The same as a trace for Perfetto. */
   trainingTrace: { ask: { readonly wish: TrainWish; readonly row: number }; answer: GivenFile };
+  /** How the tensors of a step lie so that it is fastest. */
+  plan: { ask: { readonly wish: PlanWish }; answer: PlanView };
+  /** When the tasks of the best plan run. */
+  planTimeline: { ask: { readonly wish: PlanWish }; answer: StepTimeline | Refusal };
+  /** The best plan as a file. */
+  planFile: { ask: { readonly wish: PlanWish; readonly to: PlanFile }; answer: GivenFile };
   /** How long kernels take in this tab; on the way those that are done have their times. */
   kernels: { ask: Record<string, never>; answer: readonly KernelTimes[] };
 }

@@ -1,22 +1,12 @@
 import { count, grouped, percent, roundedSize, significant, timeText } from "../../report/amounts.ts";
 import { gainText } from "../../report/gains.ts";
+import { axisText, boundText, meshText, runnersUp, strategyText } from "../../report/plan-text.ts";
 import { networkText } from "../../report/subject-text.ts";
-import type { AxisStrategy, PlanRow } from "../../report/tensor-plan.ts";
+import type { PlanRow } from "../../report/tensor-plan.ts";
 import type { PlanReport } from "../../run/plan/report.ts";
 import type { Context } from "../context.ts";
 import { table } from "./table.ts";
 import { labelled } from "./text.ts";
-
-const meshText = ({ mesh }: PlanRow): string => mesh.map(({ size }) => size).join("x");
-
-/** Returns what an axis is used for: "8 data, parameters shared (FSDP)", with shares where there are several. */
-function axisText({ size, uses }: AxisStrategy): string {
-  if (uses.length === 0) return `${size} the same on all`;
-  const parts = uses.map(({ name, share }) => (uses.length === 1 ? name : `${name} ${percent(share)}`));
-  return `${size} ${parts.join(" + ")}`;
-}
-
-const strategyText = ({ strategies }: PlanRow): string => strategies.map(axisText).join("; ");
 
 function memoryText({ memory }: PlanRow): string {
   const { parameters, gradients, optimizer, activations, working } = memory;
@@ -46,10 +36,7 @@ export function planLines(report: PlanReport, context: Pick<Context, "style" | "
     ...(plan.againCount > 0
       ? [labelled("made again", `${count(plan.againCount, "tensor", "tensors")} in the backward pass`)]
       : []),
-    labelled(
-      "bound",
-      `${timeText(search.boundUs)} for any plan of this mesh and number of passes${search.leftFreeBytes > 0 ? ` that leaves ${roundedSize(search.leftFreeBytes)} free` : ""}, ${timeText(plan.countedUs)} counted for this one${search.gap <= 1e-6 ? ": none is faster" : `: at most ${percent(search.gap)} faster`}`,
-    ),
+    labelled("bound", boundText(search, plan)),
   ];
   if (byHand !== null) {
     const { us } = byHand;
@@ -60,14 +47,7 @@ export function planLines(report: PlanReport, context: Pick<Context, "style" | "
       ),
     );
   }
-  const different = others.filter(
-    (other) => strategyText(other) !== strategyText(plan) || meshText(other) !== meshText(plan),
-  );
-  const shown = different.filter(
-    (other, i) =>
-      different.findIndex((one) => strategyText(one) === strategyText(other) && meshText(one) === meshText(other)) ===
-      i,
-  );
+  const shown = runnersUp(plan, others);
   if (shown.length > 0) {
     lines.push("");
     const head = ["runner-up", "mesh", "passes", "memory", "step"];

@@ -2,7 +2,7 @@ import { select } from "d3-selection";
 import { type D3ZoomEvent, type ZoomBehavior, zoom, zoomIdentity, zoomTransform } from "d3-zoom";
 import { between, type Camera, centred, type Extent, fitted, type Region } from "./camera.ts";
 
-/** The camera of a canvas: moved by wheel, drag and pinch, and on request. */
+/** The camera of an element: moved by wheel, drag and pinch, and on request. */
 export interface Zooming {
   /** Shows everything. */
   fit(): void;
@@ -24,7 +24,7 @@ const MOST_RADIUS = 70;
 type Whole = Extent & { readonly radius: number };
 
 /** Holds a camera to a network: from a little more than all of it down to large nodes, and not far beyond its edges. */
-function limit(behaviour: ZoomBehavior<HTMLCanvasElement, unknown>, whole: Whole, view: Extent): void {
+function limit(behaviour: ZoomBehavior<HTMLElement, unknown>, whole: Whole, view: Extent): void {
   const { k } = fitted(whole, view);
   behaviour
     .extent([
@@ -39,31 +39,31 @@ function limit(behaviour: ZoomBehavior<HTMLCanvasElement, unknown>, whole: Whole
 }
 
 /**
- * Returns the zooming of a canvas over a network. `isTaken` says of a gesture's event that it is meant for something else. One
- * finger moves the page as long as everything is in view.
+ * Returns the zooming of an element, a canvas say, over a picture. `isTaken` says of a gesture's event that it is meant for
+ * something else. One finger moves the page as long as everything is in view.
  */
 export function zooming(
-  canvas: HTMLCanvasElement,
+  element: HTMLElement,
   whole: Whole,
   isTaken: (event: MouseEvent | TouchEvent) => boolean,
   moved: (camera: Camera) => void,
 ): Zooming {
-  let view: Extent = { width: canvas.clientWidth || 1, height: canvas.clientHeight || 1 };
+  let view: Extent = { width: element.clientWidth || 1, height: element.clientHeight || 1 };
   let going = 0;
-  const node = select(canvas);
+  const node = select(element);
   const fit = (): Camera => fitted(whole, view);
-  const now = (): Camera => zoomTransform(canvas);
+  const now = (): Camera => zoomTransform(element);
   const isFit = (): boolean => Math.abs(Math.log(now().k / fit().k)) < 0.02;
-  const behaviour = zoom<HTMLCanvasElement, unknown>()
+  const behaviour = zoom<HTMLElement, unknown>()
     .filter((event: MouseEvent & TouchEvent) => {
       if (isTaken(event)) return false;
       if (event.type === "touchstart" && event.touches.length === 1 && isFit()) return false;
       return (!event.ctrlKey || event.type === "wheel") && !event.button;
     })
     .clickDistance(4)
-    .on("zoom", ({ transform, sourceEvent }: D3ZoomEvent<HTMLCanvasElement, unknown>) => {
+    .on("zoom", ({ transform, sourceEvent }: D3ZoomEvent<HTMLElement, unknown>) => {
       if (sourceEvent !== null) cancelAnimationFrame(going);
-      canvas.style.touchAction = isFit() ? "pan-y" : "none";
+      element.style.touchAction = isFit() ? "pan-y" : "none";
       moved(transform);
     });
   const put = ({ k, x, y }: Camera): void => {

@@ -156,8 +156,11 @@ const CHOICE_CHECKS: Readonly<Record<string, (text: string) => unknown>> = {
   algorithms: (text) => listOf(text, optionName("algorithms"), "names"),
   measure: (text) => oneOf(text, MEASURES, "measure"),
   matrix: (text) => oneOf(text, MATRICES, "matrix"),
-  // the worker knows the models
+  // the worker knows the models, and who makes collectives
   model: (text) => text,
+  graph: (text) => text,
+  planBy: (text) => text,
+  planTime: (text) => optionValue({ timeLimit: text }, "timeLimit"),
 };
 
 /** Returns what is wrong with such a text, a sentence; null where nothing is, or only the worker can tell. */

@@ -15,8 +15,12 @@ export const TRAINING_OPTIONS = [
 ] as const satisfies readonly OptionId[];
 export type TrainingOption = (typeof TRAINING_OPTIONS)[number];
 
+/** Options of plans that the page asks for, beside those of steps; `planTime` and `planBy` are --time-limit and --algorithms. */
+export const PLAN_OPTIONS = ["mesh", "passes", "memory", "dims"] as const satisfies readonly OptionId[];
+export type PlanOption = (typeof PLAN_OPTIONS)[number];
+
 /** What views let one choose, as an address writes it; what they show by themselves goes without saying. */
-export interface Choices extends Readonly<Partial<Record<TrainingOption, string>>> {
+export interface Choices extends Readonly<Partial<Record<TrainingOption | PlanOption, string>>> {
   /** Of a comparison, as size-range.ts writes them. */
   readonly sizes?: string;
   /** Of a comparison, as on the command line. */
@@ -27,6 +31,12 @@ export interface Choices extends Readonly<Partial<Record<TrainingOption, string>
   readonly matrix?: MatrixName;
   /** What is trained: a name of the catalogue, or a file as address-file.ts packs it. */
   readonly model?: string;
+  /** What is planned instead of the model: a graph, packed like it. */
+  readonly graph?: string;
+  /** How long a plan is searched. */
+  readonly planTime?: string;
+  /** Who makes the collectives of a plan. */
+  readonly planBy?: string;
 }
 
 export const CHOICES = [
@@ -36,6 +46,10 @@ export const CHOICES = [
   "matrix",
   "model",
   ...TRAINING_OPTIONS,
+  ...PLAN_OPTIONS,
+  "graph",
+  "planTime",
+  "planBy",
 ] as const satisfies readonly (keyof Choices)[];
 
 /** The first one is shown where none is chosen. */

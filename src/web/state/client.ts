@@ -141,6 +141,7 @@ function mayBlock(id: number): boolean {
 const IS_LONG: ReadonlySet<RequestName> = new Set([
   ...["make", "compare", "export", "open", "kernels"],
   ...["train", "trainingTimeline", "trainingTrace"],
+  ...["plan", "planTimeline", "planFile"],
 ] as const);
 
 /** Asks the worker to stop, and ends it where it does not listen. */

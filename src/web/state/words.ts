@@ -13,7 +13,7 @@ export interface Words {
   readonly choices: Choices;
 }
 
-export const VIEWS = ["network", "time", "trees", "links", "steps", "bound", "compare", "training"] as const;
+export const VIEWS = ["network", "time", "trees", "links", "steps", "bound", "compare", "training", "plan"] as const;
 export type ViewName = (typeof VIEWS)[number];
 
 /** What a first visit shows. */

@@ -62,4 +62,10 @@ export const VIEW_ENTRIES: Readonly<Record<ViewName, ViewEntry>> = {
     needsSchedule: false,
     load: () => import("./training/view.tsx"),
   },
+  plan: {
+    title: "Plan",
+    question: "How should the tensors of a step lie?",
+    needsSchedule: false,
+    load: () => import("./plan/view.tsx"),
+  },
 };

@@ -49,8 +49,8 @@ async function joined({ parts }: MadeFile): Promise<Uint8Array> {
 /** Archives say nothing of when they were made, so that equal files make equal archives. */
 const NO_DATE = new Date(1980, 0, 1);
 
-/** Returns the files as one: a single one as it is, several as an archive. */
-async function asOne(files: readonly MadeFile[]): Promise<GivenFile> {
+/** Returns files as one: a single one as it is, several below a common folder as an archive. */
+export async function asOne(files: readonly MadeFile[]): Promise<GivenFile> {
   const [first, ...more] = files;
   if (first === undefined) throw new InputError("the export", "at least one file");
   if (more.length === 0 && !first.path.includes("/")) return { name: first.path, content: new Blob([...first.parts]) };

@@ -356,6 +356,9 @@ export const HANDLERS: { readonly [Name in RequestName]: Handler<Name> } = {
   train: async (asked, tools) => (await import("./training.ts")).train(asked, tools),
   trainingTimeline: async (asked, tools) => (await import("./training.ts")).trainingTimeline(asked, tools),
   trainingTrace: async (asked, tools) => (await import("./training.ts")).trainingTrace(asked, tools),
+  plan: async (asked, tools) => (await import("./plan.ts")).plan(asked, tools),
+  planTimeline: async (asked, tools) => (await import("./plan.ts")).planTimeline(asked, tools),
+  planFile: async (asked, tools) => (await import("./plan.ts")).planFile(asked, tools),
   kernels: async (_, tools) => (await import("./kernel-times.ts")).kernelTimes(tools),
 };
 

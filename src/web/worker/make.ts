@@ -4,7 +4,7 @@ import { namedRequest, synthesisOptions } from "../../request/from-texts.ts";
 import { flagOf, type Options, textOf } from "../../request/option-table.ts";
 import { progressOf } from "../../request/progress.ts";
 import { synthesize } from "../../run/synthesize.ts";
-import type { MakeWish, ScheduleRef, ScheduleView } from "../protocol.ts";
+import type { MakeWish, NetworkWish, ScheduleRef, ScheduleView } from "../protocol.ts";
 import { fileNameFor } from "./file-format.ts";
 import { networkView } from "./network-view.ts";
 import { type PartAndWhole, partAndWholeOf } from "./networks.ts";
@@ -61,11 +61,19 @@ function wordsOf(options: Options): string[] {
   });
 }
 
+/** Returns a command line that asks something on a network, for a shell: `words` come before the network's. */
+export function commandLine(
+  words: readonly string[],
+  { topology, file, options }: NetworkWish,
+  asked: Options,
+): string {
+  const name = file?.name ?? topology.trim();
+  const network = name.startsWith("-") ? `./${name}` : name;
+  return [...words, network, ...wordsOf(options), ...wordsOf(asked)].map(shellWord).join(" ");
+}
+
 /** Returns the command line that makes the schedule of a wish and writes it to a file, for a shell. */
 export function commandOf({ network, options }: MakeWish, file: string): string {
-  const name = network.file?.name ?? network.topology.trim();
-  const topology = name.startsWith("-") ? `./${name}` : name;
-  const asked = { ...options, collective: options["collective"] ?? "allgather" };
-  const words = ["banyan", "synth", topology, ...wordsOf(network.options), ...wordsOf(asked), "-o", file];
-  return words.map(shellWord).join(" ");
+  const asked = { ...options, collective: options["collective"] ?? "allgather", output: file };
+  return commandLine(["banyan", "synth"], network, asked);
 }

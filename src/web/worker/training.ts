@@ -1,7 +1,5 @@
 import { InputError } from "../../base/errors.ts";
 import { stepTrace } from "../../export/workloads/step-trace.ts";
-import { utf8Text } from "../../import/text/utf8.ts";
-import { readHuggingFace } from "../../import/workloads/hugging-face.ts";
 import { formatGigabytes, TERA } from "../../model/numbers/units.ts";
 import { type Topology, topologyHash } from "../../model/topology/topology.ts";
 import { ACCELERATOR_NAMES, acceleratorNamed } from "../../model/workload/accelerators.ts";
@@ -17,6 +15,7 @@ import type { TrainedStep } from "../../run/training/train.ts";
 import { shownRow } from "../../run/training/training.ts";
 import type { Answer, Ask, GivenFile, TrainingView, TrainWish, Workloads } from "../protocol.ts";
 import { bytesOf } from "./given-file.ts";
+import { configuredModel, fingerprintOf } from "./given-model.ts";
 import { networkOf, partAndWholeOf } from "./networks.ts";
 import type { Tools } from "./request-context.ts";
 import { stepTimeline } from "./step-timeline.ts";
@@ -54,10 +53,8 @@ let last: (TrainedOnBoth & { readonly key: string; readonly view: TrainingView }
 /** Returns the model of a wish, and what tells it from others. Throws InputError. */
 async function modelOf(model: TrainWish["model"]): Promise<{ readonly model: Model; readonly key: string }> {
   if (typeof model === "string") return { model: modelNamed(model), key: model };
-  const text = utf8Text(await bytesOf(model), model.name);
-  const config = readHuggingFace(text, model.name);
-  const { name } = config;
-  return { model: { name, aliases: [], source: model.name, sizes: { kind: "transformer", config } }, key: text };
+  const bytes = await bytesOf(model);
+  return { model: configuredModel(bytes, model.name), key: `${model.name} ${bytes.length} ${fingerprintOf(bytes)}` };
 }
 
 /** Returns what a wish asks for: made, or as it was made last. Throws as `train` does. */

@@ -1,6 +1,7 @@
 import { InfeasibleError, InputError } from "../../../src/base/errors.ts";
 import { scheduleToJson } from "../../../src/export/schedules/schedule-json.ts";
 import type { Options } from "../../../src/request/option-table.ts";
+import { PLAN_FILES } from "../../../src/web/plan-protocol.ts";
 import type { RequestName } from "../../../src/web/protocol.ts";
 import { readAddress, writeAddress } from "../../../src/web/state/address.ts";
 import { fingerprintOf, packFile, unpackFile } from "../../../src/web/state/address-file.ts";
@@ -101,6 +102,8 @@ async function checkRequest(text: string): Promise<void> {
   const make = { network, options: { ...options, algorithm, trials: "1", timeLimit: "50ms" } };
   const schedule = { id: `fuzzed ${text}`, file, wish: file === null ? make : null, us: null };
   const training = { network, model: file ?? "gpt2-small", options: { ...options, batch: "4", algorithms: "ring" } };
+  const small = { ...options, batch: "4", seq: "8", passes: "1", algorithms: "ring", timeLimit: "50ms" };
+  const planning = { network: { ...network, file: null }, model: given, options: small };
   const asks: { [Name in RequestName]: () => Promise<unknown> } = {
     // asks nothing that could be wrong, and measures for seconds
     kernels: async () => null,
@@ -109,6 +112,10 @@ async function checkRequest(text: string): Promise<void> {
     train: () => ask("train", { wish: training }),
     trainingTimeline: () => ask("trainingTimeline", { wish: training, row: numberOf(wish.tree) }),
     trainingTrace: () => ask("trainingTrace", { wish: training, row: numberOf(wish.tree) }),
+    plan: () => ask("plan", { wish: planning }),
+    planTimeline: () => ask("planTimeline", { wish: planning }),
+    planFile: () =>
+      ask("planFile", { wish: planning, to: PLAN_FILES[numberOf(wish.tree) % PLAN_FILES.length] ?? "torch" }),
     network: () => ask("network", { wish: network }),
     open: () => ask("open", { file: given, options }),
     make: () => ask("make", { wish: make }),

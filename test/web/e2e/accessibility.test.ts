@@ -1,16 +1,9 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { expect, it } from "vitest";
+import { brokenRules } from "./axe.ts";
 import { describeApp, PATIENCE } from "./with-app.ts";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
 const SCHEMES = ["light", "dark"] as const;
-
-interface Violation {
-  readonly id: string;
-  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
-}
 
 describeApp("accessibility of the app", (tools) => {
   it.each(
@@ -28,16 +21,7 @@ describeApp("accessibility of the app", (tools) => {
       });
       const broken: string[] = [];
       const look = async (where: string): Promise<void> => {
-        const { violations, passes } = (await app.page.evaluate(
-          `${AXE}; axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] })`,
-        )) as { readonly violations: readonly Violation[]; readonly passes: readonly { readonly id: string }[] };
-        expect(passes.map(({ id }) => id)).toContain("color-contrast");
-        for (const { id, nodes } of violations) {
-          for (const { target, failureSummary } of nodes)
-            broken.push(`${where}: ${id} at ${target}: ${failureSummary}`);
-        }
-        const overflow = await app.page.evaluate("document.documentElement.scrollWidth - innerWidth");
-        if ((overflow as number) > 0) broken.push(`${where}: the page is ${overflow} px too wide`);
+        broken.push(...(await brokenRules(app.page, where)));
       };
       await look("without a schedule");
       await app.synthesize();

@@ -7,6 +7,7 @@ import { Stage } from "../../draw/stage.ts";
 import { type Zooming, zooming } from "../../draw/zooming.ts";
 import { actOnKey } from "../../parts/keys.ts";
 import { isPhone } from "../../parts/media.ts";
+import { ZoomTools } from "../../parts/zoom-tools.tsx";
 import type { Selection } from "../../state/store.ts";
 import "./network-canvas.css";
 import { heatColours } from "../../../picture/scales.ts";
@@ -61,7 +62,7 @@ export function NetworkCanvas(given: NetworkCanvasProps) {
       </div>
       <div class="network-canvas-foot">
         {hasLegend && <Legend network={network} isHeat={marks?.heat !== undefined} />}
-        <Tools zoomed={zoomed} />
+        <ZoomTools of="the network" zoomed={zoomed} />
       </div>
     </div>
   );
@@ -210,25 +211,6 @@ function onKeyDown(
     "0": () => camera.fit(),
   });
 }
-
-const Tools = ({ zoomed }: { readonly zoomed: RefObject<Zooming | null> }) => (
-  <fieldset class="network-canvas-tools" aria-label="View of the network">
-    <button type="button" title="Zoom in (+)" aria-label="Zoom in" onClick={() => zoomed.current?.by(1.5)}>
-      +
-    </button>
-    <button type="button" title="Zoom out (-)" aria-label="Zoom out" onClick={() => zoomed.current?.by(1 / 1.5)}>
-      −
-    </button>
-    <button
-      type="button"
-      title="Show everything (0)"
-      aria-label="Show everything"
-      onClick={() => zoomed.current?.fit()}
-    >
-      ⤢
-    </button>
-  </fieldset>
-);
 
 function BandBox({ x, y, toX, toY }: Band) {
   const style = {

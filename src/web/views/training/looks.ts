@@ -1,7 +1,7 @@
 /** Colours of what a step's time is spent on: CSS variables, of training.css and the chart's. */
 const COLOURS: Readonly<Record<string, string>> = {
-  compute: "--training-compute",
-  bubble: "--training-bubble",
+  compute: "--step-compute",
+  bubble: "--step-bubble",
   tensor: "--chart-2",
   data: "--chart-3",
   copies: "--chart-3",

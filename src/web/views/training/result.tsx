@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import { useCallback } from "preact/hooks";
 import { jsonText } from "../../../base/visible.ts";
 import { formatGigabytes } from "../../../model/numbers/units.ts";
 import { count, grouped, percent, roundedSize, significant, timeText } from "../../../report/amounts.ts";
@@ -9,13 +9,15 @@ import { parallelText } from "../../../request/parallel.ts";
 import type { TrainingReport } from "../../../run/training/report.ts";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
 import { OneOf } from "../../parts/one-of.tsx";
-import { choose, offerFile, say } from "../../state/actions.ts";
-import { failureOf } from "../../state/client.ts";
-import { isOld, type step, traceOf } from "./ask.ts";
+import type { GivenFile } from "../../protocol.ts";
+import { choose } from "../../state/actions.ts";
+import { Bar, Folded, Key, Memory } from "../step/bars.tsx";
+import { Files } from "../step/files.tsx";
+import { StepInTime } from "../step/in-time.tsx";
+import { Sideways } from "../step/sideways.tsx";
+import { isOld, type step, timelineOf, traceOf } from "./ask.ts";
 import { colourOf } from "./looks.ts";
-import { Sideways } from "./sideways.tsx";
 import { costText, gainOf, makerText, partText, spentOf, spentText } from "./spent.ts";
-import { StepInTime } from "./step-in-time.tsx";
 
 type Step = NonNullable<typeof step.value>;
 
@@ -25,15 +27,16 @@ export function Result({ of }: { readonly of: Step }) {
   const chosen = useSignal(shownRow);
   const at = Math.min(chosen.value, report.rows.length - 1);
   const row = report.rows[at] as TrainingRow;
+  const find = useCallback((signal: AbortSignal) => timelineOf(of, at, signal), [of, at]);
   const cost = costText(report.rows, report.wholeNetwork, of.wish.network.options["without"] !== undefined);
   return (
-    <div class="training-result">
-      <p class="training-sentence">
+    <div class="step-result">
+      <p class="step-sentence">
         {answerText(report, report.rows[shownRow] as TrainingRow, of.wish.options["pass"])}
         {isOld.value && <span class="old-answer">made for another network or step</span>}
       </p>
       {cost !== null && (
-        <p class="training-cost">
+        <p class="step-cost">
           {cost}
           {whole !== null &&
             whole.npuCount !== report.topology.npus &&
@@ -41,9 +44,13 @@ export function Result({ of }: { readonly of: Step }) {
         </p>
       )}
       <Figures report={report} row={report.rows[shownRow] as TrainingRow} />
-      <Memory report={report} />
+      <Memory
+        memory={report.memory}
+        capacity={report.accelerator.memoryBytes}
+        where={report.step.parallelism.pipeline > 1 ? `, stage ${report.memory.stage}, which takes most` : ""}
+      />
       <Rows report={report} />
-      <div class="training-bar">
+      <div class="step-bar">
         {report.rows.length > 1 && (
           <OneOf
             title="Collectives"
@@ -54,9 +61,14 @@ export function Result({ of }: { readonly of: Step }) {
             }}
           />
         )}
-        <Files of={of} row={at} />
+        <Files
+          files={[
+            { title: "Save as JSON", make: () => reportFile(report) },
+            { title: "Save a Perfetto trace", busy: "Writing the trace...", make: () => traceOf(of, at) },
+          ]}
+        />
       </div>
-      <StepInTime of={of} row={at} />
+      <StepInTime find={find} of={`with the collectives of ${row.collectives}`} colourOf={colourOf} />
       <Communications row={row} />
       <Stages row={row} />
       <Meshes report={report} />
@@ -110,7 +122,7 @@ function Figures({
     ...(model.parameters === 0 ? [] : [["Parameters", `${significant(model.parameters / 1e9, 4)} B`, active] as const]),
   ];
   return (
-    <dl class="training-figures">
+    <dl class="step-figures">
       {figures.map(([name, value, note]) => (
         <div key={name}>
           <dt>{name}</dt>
@@ -124,65 +136,6 @@ function Figures({
   );
 }
 
-const MEMORY_PARTS = [
-  ["parameters", "parameters", "--chart-1"],
-  ["gradients", "gradients", "--chart-3"],
-  ["optimizer", "optimiser", "--chart-2"],
-  ["activations", "activations", "--chart-5"],
-  ["working", "worked on", "--chart-4"],
-] as const;
-
-/** The memory of the stage that takes most, against what an NPU has. */
-function Memory({ report: { memory, accelerator, step: asked } }: { readonly report: TrainingReport }) {
-  const capacity = accelerator.memoryBytes;
-  const parts = MEMORY_PARTS.filter(([part]) => memory[part] > 0);
-  const where = asked.parallelism.pipeline > 1 ? `, stage ${memory.stage}, which takes most` : "";
-  const text = `${formatGigabytes(memory.total)} of ${formatGigabytes(capacity)} (${percent(memory.total / capacity)})`;
-  return (
-    <section class="training-block" aria-label="Memory">
-      <h3>
-        Memory of an NPU{where}: <span class="training-plain">{text}</span>
-      </h3>
-      <Bar
-        label={`Memory: ${parts.map(([part, name]) => `${name} ${formatGigabytes(memory[part])}`).join(", ")}, of ${formatGigabytes(capacity)}`}
-        parts={parts.map(([part, , colour]) => [colour, memory[part] / capacity])}
-      />
-      <Key entries={parts.map(([part, name, colour]) => [colour, `${name} ${formatGigabytes(memory[part])}`])} />
-    </section>
-  );
-}
-
-interface BarProps {
-  readonly label: string;
-  /** Colours (CSS variables) and shares of the width. */
-  readonly parts: readonly (readonly [colour: string, share: number])[];
-}
-
-/** A bar of parts beside each other. */
-const Bar = ({ label, parts }: BarProps) => (
-  <div class="training-stack" role="img" aria-label={label}>
-    {parts.map(([colour, share]) => (
-      <span
-        key={colour}
-        data-bubble={colour === "--training-bubble"}
-        style={{ width: `${100 * share}%`, backgroundColor: `var(${colour})` }}
-      />
-    ))}
-  </div>
-);
-
-/** What the colours of bars are. */
-const Key = ({ entries }: { readonly entries: readonly (readonly [colour: string, text: string])[] }) => (
-  <ul class="training-key">
-    {entries.map(([colour, text]) => (
-      <li key={text}>
-        <i data-bubble={colour === "--training-bubble"} style={{ backgroundColor: `var(${colour})` }} />
-        {text}
-      </li>
-    ))}
-  </ul>
-);
-
 /** A row for each maker of collectives: what the step takes, and where its time goes. */
 function Rows({ report: { rows, wholeNetwork } }: { readonly report: TrainingReport }) {
   const longest = [...rows, ...(wholeNetwork ?? [])].reduce((most, { us }) => Math.max(most, us), 0);
@@ -191,15 +144,15 @@ function Rows({ report: { rows, wholeNetwork } }: { readonly report: TrainingRep
   const heads = ["Collectives", "Step", ...before, hasTokens ? "Tokens/s" : "Samples/s", "MFU", "Gain"];
   const kinds = [...new Set(rows.flatMap((row) => spentOf(row).map(({ kind }) => kind)))];
   return (
-    <section class="training-block" aria-label="Where the time goes">
+    <section class="step-block" aria-label="Where the time goes">
       <h3>Where the time goes</h3>
       <Sideways label="Rows of the step">
-        <table class="training-table training-rows">
+        <table class="step-table step-rows">
           <caption class="unseen">Time, speed and gain by who makes the collectives</caption>
           <thead>
             <tr>
               {heads.map((name, i) => (
-                <th key={name} scope="col" class={`${i === 0 ? "" : "n"}${name === "MFU" ? " training-wide" : ""}`}>
+                <th key={name} scope="col" class={`${i === 0 ? "" : "n"}${name === "MFU" ? " step-wide" : ""}`}>
                   {name}
                 </th>
               ))}
@@ -214,10 +167,10 @@ function Rows({ report: { rows, wholeNetwork } }: { readonly report: TrainingRep
                 <td class="n">{timeText(row.us)}</td>
                 {wholeNetwork !== null && <td class="n">{timeText((wholeNetwork[i] as TrainingRow).us)}</td>}
                 <td class="n">{number(row.tokensPerSecond ?? row.samplesPerSecond)}</td>
-                <td class="n training-wide">{row.modelUtilisation === null ? "-" : percent(row.modelUtilisation)}</td>
+                <td class="n step-wide">{row.modelUtilisation === null ? "-" : percent(row.modelUtilisation)}</td>
                 <td class="n">{gainOf(rows, i)}</td>
               </tr>
-              <tr class="training-spent">
+              <tr class="step-spent">
                 <td colSpan={heads.length}>
                   <Bar
                     label={`${row.collectives}: ${spentText(row)}`}
@@ -242,56 +195,17 @@ function Rows({ report: { rows, wholeNetwork } }: { readonly report: TrainingRep
   );
 }
 
-/** The report and the timeline as files. */
-function Files({ of, row }: { readonly of: Step; readonly row: number }) {
-  const isBusy = useSignal(false);
-  const { report } = of.view;
-  const saveReport = (): void => {
-    const name = `${plainName(report.model.name)}.${plainName(report.topology.name) || "network"}.training.json`;
-    void offerFile({ name, content: new Blob([`${jsonText(report, 2)}\n`], { type: "application/json" }) });
-  };
-  const saveTrace = async (): Promise<void> => {
-    isBusy.value = true;
-    try {
-      await offerFile(await traceOf(of, row));
-    } catch (error) {
-      say(failureOf(error).message);
-    } finally {
-      isBusy.value = false;
-    }
-  };
-  return (
-    <div class="training-files">
-      <button type="button" onClick={saveReport}>
-        Save as JSON
-      </button>
-      <button type="button" disabled={isBusy.value} onClick={() => void saveTrace()}>
-        {isBusy.value ? "Writing the trace..." : "Save a Perfetto trace"}
-      </button>
-    </div>
-  );
-}
-
-interface FoldedProps {
-  readonly title: string;
-  readonly isOpen?: boolean;
-  readonly children: ComponentChildren;
-}
-
-const Folded = ({ title, isOpen = false, children }: FoldedProps) => (
-  <details class="training-block" open={isOpen}>
-    <summary>
-      <h3>{title}</h3>
-    </summary>
-    <Sideways label={title}>{children}</Sideways>
-  </details>
-);
+/** Returns the report as the command line's file. */
+const reportFile = (report: TrainingReport): GivenFile => ({
+  name: `${plainName(report.model.name)}.${plainName(report.topology.name) || "network"}.training.json`,
+  content: new Blob([`${jsonText(report, 2)}\n`], { type: "application/json" }),
+});
 
 /** What is communicated, each distinct communication once. */
 function Communications({ row: { communications, collectives, us } }: { readonly row: TrainingRow }) {
   return (
     <Folded title={`${count(communications.length, "distinct communication")} (${collectives})`} isOpen>
-      <table class="training-table">
+      <table class="step-table">
         <caption class="unseen">Distinct communications of the step, the one that takes most first</caption>
         <thead>
           <tr>
@@ -316,7 +230,7 @@ function Communications({ row: { communications, collectives, us } }: { readonly
           {communications.map((one) => (
             <tr key={`${one.group} ${one.collective} ${one.bytes} ${one.us}`}>
               <th scope="row">
-                <i class="training-dot" style={{ backgroundColor: `var(${colourOf(one.group)})` }} />
+                <i class="step-dot" style={{ backgroundColor: `var(${colourOf(one.group)})` }} />
                 {groupText(one.group)}
               </th>
               <td>{one.collective}</td>
@@ -339,7 +253,7 @@ function Stages({ row: { stages, collectives } }: { readonly row: TrainingRow })
   const groups = Object.keys(stages[0]?.exposedUs ?? {});
   return (
     <Folded title={`${stages.length} stages (${collectives})`}>
-      <table class="training-table">
+      <table class="step-table">
         <caption class="unseen">Where the time of each stage goes</caption>
         <ColumnHeads names={["Stage", "Compute", ...groups.map((group) => `Exposed ${groupText(group)}`), "Bubble"]} />
         <tbody>
@@ -367,7 +281,7 @@ function Meshes({ report: { search, accelerator } }: { readonly report: Training
   const { best, tried, tooLarge, simulated, pruned } = search;
   return (
     <Folded title={`The ${best.length} fastest of ${grouped(tried)} meshes`} isOpen>
-      <table class="training-table">
+      <table class="step-table">
         <caption>
           {`${grouped(tooLarge)} are too large for ${accelerator.name}, ${grouped(simulated)} were simulated with the collectives of libraries, ${grouped(pruned)} are slower by their computations and the pipeline's filling alone.`}
         </caption>
@@ -380,7 +294,7 @@ function Meshes({ report: { search, accelerator } }: { readonly report: Training
                 <th scope="row">
                   <button
                     type="button"
-                    class="training-link"
+                    class="step-link"
                     title={`Ask for ${mesh}, micro batch ${microBatch}, recomputation ${recompute}`}
                     onClick={() => choose({ parallel: mesh, microBatch: String(microBatch), recompute })}
                   >

@@ -1,9 +1,10 @@
 import { useEffect } from "preact/hooks";
 import "../../parts/chart.css";
-import "./training.css";
+import "../step/step.css";
 import { words } from "../../state/store.ts";
 import { networkWish } from "../../state/words.ts";
-import { findWorkloads, running, step } from "./ask.ts";
+import { findWorkloads } from "../step/asking.ts";
+import { running, step } from "./ask.ts";
 import { Form } from "./form.tsx";
 import { Result } from "./result.tsx";
 
@@ -17,7 +18,7 @@ export function View() {
   }, [network]);
   const made = step.value;
   return (
-    <div class="training">
+    <div class="step">
       <Form />
       {made === null ? (
         <p class="soft">

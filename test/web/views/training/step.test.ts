@@ -1,15 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { type Failure, SLICE_STATES, type StepTimeline, type TrainWish } from "../../../../src/web/protocol.ts";
-import { fieldOf, modelFileOf } from "../../../../src/web/views/training/ask.ts";
+import { modelFileOf } from "../../../../src/web/views/step/asking.ts";
+import { barsOf, coloursOf, nextStart, shortRow, slicesAt, told } from "../../../../src/web/views/step/rows.ts";
+import { fieldOf } from "../../../../src/web/views/training/ask.ts";
 import { costText, spentOf, spentText } from "../../../../src/web/views/training/spent.ts";
-import {
-  barsOf,
-  coloursOf,
-  nextStart,
-  shortRow,
-  slicesAt,
-  told,
-} from "../../../../src/web/views/training/step-rows.ts";
 import { TINY_LLAMA } from "../../../support/tiny-llama.ts";
 import { ask, fileOf, networkWish, shown } from "../../../support/worker-asks.ts";
 

@@ -6,15 +6,11 @@ import { groupText } from "../../../report/training.ts";
 import { colours } from "../../parts/colours.ts";
 import { actOnKey } from "../../parts/keys.ts";
 import type { StepTimeline } from "../../protocol.ts";
-import { failureOf } from "../../state/client.ts";
 import { Gantt } from "../time/gantt.tsx";
 import { type Chart, pixelOf } from "../time/gantt-stage.ts";
-import { type step, timelineOf } from "./ask.ts";
-import { colourOf } from "./looks.ts";
+import { type FoundTimeline, whyNone } from "./asking.ts";
+import { barsOf, coloursOf, nextStart, slicesAt, told } from "./rows.ts";
 import { Sideways } from "./sideways.tsx";
-import { barsOf, coloursOf, nextStart, slicesAt, told } from "./step-rows.ts";
-
-type Step = NonNullable<typeof step.value>;
 
 /** So much of a colour is left where a communication is hidden behind computations. */
 const HIDDEN = 0.34;
@@ -31,39 +27,44 @@ function mixed(one: number, other: number, share: number): number {
   return pixel >>> 0;
 }
 
+interface StepInTimeProps {
+  /** Finds the timeline; another one finds another, and the last stays until it is there, so that nothing moves. */
+  readonly find: (signal: AbortSignal) => Promise<FoundTimeline>;
+  /** Of which step it is, in words that end a sentence. */
+  readonly of: string;
+  /** Returns the colour of a kind of slices, a CSS variable. */
+  readonly colourOf: (kind: string) => string;
+}
+
 /** The step in time: a row for the computations of each stage and for each of its kinds of communication. */
-export function StepInTime({ of, row }: { readonly of: Step; readonly row: number }) {
-  const found = useSignal<{ readonly of: Step; readonly row: number; readonly now: StepTimeline | string } | null>(
-    null,
-  );
+export function StepInTime({ find, of, colourOf }: StepInTimeProps) {
+  const found = useSignal<FoundTimeline | null>(null);
   useEffect(() => {
     const controller = new AbortController();
-    timelineOf(of, row, controller.signal).then(
-      (now) => {
-        if (!controller.signal.aborted) found.value = { of, row, now };
-      },
-      (error) => {
-        if (!controller.signal.aborted) found.value = { of, row, now: failureOf(error).message };
-      },
-    );
+    const tell = (now: FoundTimeline): void => {
+      if (!controller.signal.aborted) found.value = now;
+    };
+    find(controller.signal).then(tell, (error) => tell(whyNone(error)));
     return () => controller.abort();
-  }, [of, row, found]);
-  const { of: last, now } = found.value ?? {};
-  // while that of another row comes the one before stays, so that nothing moves
-  const timeline = last === of ? now : undefined;
+  }, [find, found]);
+  const timeline = found.value;
   return (
-    <section class="training-block" aria-label="The step in time">
+    <section class="step-block" aria-label="The step in time">
       <h3>The step in time</h3>
-      {timeline === undefined && <p class="soft">The timeline is on its way.</p>}
+      {timeline === null && <p class="soft">The timeline is on its way.</p>}
       {typeof timeline === "string" && <p class="soft">{timeline}</p>}
-      {typeof timeline === "object" && (
-        <Timeline timeline={timeline} name={of.view.report.rows[row]?.collectives ?? ""} />
+      {timeline !== null && typeof timeline === "object" && (
+        <Timeline timeline={timeline} of={of} colourOf={colourOf} />
       )}
     </section>
   );
 }
 
-function Timeline({ timeline, name }: { readonly timeline: StepTimeline; readonly name: string }) {
+interface TimelineProps extends Pick<StepInTimeProps, "of" | "colourOf"> {
+  readonly timeline: StepTimeline;
+}
+
+function Timeline({ timeline, of, colourOf }: TimelineProps) {
   const time = useSignal(0);
   /** The chart follows the cursor. */
   const follows = useSignal(false);
@@ -75,7 +76,7 @@ function Timeline({ timeline, name }: { readonly timeline: StepTimeline; readonl
     const own = timeline.kinds.map((kind) => pixelOf(palette(colourOf(kind))));
     const pixel = Uint32Array.from([ground, ...own.flatMap((one) => [mixed(one, ground, HIDDEN), one])]);
     return { rows: bars, rowHeight: ROW_HEIGHT, colour, pixel, lines: [] };
-  }, [timeline, bars, colour, palette]);
+  }, [timeline, bars, colour, palette, colourOf]);
   const seek = (ps: number): void => {
     time.value = Math.max(0, Math.min(timeline.totalPs, ps));
   };
@@ -84,11 +85,12 @@ function Timeline({ timeline, name }: { readonly timeline: StepTimeline; readonl
     seek(nextStart(bars, time.value, direction) ?? time.value);
     follows.value = false;
   };
-  const label = `${timeline.rows.length} rows, ${grouped(timeline.row.length)} bars over ${formatTime(timeline.totalPs)}, with the collectives of ${name}.`;
+  const label = `${timeline.rows.length} rows, ${grouped(timeline.row.length)} bars over ${formatTime(timeline.totalPs)}, ${of}.`;
   const groups = timeline.kinds.slice(2);
+  const hasBubble = timeline.kind.includes(timeline.kinds.indexOf("bubble"));
   return (
     <>
-      <ul class="training-key">
+      <ul class="step-key">
         <li>
           <i style={{ backgroundColor: `var(${colourOf("compute")})` }} />
           computes
@@ -99,11 +101,13 @@ function Timeline({ timeline, name }: { readonly timeline: StepTimeline; readonl
             {groupText(group)}
           </li>
         ))}
-        <li>
-          <i data-bubble style={{ backgroundColor: "var(--training-bubble)" }} />
-          bubble
-        </li>
-        <li class="soft">Pale: hidden behind computations. Half high: a stage waits for what has that colour.</li>
+        {hasBubble && (
+          <li>
+            <i data-bubble style={{ backgroundColor: "var(--step-bubble)" }} />
+            bubble
+          </li>
+        )}
+        <li class="soft">Pale: hidden behind computations. Half high: computations wait for what has that colour.</li>
       </ul>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: keys of the chart within, which has the focus */}
       <div
@@ -135,12 +139,12 @@ interface AtTimeProps {
 
 /** What every row does at the time of the cursor. */
 const AtTime = ({ timeline, slices, ps }: AtTimeProps) => (
-  <details class="training-at">
+  <details class="step-at">
     <summary>
       What runs at {formatTime(ps)} <span class="soft">(a click in the chart, comma and full stop go on)</span>
     </summary>
     <Sideways label="What every row does">
-      <table class="training-table training-told">
+      <table class="step-table step-told">
         <caption class="unseen">What every row does at {formatTime(ps)}</caption>
         <tbody>
           {timeline.rows.map((name, row) => (
