@@ -81,7 +81,8 @@ for (const { name, view = name, address, colorScheme = "light", act } of SCENES)
     await page.getByText("was verified").first().waitFor({ timeout: 60_000 });
     await page.waitForTimeout(1500);
     await act?.(page);
-    if (size === "phone" && !["training", "plan"].includes(name)) await page.getByRole("tablist").first().scrollIntoViewIfNeeded();
+    if (size === "phone" && !["training", "plan"].includes(name))
+      await page.getByRole("tablist").first().scrollIntoViewIfNeeded();
     const file = `${FOLDER}/${name}-${size}.png`;
     await page.screenshot({ path: at(file) });
     console.log(file);

@@ -31,6 +31,7 @@ describeApp("accessibility of the app", (tools) => {
         await app.page.waitForTimeout(500);
         await look(await tab.innerText());
       }
+      await app.showView("Training");
       await app.page.getByLabel("Parallel").fill("zero=3");
       await app.page.getByLabel("Batch").fill("16");
       await app.page.getByRole("button", { name: "Work out the step" }).click();
