@@ -1,4 +1,5 @@
 import { type GraphNode, operandsOf, type TensorGraph } from "../tensor-graph/graph.ts";
+import { forwardParts } from "../tensor-graph/parts.ts";
 import type { Computation } from "../workload/layer-work.ts";
 import { updateComputation } from "../workload/sharing.ts";
 import type { AxisSet, Mesh } from "./mesh.ts";
@@ -113,12 +114,13 @@ interface TakingTimes {
 }
 
 /** Returns when nodes' tensors are taken. O(operands). */
-function takingTimes({ nodes, classes }: TensorGraph): TakingTimes[] {
+function takingTimes(graph: TensorGraph): TakingTimes[] {
+  const { nodes } = graph;
   const never = () => ({ first: Number.POSITIVE_INFINITY, last: -1 });
   const times = nodes.map(
     (): TakingTimes => ({ forward: never(), backward: never(), wanted: Number.POSITIVE_INFINITY, isPassedOn: false }),
   );
-  const parts = partsOf(nodes, classes);
+  const parts = forwardParts(graph).part;
   for (let i = nodes.length - 1; i >= 0; i--) {
     const node = nodes[i] as GraphNode;
     const own = times[i] as TakingTimes;
@@ -135,22 +137,6 @@ function takingTimes({ nodes, classes }: TensorGraph): TakingTimes[] {
     }
   }
   return times;
-}
-
-/** Returns the repeated part in which each forward node is: from one node of the class that comes most often to the next. */
-function partsOf(nodes: readonly GraphNode[], classes: Int32Array): Int32Array {
-  const counts = new Map<number, number>();
-  const isWork = ({ kind, phase }: GraphNode): boolean => kind !== "placeholder" && phase === "forward";
-  nodes.forEach((node, i) => {
-    if (isWork(node)) counts.set(classes[i] as number, (counts.get(classes[i] as number) ?? 0) + 1);
-  });
-  const most = Math.max(1, ...counts.values());
-  const first = most === 1 ? -1 : ([...counts].find(([, count]) => count === most)?.[0] ?? -1);
-  let part = 0;
-  return Int32Array.from(nodes, (node, i) => {
-    if (isWork(node) && classes[i] === first) part++;
-    return part;
-  });
 }
 
 /** Nodes of one class. */
