@@ -200,6 +200,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     backward: nodes.map(() => []),
     update: nodes.map(() => []),
   };
+  const hasBackward = nodes.some(({ kind, phase }) => kind !== "output" && phase === "backward");
   nodes.forEach((node, i) => {
     if (node.kind === "output") return;
     operandsOf(node).forEach(({ node: of }, operand) => {
@@ -207,7 +208,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
       if (node.phase === "backward") (takers.backward[of] as Taker[]).push(taker);
       else {
         (takers.forward[of] as Taker[]).push(taker);
-        if (graph.gradients.length > 0) (takers.backward[of] as Taker[]).push(taker);
+        if (hasBackward) (takers.backward[of] as Taker[]).push(taker);
       }
     });
   });
