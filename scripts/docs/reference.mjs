@@ -47,6 +47,7 @@ const BEFORE = {
     "cp examples/measured.tsv measured.tsv",
     "banyan compare torus:4x4@20GB/s,2us --collective allreduce --sizes 1KiB,64KiB,4MiB,256MiB --algorithms tacos --format nccl-tests -o all_reduce.log --quiet",
   ],
+  plan: ["cp examples/perceptron.json ."],
   sweep: ["cp examples/failures.yaml ."],
   probe: ["cp examples/measured.json ."],
   results: ["banyan sweep examples/failures.yaml --quiet"],

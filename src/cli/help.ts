@@ -83,7 +83,7 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
   plan: [
     "banyan plan gpt2-medium dgx-h100:1 --batch 64 --memory 16GiB",
     "banyan plan llama3-8b dgx-h100:2 --batch 32 --seq 8192 --mesh 2x8 --passes 1,2 --details",
-    "banyan plan model.onnx ring:4 --accelerator a100 --algorithms ring",
+    "banyan plan perceptron.json ring:4 --accelerator a100 --algorithms ring",
   ],
   calibrate: [
     "banyan calibrate dgx-a100:1 all_reduce_perf.log -o ours.json",

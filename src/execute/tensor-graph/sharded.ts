@@ -177,7 +177,8 @@ export function shardedRun(
       const [first] = taken as [Lying];
       const last = step.moves.reduce((now, move) => moved(step.node, now, move), first);
       lying[step.makes] = sliced(step.node, last, pattern);
-    } else if (step.kind === "update") {
+    } else if (step.kind === "answer") lying[step.makes] = dealt(step.node, pattern, wholeOf(step.node));
+    else if (step.kind === "update") {
       const [gradient] = taken as [Lying];
       const own = dealt(step.node, pattern, wholeOf(step.node));
       const of = (values[step.takes[0]] as PlanValue).node;

@@ -118,6 +118,24 @@ export interface TensorGraph {
 /** Returns what a node takes; a placeholder takes nothing. */
 export const operandsOf = (node: GraphNode): readonly Operand[] => (node.kind === "placeholder" ? [] : node.operands);
 
+/**
+ * Returns, for every node, of which node's tensor it is the gradient that an output is given: of the first output with its dimensions
+ * that has none yet; -1 where it is none, or of no output, or of a single number (that of a loss is known before the loss is).
+ * O(nodes + outputs x tangents).
+ */
+export function tangentsOf(graph: TensorGraph): Int32Array {
+  const { nodes } = graph;
+  const outputs = nodes.flatMap((node) => (node.kind === "output" ? node.operands.map((operand) => operand.node) : []));
+  return Int32Array.from(nodes, (node) => {
+    if (node.kind !== "placeholder" || node.role !== "tangent" || elementsOf(graph, node.dims) === 1) return -1;
+    const at = outputs.findIndex((of) => {
+      const { dims, phase } = nodes[of] as GraphNode;
+      return phase === "forward" && dims.length === node.dims.length && dims.every((dim) => node.dims.includes(dim));
+    });
+    return at < 0 ? -1 : (outputs.splice(at, 1)[0] as number);
+  });
+}
+
 /** Returns how many elements a tensor has. */
 export const elementsOf = ({ dimensions }: Pick<TensorGraph, "dimensions">, dims: readonly number[]): number =>
   dims.reduce((all, dim) => all * (dim === DROPPED ? 1 : (dimensions[dim] as Dimension).size), 1);

@@ -66,7 +66,7 @@ interface Stage {
  * Returns a forward graph cut into stages, `stageOf` [nodes] telling where each node is done (of placeholders and the output it
  * tells nothing). A tensor that a later stage takes is sent there from the one that makes it, and its gradient comes back, if
  * parameters are behind it: in the sender a fused node of function "shift" by 0 stands for it (which takes no sums that are still
- * to be summed), in the receiver a placeholder, "input" or "tangent". Placeholders are in every stage that takes them. Throws
+ * to be summed), in the receiver a placeholder of role "input". Placeholders are in every stage that takes them. Throws
  * InputError for a graph with gradients, for a tensor that would go back, or that stays inside a kernel; for a parameter that has a
  * gradient in some stages only. O(nodes x stages).
  */
@@ -172,6 +172,11 @@ export function stagedGraph(graph: TensorGraph, stageOf: Int32Array, count: numb
         backOf.set(tensor, node);
       });
     }
+    // tangents are in the order of the outputs that have one; those of what is sent come from the stages that take it
+    const tangents = full.nodes.flatMap((node, i) =>
+      node.kind === "placeholder" && node.role === "tangent" ? [i] : [],
+    );
+    const comeBack = tangents.slice(own.filter(({ node }) => behind[node]).length);
     const numberOf = new Int32Array(full.nodes.length).fill(-1);
     const result: GraphNode[] = [];
     const classKeys: string[] = [];
@@ -185,7 +190,7 @@ export function stagedGraph(graph: TensorGraph, stageOf: Int32Array, count: numb
       const now =
         node.kind !== "placeholder"
           ? ({ ...node, operands: moved(node.operands) } as GraphNode)
-          : isIncoming(i)
+          : isIncoming(i) || comeBack.includes(i)
             ? { ...node, role: "input" as const }
             : node;
       numberOf[i] = place(now, `${full.classes[i]}`);
@@ -221,14 +226,11 @@ export function stagedGraph(graph: TensorGraph, stageOf: Int32Array, count: numb
       if (isGiven(n)) continue;
       arrivals.set(`${n} ${stage}`, { node: numberOf[local.get(n) as number] as number, back: backOf.get(n) ?? null });
     }
-    // tangents are in the order of the outputs that have one
-    const tangents = result.flatMap((node, i) => (node.kind === "placeholder" && node.role === "tangent" ? [i] : []));
-    const ownTangents = own.filter(({ node }) => behind[node]).length;
     returning.forEach(({ tensor, to }, k) => {
       const back = arrivals.get(`${tensor} ${to}`)?.back as number;
       crossings.push({
         from: { stage: to, node: back },
-        to: { stage, node: tangents[ownTangents + k] as number },
+        to: { stage, node: numberOf[comeBack[k] as number] as number },
       });
     });
     let k = 0;

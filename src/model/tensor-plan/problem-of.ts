@@ -1,4 +1,4 @@
-import { type GraphNode, operandsOf, type TensorGraph } from "../tensor-graph/graph.ts";
+import { type GraphNode, operandsOf, type Placeholder, type TensorGraph, tangentsOf } from "../tensor-graph/graph.ts";
 import { forwardParts } from "../tensor-graph/parts.ts";
 import type { Computation } from "../workload/layer-work.ts";
 import { updateComputation } from "../workload/sharing.ts";
@@ -26,6 +26,11 @@ export interface PlanCosts {
   readonly computationPs: (computation: Computation) => number;
   /** Picoseconds of a collective by all groups of some axes at once, with so many bytes in the buffer of an NPU. */
   readonly movePs: (kind: MoveKind, axes: AxisSet, bytes: number) => number;
+  /**
+   * Picoseconds until so many bytes of a placeholder are there on every NPU which another stage sends (of a parameter: bytes of its
+   * gradient there); 0 of what no stage sends. Without: of all.
+   */
+  readonly receivePs?: (node: number, bytes: number) => number;
 }
 
 /** How often what is done, and what is kept of it. */
@@ -39,6 +44,8 @@ export interface PlanTerms {
   /** Bytes that the optimiser keeps of a parameter's element, and bytes of its gradient's. */
   readonly optimizerBytes: number;
   readonly gradientBytes: number;
+  /** By parameter: from how many other stages its gradient comes too, to be summed. */
+  readonly gradientsFrom?: ReadonlyMap<number, number>;
   /** Nodes at which memory is counted with all tensors that are there then, each as a memory of its own; none without. */
   readonly peaks?: readonly number[];
 }
@@ -85,6 +92,10 @@ const NO_PLAN: Pick<NodePlan, "forwardCopies" | "backwardCopies" | "updateCopies
   isSummedOnce: false,
 };
 
+/** Returns of how many passes at a time a placeholder is there. */
+export const copiesOf = ({ role, phase }: Placeholder, { inFlight }: PlanTerms): number =>
+  role === "input" && phase === "forward" ? inFlight : 1;
+
 const NO_USES: Uses = { resources: [], amounts: [] };
 
 /** Amounts by resource, put together. */
@@ -105,7 +116,7 @@ class UseList {
 
 /** When a tensor is first and last taken by nodes of a phase: their indices; Infinity and -1 where none takes it. */
 interface TakingTimes {
-  readonly forward: { first: number; last: number };
+  forward: { first: number; last: number };
   readonly backward: { first: number; last: number };
   /** When it may be wanted in the backward pass, if only so that others are made again. */
   wanted: number;
@@ -114,22 +125,23 @@ interface TakingTimes {
 }
 
 /** Returns when nodes' tensors are taken. O(operands). */
-function takingTimes(graph: TensorGraph): TakingTimes[] {
-  const { nodes } = graph;
+function takingTimes({ nodes, classes }: TensorGraph, answeredBy: Int32Array): TakingTimes[] {
   const never = () => ({ first: Number.POSITIVE_INFINITY, last: -1 });
   const times = nodes.map(
     (): TakingTimes => ({ forward: never(), backward: never(), wanted: Number.POSITIVE_INFINITY, isPassedOn: false }),
   );
-  const parts = forwardParts(graph).part;
+  const parts = forwardParts({ nodes, classes }).part;
   for (let i = nodes.length - 1; i >= 0; i--) {
     const node = nodes[i] as GraphNode;
     const own = times[i] as TakingTimes;
     own.wanted = Math.min(own.wanted, own.backward.first);
     if (node.kind === "output") continue;
+    const answered = times[answeredBy[i] as number];
+    if (answered !== undefined) answered.forward = { first: i, last: Math.max(i, answered.forward.last) };
     for (const { node: of } of operandsOf(node)) {
       const one = times[of] as TakingTimes;
       const taken = one[node.phase];
-      taken.first = i;
+      taken.first = Math.min(taken.first, i);
       taken.last = Math.max(taken.last, i);
       if (node.phase === "backward") continue;
       if (parts[i] === parts[of]) one.wanted = Math.min(one.wanted, own.wanted);
@@ -149,6 +161,8 @@ interface ClassOf {
  * Returns the search for the states of a graph's tensors (Zhao 2026, 5.4; operators' costs in tables as in Alpa, Zheng et al. 2022)
  * as numbers. Every class of nodes chooses a rule of work and what becomes of its tensor; parameters choose where they lie, and where
  * their optimiser's state does. Collectives between patterns are copies, shared by all who take the tensor at a time.
+ *
+ * The gradient that an output is given lies as the output does, brought there if need be: what is done to it lies between.
  *
  * Times: what an NPU computes with what it has to wait for (collectives of activations, and new parameters at the end), and the
  * traffic of each axis. The document's time is the greatest of computing and communication; here what nothing can hide counts with
@@ -201,8 +215,11 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     update: nodes.map(() => []),
   };
   const hasBackward = nodes.some(({ kind, phase }) => kind !== "output" && phase === "backward");
+  const answeredBy = tangentsOf(graph);
   nodes.forEach((node, i) => {
     if (node.kind === "output") return;
+    const answered = answeredBy[i] as number;
+    if (answered >= 0) (takers.forward[answered] as Taker[]).push({ class: classes[i] as number, operand: 0 });
     operandsOf(node).forEach(({ node: of }, operand) => {
       const taker = { class: classes[i] as number, operand };
       if (node.phase === "backward") (takers.backward[of] as Taker[]).push(taker);
@@ -216,7 +233,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     (takers.update[gradient] as Taker[]).push({ class: classes[parameter] as number, operand: 0 });
   }
 
-  const lifetimes = takingTimes(graph);
+  const lifetimes = takingTimes(graph, answeredBy);
   /** Adds what lasts to what is there at any time. */
   const addLasting = (uses: UseList, amount: number): UseList => {
     for (let k = 0; k <= peaks.length; k++) uses.add(memory + k, amount);
@@ -234,6 +251,21 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     });
     return uses;
   };
+
+  /** Returns what placeholders use, of so many bytes each: gradients of outputs are there while they are taken, all else lasts. */
+  const placed = (node: Placeholder, members: readonly number[], own: number): Uses => {
+    if (node.role !== "tangent") {
+      const uses = addLasting(new UseList(), own * members.length * copiesOf(node, terms));
+      if (node.role === "input") uses.add(STEP_TIME, received(members, own) * microBatches);
+      return uses.uses();
+    }
+    const isThere = (i: number, peak: number) => i <= peak && peak <= (lifetimes[i] as TakingTimes).backward.last;
+    return addPassing(new UseList(), members, own, isThere).uses();
+  };
+
+  /** Returns picoseconds until so many bytes of each are there, once. */
+  const received = (members: readonly number[], own: number): number =>
+    members.reduce((all, i) => all + (costs.receivePs?.(i, own) ?? 0), 0);
 
   /** Supplies: nodes of one class that the same classes take. */
   interface Group {
@@ -329,6 +361,8 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     if (node.kind === "placeholder") {
       const patterns = patternsOf(mesh, sizes[first] as number[], false);
       const updated = updatedSupply[c] as number;
+      const answered = new Set(members.map((i) => supplies.forward[answeredBy[i] as number] ?? -1));
+      answered.delete(-1);
       put(
         at,
         node.name,
@@ -337,11 +371,8 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
           isKept: true,
           rule: null,
           retention: "kept",
-          uses: addLasting(
-            new UseList(),
-            ((bytes[first] as number) / shardCount(mesh, pattern)) * members.length,
-          ).uses(),
-          demands: updated < 0 ? [] : [demand(updated, pattern)],
+          uses: placed(node, members, (bytes[first] as number) / shardCount(mesh, pattern)),
+          demands: [...(updated < 0 ? [] : [updated]), ...answered].map((supply) => demand(supply, pattern)),
         })),
       );
       return;
@@ -388,7 +419,8 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     if (at < 0) return;
     const first = members[0] as number;
     const elements = (bytes[first] as number) / node.elementBytes;
-    const { optimizerBytes, gradientBytes } = terms;
+    const { optimizerBytes, gradientBytes, gradientsFrom } = terms;
+    const comeTo = (all: readonly number[]): number => all.reduce((sum, i) => sum + (gradientsFrom?.get(i) ?? 0), 0);
     put(
       at,
       `update of ${node.name}`,
@@ -408,8 +440,10 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
           rule: null,
           retention: "kept",
           uses: addLasting(
-            new UseList().add(STEP_TIME, costs.computationPs(computation) * members.length),
-            own * (optimizerBytes + gradientBytes) * members.length,
+            new UseList()
+              .add(STEP_TIME, costs.computationPs(computation) * members.length)
+              .add(STEP_TIME, received(members, own * node.elementBytes)),
+            own * (optimizerBytes + gradientBytes) * members.length + own * node.elementBytes * comeTo(members),
           ).uses(),
           demands: [...wanted.values()],
         };

@@ -1,4 +1,4 @@
-import { type GraphNode, operandsOf } from "../tensor-graph/graph.ts";
+import { type GraphNode, operandsOf, tangentsOf } from "../tensor-graph/graph.ts";
 import { type Move, movesBetween, type Pattern } from "./patterns.ts";
 import type { NodePlan, TensorPlan } from "./plan.ts";
 import { isFree } from "./problem.ts";
@@ -31,13 +31,15 @@ export type PlanStep =
       readonly takes: readonly [number];
       readonly makes: number;
     }
+  /** The gradient of an output is there, made of the output by nobody here. */
+  | { readonly kind: "answer"; readonly node: number; readonly takes: readonly [number]; readonly makes: number }
   /** A parameter takes its gradient, summed to where the optimiser's state lies. */
   | { readonly kind: "update"; readonly node: number; readonly takes: readonly [number]; readonly makes: number };
 
 /** A pass of a plan in the order in which it is done, then the update of parameters. */
 export interface PlanSteps {
   readonly values: readonly PlanValue[];
-  /** Values that are there before: placeholders. */
+  /** Values that are there before: placeholders, but for gradients of outputs. */
   readonly given: readonly number[];
   readonly steps: readonly PlanStep[];
   /** [outputs of the graph] the values that they are. */
@@ -111,13 +113,16 @@ export function planSteps({ graph, mesh, nodes: plans }: TensorPlan): PlanSteps 
   /** By node of a gradient. */
   const summed = new Map<number, number>();
 
+  const answeredBy = tangentsOf(graph);
   const given: number[] = [];
   let outputs: readonly number[] = [];
   graph.nodes.forEach((node, i) => {
     if (node.kind === "placeholder") {
       const at = value(i, planned(i).pattern);
       made.set(i, at);
-      given.push(at);
+      const output = answeredBy[i] as number;
+      if (output < 0) given.push(at);
+      else steps.push({ kind: "answer", node: i, takes: [taken(output, planned(i).pattern, false)], makes: at });
     } else if (node.kind === "output") outputs = node.operands.map((operand) => made.get(operand.node) as number);
     else {
       const at = compute(i, false);

@@ -17,6 +17,8 @@ export const axesText = ({ axes }: Mesh, set: AxisSet): string =>
     .map(({ name }) => name)
     .join(" x ");
 
+type Computed = Extract<PlanStep, { kind: "compute" | "update" }>;
+
 /** Forward, backward, gradients, update: PHASE_NAMES of a step's tasks. */
 const [FORWARD, BACKWARD, GRADIENTS, UPDATE] = [0, 1, 2, 3] as const;
 
@@ -50,19 +52,14 @@ export function planTasks(
     amongOf.set(axes, known);
     return known;
   };
-  const computationOf = (step: Exclude<PlanStep, { kind: "move" }>): Computation => {
+  const computationOf = (step: Computed): Computation => {
     const node = nodeOf(step);
     if (step.kind === "compute") return workOf(graph, mesh, node, plans[step.node]?.rule as WorkRule);
     const own = (values[step.makes] as PlanValue).bytes / node.elementBytes;
     const { gradientBytes: gradient, optimizerBytes: optimizer } = terms;
     return updateComputation(own, { weight: node.elementBytes, gradient, optimizer });
   };
-  const addComputation = (
-    step: Exclude<PlanStep, { kind: "move" }>,
-    phase: number,
-    microBatch: number,
-    waits: readonly number[],
-  ): number => {
+  const addComputation = (step: Computed, phase: number, microBatch: number, waits: readonly number[]): number => {
     const work = works.of(`${step.kind} ${graph.classes[step.node]}`, () => ({
       kind: "computations",
       computations: [computationOf(step)],
@@ -115,7 +112,8 @@ export function planTasks(
       const { kind, phase } = nodeOf(step);
       const own = phase === "forward" ? FORWARD : BACKWARD;
       const waits = [...new Set(step.takes.map((at) => madeBy[at] as number).filter((task) => task >= 0))];
-      if (step.kind === "update")
+      if (step.kind === "answer") madeBy[step.makes] = waits[0] ?? -1;
+      else if (step.kind === "update")
         madeBy[step.makes] = addComputation(step, UPDATE, -1, [...new Set([...waits, ...sums])]);
       else if (step.kind === "compute") {
         const task = addComputation(step, step.isAgain ? BACKWARD : own, pass, waits);

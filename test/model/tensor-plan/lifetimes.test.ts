@@ -9,6 +9,7 @@ import {
   type Move,
   type MoveKind,
   movesBetween,
+  PARTIAL,
   type Pattern,
   shardedAt,
   stateOn,
@@ -163,6 +164,25 @@ describe("the memory of a plan", () => {
   );
 });
 
+describe("the gradient of an output", () => {
+  it("lies where all of the output lies, brought there if need be", () => {
+    const [, build, shape, count] = GRAPHS[0];
+    let brought = 0;
+    eachPlan(build(), meshOf(shape), count, ({ plan: { mesh, graph }, steps: { values, steps, given } }) => {
+      const answers = steps.filter((step) => step.kind === "answer");
+      expect(answers.map(({ node }) => graph.nodes[node]?.name)).toEqual(["tangent of layer 3 product"]);
+      for (const { node, takes, makes } of answers) {
+        const [output, gradient] = [takes[0], makes].map((at) => values[at]);
+        expect(mesh.axes.some((_, j) => stateOn(gradient?.pattern as Pattern, j) === PARTIAL)).toBe(false);
+        expect(isFree(mesh, output?.pattern as Pattern, gradient?.pattern as Pattern)).toBe(true);
+        expect(given.some((at) => values[at]?.node === node)).toBe(false);
+        if (steps.some((step) => step.kind === "move" && step.makes === takes[0])) brought++;
+      }
+    });
+    expect(brought).toBeGreaterThan(0);
+  });
+});
+
 describe("what a problem counts", () => {
   it.each(GRAPHS)(
     "of plans of %s is what their steps take",
@@ -210,7 +230,7 @@ describe("what a problem counts", () => {
             const own = elementsOf(graph, dims) / partsOf(mesh, nodes[i]?.home as Pattern);
             const bytes = own * (5 * terms.gradientBytes + 2 * terms.optimizerBytes + elementBytes);
             add(STEP_TIME, COSTS.computationPs({ name: "", kind: "memory", flops: 0, bytes }));
-          } else {
+          } else if (step.kind === "move") {
             const what = renewed.has(step.takes[0]) ? "new" : updates.has(step.makes) ? "sum" : "passes";
             addMoves(i, step.moves, what);
             done.push(`${what === "passes"} ${i} ${values[step.makes]?.pattern}`);
