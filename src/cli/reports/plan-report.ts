@@ -7,7 +7,11 @@ import type { Context } from "../context.ts";
 import { table } from "./table.ts";
 import { labelled } from "./text.ts";
 
-const meshText = ({ mesh }: PlanRow): string => mesh.map(({ size }) => size).join("x");
+/** Returns stages and the mesh of each: "4 stages of 2x8"; of one stage its mesh. */
+function meshText({ mesh, stages }: PlanRow): string {
+  const own = mesh.map(({ size }) => size).join("x");
+  return stages.length === 1 ? own : `${stages.length} stages of ${own}`;
+}
 
 /** Returns what an axis is used for: "8 data, parameters shared (FSDP)", with shares where there are several. */
 function axisText({ size, uses }: AxisStrategy): string {
@@ -16,9 +20,16 @@ function axisText({ size, uses }: AxisStrategy): string {
   return `${size} ${parts.join(" + ")}`;
 }
 
-const strategyText = ({ strategies }: PlanRow): string => strategies.map(axisText).join("; ");
+const axesText = ({ strategies }: Pick<PlanRow, "strategies">): string => strategies.map(axisText).join("; ");
 
-function memoryText({ memory }: PlanRow): string {
+/** Returns what a plan is called: "4 stages, 8 data"; where stages differ, what the first does. */
+function strategyText(row: PlanRow): string {
+  const { length } = row.stages;
+  const differs = row.stages.some((stage) => axesText(stage) !== axesText(row));
+  return length === 1 ? axesText(row) : `${length} stages, ${axesText(row)}${differs ? " in the first" : ""}`;
+}
+
+function memoryText({ memory }: Pick<PlanRow, "memory">): string {
   const { parameters, gradients, optimizer, activations, working } = memory;
   return Object.entries({ parameters, gradients, optimizer, activations, working })
     .filter(([, bytes]) => bytes > 0)
@@ -37,10 +48,17 @@ export function planLines(report: PlanReport, context: Pick<Context, "style" | "
     labelled("NPUs", `${accelerator.name}, ${roundedSize(step.memoryBytes)} for the plan`),
     "",
     labelled("mesh", `${meshText(plan)}, ${count(plan.passes, "pass", "passes")} a step`),
-    ...plan.strategies.map((axis) => labelled(`axis ${axis.axis}`, axisText(axis))),
+    ...(plan.stages.length === 1
+      ? plan.strategies.map((axis) => labelled(`axis ${axis.axis}`, axisText(axis)))
+      : plan.stages.map((stage, s) =>
+          labelled(
+            `stage ${s + 1}`,
+            `${stage.from} .. ${stage.to}: ${axesText(stage)}; ${roundedSize(stage.memory.total)} an NPU`,
+          ),
+        )),
     labelled(
       "step",
-      `${timeText(plan.us)}: computing ${percent(shares.compute)}${waits.map(([axes, share]) => `, waiting on ${axes} ${percent(share)}`).join("")}`,
+      `${timeText(plan.us)}: computing ${percent(shares.compute)}${shares.bubble > 0.0005 ? `, waiting for other stages ${percent(shares.bubble)}` : ""}${waits.map(([axes, share]) => `, waiting on ${axes} ${percent(share)}`).join("")}`,
     ),
     labelled("memory", `${roundedSize(plan.memory.total)} an NPU: ${memoryText(plan)}`),
     ...(plan.againCount > 0
@@ -48,7 +66,7 @@ export function planLines(report: PlanReport, context: Pick<Context, "style" | "
       : []),
     labelled(
       "bound",
-      `${timeText(search.boundUs)} for any plan of this mesh and number of passes${search.leftFreeBytes > 0 ? ` that leaves ${roundedSize(search.leftFreeBytes)} free` : ""}, ${timeText(plan.countedUs)} counted for this one${search.gap <= 1e-6 ? ": none is faster" : `: at most ${percent(search.gap)} faster`}`,
+      `${timeText(search.boundUs)} for any plan of ${plan.stages.length === 1 ? "this mesh" : "these stages"} and number of passes${search.leftFreeBytes > 0 ? ` that leaves ${roundedSize(search.leftFreeBytes)} free` : ""}, ${timeText(plan.countedUs)} counted for this one${search.gap <= 1e-6 ? ": none is faster" : `: at most ${percent(search.gap)} faster`}`,
     ),
   ];
   if (byHand !== null) {
@@ -80,8 +98,12 @@ export function planLines(report: PlanReport, context: Pick<Context, "style" | "
     ]);
     lines.push(...table(head.map(style.dim), cells, ["left", "left", "right", "right", "right"]));
   }
-  if (context.options["details"] === true)
+  if (context.options["details"] === true) {
+    if (plan.stages.length > 1) {
+      lines.push("", ...plan.stages.map((stage, s) => labelled(`memory ${s + 1}`, memoryText(stage))));
+    }
     lines.push("", ...collectiveLines(report, context), "", ...tensorLines(report, context));
+  }
   return ["", ...lines].map((line) => `  ${line}`.trimEnd());
 }
 
@@ -101,8 +123,10 @@ function collectiveLines({ collectives }: PlanReport, { style }: Pick<Context, "
 
 /** Returns where tensors lie: an axis between bars each; those that are brought elsewhere with where. */
 function tensorLines({ tensors }: PlanReport, { style }: Pick<Context, "style">): string[] {
+  const isStaged = tensors.some(({ stage }) => stage > 1);
   const head = ["tensor", "times", "lies", "retention", "brought to"];
-  const cells = tensors.map(({ name, count: times, pattern, retention, home, copies }) => {
+  const cells = tensors.map(({ stage, name: own, count: times, pattern, retention, home, copies }) => {
+    const name = isStaged ? `${stage}: ${own}` : own;
     const to = (when: string, patterns: readonly string[]): string[] => patterns.map((one) => `${when}: ${one}`);
     const all = [...to("forward", copies.forward), ...to("backward", copies.backward), ...to("update", copies.update)];
     return [name, grouped(times), pattern, retention, [...(home === null ? [] : [`home: ${home}`]), ...all].join("; ")];

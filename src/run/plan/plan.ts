@@ -2,20 +2,25 @@ import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { refuseStopped } from "../../base/stopping.ts";
 import type { Engine } from "../../engine/types.ts";
+import { shiftedLinks } from "../../model/symmetry/shift.ts";
+import type { DimensionUses } from "../../model/tensor-graph/dimension-uses.ts";
 import type { GraphNode, TensorGraph } from "../../model/tensor-graph/graph.ts";
+import type { StagedGraph } from "../../model/tensor-graph/stages.ts";
 import { type PlanMemory, planMemory } from "../../model/tensor-plan/lifetimes.ts";
 import type { Mesh } from "../../model/tensor-plan/mesh.ts";
+import type { StagePlan } from "../../model/tensor-plan/pipeline.ts";
+import { pipelineTasks } from "../../model/tensor-plan/pipeline-tasks.ts";
 import type { TensorPlan } from "../../model/tensor-plan/plan.ts";
 import { type PlanChoice, planTotals } from "../../model/tensor-plan/problem.ts";
 import {
   memoryOf,
+  type PlanCosts,
   type PlanTerms,
   planOf,
   planProblem,
   type StatedProblem,
 } from "../../model/tensor-plan/problem-of.ts";
-import { type PlanSteps, planSteps } from "../../model/tensor-plan/steps.ts";
-import { planTasks } from "../../model/tensor-plan/tasks.ts";
+import { planSteps } from "../../model/tensor-plan/steps.ts";
 import { tensorBytes } from "../../model/tensor-plan/work.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Accelerator, Precision } from "../../model/workload/accelerators.ts";
@@ -25,19 +30,24 @@ import { computationPs } from "../../model/workload/roofline.ts";
 import { roundedSize } from "../../report/amounts.ts";
 import { type HandPlan, type MadeByHand, plansByHand } from "../../synthesize/plan/by-dimensions.ts";
 import { type FoundPlan, type NoPlan, searchPlan } from "../../synthesize/plan/solve.ts";
+import { pipelinePs } from "../../synthesize/plan/stage-cuts.ts";
 import { milpRunner } from "../threads/milp-runner.ts";
 import { type CostOf, communicationCosts } from "../training/costs.ts";
 import { simulateTraining, type TrainedStep } from "../training/train.ts";
 import { type MoveAsked, type MoveCosts, moveCosts } from "./move-costs.ts";
+import { cutByHand, graphKey, type PipelineShape, receiveTimes, sendTimes } from "./pipeline.ts";
 
 /** What is to be planned. */
 export interface PlanRequest {
   /** Returns the graph, gradients included, of so many samples: those of a micro batch, over all NPUs. */
   readonly graphOf: (samples: number) => TensorGraph;
+  /** The same without gradients; for pipelines. */
+  readonly forwardOf: (samples: number) => TensorGraph;
   /** Samples of a step, and into how many passes it may be cut, divisors of them. */
   readonly batch: number;
   readonly passes: readonly number[];
-  readonly meshes: readonly Mesh[];
+  /** Stages and their meshes that are tried. */
+  readonly shapes: readonly PipelineShape[];
   readonly accelerator: Accelerator;
   readonly precision: Precision;
   readonly memoryBytes: number;
@@ -50,16 +60,22 @@ export interface PlanRequest {
   readonly onProgress?: (what: string, done: number, total: number) => void;
 }
 
+/** A stage of a plan with what it takes. */
+export interface PlannedStage extends StagePlan {
+  readonly memory: PlanMemory;
+  /** By the search's own count, for all passes: the greatest of its times. */
+  readonly countedPs: number;
+}
+
 /** A plan with what it takes. */
 export interface PlannedStep {
-  readonly plan: TensorPlan;
-  readonly steps: PlanSteps;
-  readonly terms: PlanTerms;
+  /** One or more. */
+  readonly stages: readonly PlannedStage[];
+  readonly staged: StagedGraph | null;
   /** Of the whole step, simulated; picoseconds. */
   readonly ps: number;
-  /** By the search's own count: the greatest of its times. */
+  /** By the search's own count: the greatest of its times; of stages, the first pass through all, then the slowest's. */
   readonly countedPs: number;
-  readonly memory: PlanMemory;
   /** The hand-made plan that it is; null of one that was found. */
   readonly hand: HandPlan | null;
   readonly placed: PlacedTasks;
@@ -96,13 +112,25 @@ const MOST_HAND = 24;
 /** Searches are begun again so often, with finer costs of the collectives that plans take, and peaks of memory. */
 const MOST_ROUNDS = 6;
 
-/** A way of splitting a step: a mesh, and passes. */
+/** A graph on a mesh, in passes: of a step, or of a stage. */
 interface Way {
   readonly mesh: Mesh;
   readonly graph: TensorGraph;
   readonly terms: PlanTerms;
   readonly costs: MoveCosts;
   readonly timeOf: (computation: Computation) => number;
+  /** Of a stage. */
+  readonly receivePs?: PlanCosts["receivePs"];
+  readonly uses?: DimensionUses;
+}
+
+/** A way of splitting a step: one way, or stages with one each. */
+interface Split {
+  /** What its best hand-made plan takes; Infinity where none fits. */
+  readonly byHandPs: number;
+  readonly hand: HandPlan | null;
+  readonly staged: StagedGraph | null;
+  readonly stages: () => Promise<readonly StatedWay[]>;
 }
 
 /** A way, stated as a search, and its hand-made plans. */
@@ -123,11 +151,12 @@ type Tell = (what: string, done: number, total: number) => void;
 
 /** Returns a way as a search, once all collectives that it may take have a cost. */
 async function stateWay(way: Way, tell: Tell): Promise<StatedWay> {
-  const { graph, mesh, costs, terms, timeOf } = way;
-  const state = (): StatedProblem => planProblem(graph, mesh, { computationPs: timeOf, movePs: costs.movePs }, terms);
+  const { graph, mesh, costs, terms, timeOf, receivePs, uses } = way;
+  const planCosts = { computationPs: timeOf, movePs: costs.movePs, ...(receivePs && { receivePs }) };
+  const state = (): StatedProblem => planProblem(graph, mesh, planCosts, terms);
   let stated = state();
   if ((await costs.make((done, total) => tell("collectives", done, total))) > 0) stated = state();
-  return { way, stated, hands: plansByHand(graph, stated) };
+  return { way, stated, hands: plansByHand(graph, stated, uses) };
 }
 
 /**
@@ -200,93 +229,236 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
   const tell: Tell = (what, done, total) => request.onProgress?.(what, done, total);
   const costOf = communicationCosts(engine, topology, signal).by({ algorithm: request.algorithm });
   const timeOf = (computation: Computation): number => computationPs(accelerator, precision, computation);
-  const { passes } = request;
-  const ways: StatedWay[] = [];
-  for (const mesh of request.meshes) {
-    const costs = moveCosts(mesh, costOf);
-    for (const microBatches of passes) {
-      tell("ways of splitting", ways.length, request.meshes.length * passes.length);
-      const { memoryBytes, optimizerBytes, gradientBytes } = request;
+  const { passes, shapes, memoryBytes, optimizerBytes, gradientBytes } = request;
+  const ways: Split[] = [];
+  for (const shape of shapes) {
+    const { mesh, stages } = shape;
+    const costsOf = stageCosts(topology, shape, costOf);
+    for (const microBatches of passesFor(stages, passes)) {
+      tell("ways of splitting", ways.length, shapes.length * passes.length);
       const terms = { memoryBytes, microBatches, inFlight: 1, optimizerBytes, gradientBytes };
-      const graph = request.graphOf(request.batch / microBatches);
-      ways.push(await stateWay({ mesh, graph, terms, costs, timeOf }, tell));
+      const samples = request.batch / microBatches;
+      const common = { mesh, timeOf };
+      const state = (way: Omit<Way, "mesh" | "timeOf">) => stateWay({ ...common, ...way }, tell);
+      if (stages === 1) {
+        const stated = await state({ graph: request.graphOf(samples), terms, costs: costsOf(0) });
+        const [first] = stated.hands;
+        const byHandPs = first?.fits === true ? first.ps : Number.POSITIVE_INFINITY;
+        ways.push({ byHandPs, hand: null, staged: null, stages: async () => [stated] });
+      } else {
+        const split = await cutSplit(topology, shape, request.forwardOf(samples), terms, costsOf, state);
+        if (split !== null) ways.push(split);
+      }
       refuseStopped(signal);
     }
   }
-  const byHandPs = ({ hands: [first] }: StatedWay): number =>
-    first?.fits === true ? first.ps : Number.POSITIVE_INFINITY;
-  const searched: SearchedWay[] = [];
-  const chosen = [...ways].sort((a, b) => byHandPs(a) - byHandPs(b)).slice(0, MOST_SEARCHED);
+  if (ways.length === 0) {
+    const most = shapes.map(({ stages }) => stages).join(",");
+    throw new InputError(optionName("stages"), "at most the parts of the graph that repeat", most).as("not-applicable");
+  }
+  const searched: SearchedSplit[] = [];
+  const chosen = [...ways].sort((a, b) => a.byHandPs - b.byHandPs).slice(0, MOST_SEARCHED);
   for (const way of chosen) {
     tell("searches", searched.length, chosen.length);
-    searched.push(await searchWay(engine, way, request, request.timeLimitMs / chosen.length, tell));
+    searched.push(await searchSplit(engine, way, request, request.timeLimitMs / chosen.length, tell));
   }
-  const steps: { readonly step: PlannedStep; readonly result: FoundPlan; readonly leftFreeBytes: number }[] = [];
-  for (const [done, { way, stated, hands, result }] of searched.entries()) {
-    if (!("plan" in result)) continue;
+  const steps: { readonly step: PlannedStep; readonly boundPs: number; readonly from: SearchedSplit }[] = [];
+  for (const [done, from] of searched.entries()) {
     tell("simulations", done, searched.length);
-    const isWithin = ({ choice }: { readonly choice: PlanChoice }): boolean =>
-      memoryOfChoice(way, stated, choice).total <= request.memoryBytes;
-    const hand = hands.find(isWithin);
-    const found = [result.plan, ...result.alternatives.slice(0, MOST_OTHERS)].map((choice) => ({ choice, hand: null }));
-    for (const one of [...found.filter(isWithin), ...(hand === undefined ? [] : [hand])]) {
-      const step = await plannedStep(topology, way, stated, one, costOf);
-      steps.push({ step, result, leftFreeBytes: request.memoryBytes - way.terms.memoryBytes });
+    for (const { choices, hand } of candidatesOf(from, memoryBytes)) {
+      const step = await plannedStep(topology, from, choices, hand, costOf);
+      const bounds = from.stages.map(({ result }) => ("plan" in result ? result.boundPs : 0));
+      steps.push({ step, boundPs: pipelinePs(bounds, stagesPasses(step)), from });
       refuseStopped(signal);
     }
   }
   steps.sort((a, b) => a.step.ps - b.step.ps);
   const [best] = steps;
   if (best === undefined) throw nothingFits(request, searched);
+  const { stages } = best.from;
   return {
     best: best.step,
     others: steps.slice(1).map(({ step }) => step),
     byHand: steps.find(({ step }) => step.hand !== null)?.step ?? null,
-    boundPs: best.result.boundPs,
-    gap: 1 - best.result.boundPs / best.step.countedPs,
-    leftFreeBytes: best.leftFreeBytes,
-    how: best.result.how,
+    boundPs: best.boundPs,
+    gap: 1 - best.boundPs / best.step.countedPs,
+    leftFreeBytes: Math.max(...stages.map(({ way }) => memoryBytes - way.terms.memoryBytes)),
+    how: [...new Set(stages.map(({ result }) => result.how))].join("; "),
     looked: ways.length,
     searched: searched.length,
   };
 }
 
-/** Returns a choice as a plan that was simulated. */
-async function plannedStep(
-  topology: Topology,
-  { graph, terms, timeOf }: Way,
-  stated: StatedProblem,
-  { choice, hand }: { readonly choice: PlanChoice; readonly hand: HandPlan | null },
-  costOf: CostOf,
-): Promise<PlannedStep> {
-  const plan = planOf(graph, stated, choice);
-  const steps = planSteps(plan);
-  const placed = planTasks(plan, steps, terms, terms.microBatches);
-  const simulated = await simulateTraining(topology, placed, { costOf, computationPs: timeOf });
-  return {
-    plan,
-    steps,
-    terms,
-    ps: simulated.times.ps,
-    countedPs: planTotals(stated.problem, choice)?.ps ?? Number.NaN,
-    memory: planMemory(plan, steps, terms),
-    hand,
-    placed,
-    simulated,
+const stagesPasses = ({ stages }: PlannedStep): number => (stages[0] as PlannedStage).terms.microBatches;
+
+/** Returns the passes that are tried with so many stages: those that keep them all busy, if any do. */
+function passesFor(stages: number, passes: readonly number[]): readonly number[] {
+  const enough = passes.filter((count) => count >= stages);
+  return enough.length > 0 ? enough : passes;
+}
+
+/** Returns what gives the costs of collectives of a stage: where the network looks the same from there, those of the first. */
+function stageCosts(topology: Topology, { mesh }: PipelineShape, costOf: CostOf): (stage: number) => MoveCosts {
+  const known: MoveCosts[] = [];
+  return (stage) => {
+    const by = stage * mesh.npuCount;
+    known[stage] ??=
+      stage > 0 && shiftedLinks(topology, by) !== null
+        ? (known[0] ?? moveCosts(mesh, costOf))
+        : moveCosts(mesh, (kind, groups, bytes) =>
+            costOf(kind, { ...groups, members: groups.members.map((npu) => npu + by) }, bytes),
+          );
+    return known[stage] as MoveCosts;
   };
 }
 
+/** Returns a graph cut into stages as a way of splitting; null where it has too few parts. */
+async function cutSplit(
+  topology: Topology,
+  shape: PipelineShape,
+  forward: TensorGraph,
+  terms: PlanTerms,
+  costsOf: (stage: number) => MoveCosts,
+  state: (way: Omit<Way, "mesh" | "timeOf">) => Promise<StatedWay>,
+): Promise<Split | null> {
+  const times = new Map<string, (bytes: number) => number>();
+  const sendPs = (from: number, to: number): ((bytes: number) => number) => {
+    const one = times.get(`${from} ${to}`) ?? sendTimes(topology, shape.mesh, from, to);
+    times.set(`${from} ${to}`, one);
+    return one;
+  };
+  const cut = await cutByHand(forward, shape, terms, sendPs, (graph, own, uses) =>
+    state({ graph, terms: own, uses, costs: costsOf(0) }),
+  );
+  if (cut === null) return null;
+  const { staged, uses, hand, ps } = cut;
+  const stages = async (): Promise<StatedWay[]> => {
+    const all: StatedWay[] = [];
+    for (const [s, graph] of staged.graphs.entries()) {
+      const receivePs = receiveTimes(staged, s, sendPs);
+      all.push(await state({ graph, terms: cut.terms[s] as PlanTerms, uses, costs: costsOf(s), receivePs }));
+    }
+    return all;
+  };
+  return { byHandPs: ps, hand, staged, stages };
+}
+
+/** A way of splitting that was searched. */
+interface SearchedSplit extends Omit<Split, "stages"> {
+  readonly stages: readonly SearchedWay[];
+}
+
+/**
+ * Returns a way of splitting with what is found of each stage, the last first, which keeps least. What is found of one stage is that
+ * of another that is alike, if it fits there too: who keeps more passes takes no less.
+ */
+async function searchSplit(
+  engine: Engine,
+  { stages, ...split }: Split,
+  request: PlanRequest,
+  timeLimitMs: number,
+  tell: Tell,
+): Promise<SearchedSplit> {
+  const began = performance.now();
+  const stated = await stages();
+  const found: (SearchedWay | undefined)[] = stated.map(() => undefined);
+  for (let s = stated.length - 1; s >= 0; s--) {
+    const own = stated[s] as StatedWay;
+    const like = found.find((one) => one !== undefined && isAlike(one.way, own.way));
+    const fits =
+      like !== undefined &&
+      "plan" in like.result &&
+      memoryOfChoice(own.way, own.stated, like.result.plan).total <= request.memoryBytes;
+    const leftMs = Math.max(0, timeLimitMs - (performance.now() - began)) / (s + 1);
+    found[s] = fits
+      ? { ...(await stateWay({ ...own.way }, tell)), result: like.result, before: like.before }
+      : await searchWay(engine, own, request, leftMs, tell);
+  }
+  return { ...split, stages: found.filter((one) => one !== undefined) };
+}
+
+/** Returns whether what is found of one stage is found of another: equal graphs, collectives, and times until what comes is there. */
+function isAlike({ graph, costs, receivePs }: Way, other: Way): boolean {
+  if (costs !== other.costs || graphKey(graph) !== graphKey(other.graph)) return false;
+  return graph.nodes.every(
+    (node, i) =>
+      node.kind !== "placeholder" ||
+      [0, 2 ** 30].every((bytes) => receivePs?.(i, bytes) === other.receivePs?.(i, bytes)),
+  );
+}
+
+/** Plans of a way of splitting that are simulated: a choice for each stage. */
+interface Candidate {
+  readonly choices: readonly PlanChoice[];
+  readonly hand: HandPlan | null;
+}
+
+/** Returns the plans of a way of splitting that fit by lifetimes: those that were found, then the best hand-made one. */
+function candidatesOf({ stages, staged, hand }: SearchedSplit, memoryBytes: number): Candidate[] {
+  const fitting = ({ way, stated, hands, result }: SearchedWay) => {
+    const isWithin = (choice: PlanChoice): boolean => memoryOfChoice(way, stated, choice).total <= memoryBytes;
+    const found = "plan" in result ? [result.plan, ...result.alternatives.slice(0, MOST_OTHERS)] : [];
+    return { found: found.filter(isWithin), hands: hands.filter(({ choice }) => isWithin(choice)) };
+  };
+  if (staged === null) {
+    const [only] = stages.map(fitting) as [ReturnType<typeof fitting>];
+    const [first] = only.hands;
+    return [
+      ...only.found.map((choice) => ({ choices: [choice], hand: null })),
+      ...(first === undefined ? [] : [{ choices: [first.choice], hand: first.hand }]),
+    ];
+  }
+  const all = stages.map(fitting);
+  const best = all.map(({ found, hands }) => found[0] ?? hands[0]?.choice);
+  const byHand = all.map(({ hands }) => hands.find((one) => JSON.stringify(one.hand) === JSON.stringify(hand))?.choice);
+  const whole = (choices: readonly (PlanChoice | undefined)[], by: HandPlan | null): Candidate[] =>
+    choices.every((choice) => choice !== undefined) ? [{ choices, hand: by }] : [];
+  return [...whole(best, null), ...whole(byHand, hand)];
+}
+
+/** Returns choices as a plan that was simulated. */
+async function plannedStep(
+  topology: Topology,
+  { stages: ways, staged }: SearchedSplit,
+  choices: readonly PlanChoice[],
+  hand: HandPlan | null,
+  costOf: CostOf,
+): Promise<PlannedStep> {
+  const stages = ways.map(({ way: { graph, terms }, stated }, s): PlannedStage => {
+    const choice = choices[s] as PlanChoice;
+    const plan = planOf(graph, stated, choice);
+    const steps = planSteps(plan);
+    const countedPs = planTotals(stated.problem, choice)?.ps ?? Number.NaN;
+    return { plan, steps, terms, memory: planMemory(plan, steps, terms), countedPs };
+  });
+  const { timeOf, terms } = (ways[0] as SearchedWay).way;
+  const placed = pipelineTasks({ stages, staged }, terms.microBatches);
+  const simulated = await simulateTraining(topology, placed, { costOf, computationPs: timeOf });
+  const countedPs = pipelinePs(
+    stages.map((stage) => stage.countedPs),
+    terms.microBatches,
+  );
+  return { stages, staged, ps: simulated.times.ps, countedPs, hand, placed, simulated };
+}
+
 /** Returns the error for a step that fits in no way: the least that was proved, and what is enough for a plan that is known. */
-function nothingFits({ memoryBytes }: PlanRequest, searched: readonly SearchedWay[]): InputError {
+function nothingFits({ memoryBytes }: PlanRequest, searched: readonly SearchedSplit[]): InputError {
   let least = Number.POSITIVE_INFINITY;
   let enough = Number.POSITIVE_INFINITY;
-  for (const { way, stated, hands, result, before } of searched) {
-    if (!("plan" in result) && result.leastTotals !== null && result.isLeastProved) {
-      least = Math.min(least, ...result.leastTotals.slice(memoryOf(way.mesh)));
+  for (const { stages } of searched) {
+    // all stages have to fit
+    let [leastOfAll, enoughForAll] = [0, 0];
+    for (const { way, stated, hands, result, before } of stages) {
+      if (!("plan" in result) && result.leastTotals !== null && result.isLeastProved) {
+        leastOfAll = Math.max(leastOfAll, ...result.leastTotals.slice(memoryOf(way.mesh)));
+      }
+      const own = "plan" in result ? [result.plan] : result.least === null ? [] : [result.least];
+      const known = [...own, ...before, ...hands.slice(0, MOST_HAND).map(({ choice }) => choice)];
+      const total = Math.min(...known.map((choice) => memoryOfChoice(way, stated, choice).total));
+      enoughForAll = Math.max(enoughForAll, total);
     }
-    const own = "plan" in result ? [result.plan] : result.least === null ? [] : [result.least];
-    const known = [...own, ...before, ...hands.slice(0, MOST_HAND).map(({ choice }) => choice)];
-    for (const choice of known) enough = Math.min(enough, memoryOfChoice(way, stated, choice).total);
+    if (leastOfAll > 0) least = Math.min(least, leastOfAll);
+    enough = Math.min(enough, enoughForAll);
   }
   const below = least < enough ? [`at least ${roundedSize(least)} by the search's count`] : [];
   const known = enough < Number.POSITIVE_INFINITY ? [`${roundedSize(enough)} is enough`] : [];

@@ -75,10 +75,14 @@ function listOf(use: AxisUse, { data, weights, experts }: DimensionUses): readon
  * (Shoeybi et al. 2019), with what is between them along the sequence or not (Korthikanti et al. 2022), are "tensor"; copies are
  * what demands ask for. O(choices).
  */
-export function planByHand(graph: TensorGraph, stated: StatedProblem, hand: HandPlan): PlanChoice | null {
+export function planByHand(
+  graph: TensorGraph,
+  stated: StatedProblem,
+  hand: HandPlan,
+  uses: DimensionUses,
+): PlanChoice | null {
   const { problem, index } = stated;
   const { mesh, choosers, supplies } = problem;
-  const uses = dimensionUses(graph);
   const lists = hand.uses.map((use) => listOf(use, uses));
   const choices = new Int32Array(choosers.length).fill(-1);
   const done = new Set<number>();
@@ -198,24 +202,28 @@ function retentionOf(node: GraphNode, remaking: Remaking, takers: number): Reten
 
 /**
  * Returns the grid of hand-made plans on a mesh, fastest first, those that fit before those that do not: every use of every axis,
- * every sharing, every way of making things again. O(6 ** axes x choices).
+ * every sharing, every way of making things again. `uses`: of a graph that this one is a part of, what its dimensions are for. O(6 ** axes x choices).
  */
-export function plansByHand(graph: TensorGraph, stated: StatedProblem): MadeByHand[] {
+export function plansByHand(
+  graph: TensorGraph,
+  stated: StatedProblem,
+  uses: DimensionUses = dimensionUses(graph),
+): MadeByHand[] {
   const { problem } = stated;
   const { axes } = problem.mesh;
   const isAlone = (j: number): boolean => axes[j]?.size === 1;
-  const hasExperts = dimensionUses(graph).experts.length > 0;
+  const hasExperts = uses.experts.length > 0;
   let all: AxisUse[][] = [[]];
   for (let j = 0; j < axes.length; j++) {
     const possible = isAlone(j) ? (["nothing"] as const) : AXIS_USES.filter((use) => use !== "expert" || hasExperts);
     all = all.flatMap((uses) => possible.map((use) => [...uses, use]));
   }
   const made: MadeByHand[] = [];
-  for (const uses of all) {
+  for (const axisUses of all) {
     for (const sharing of SHARINGS) {
       for (const remaking of REMAKINGS) {
-        const hand = { uses, sharing, remaking };
-        const choice = planByHand(graph, stated, hand);
+        const hand = { uses: axisUses, sharing, remaking };
+        const choice = planByHand(graph, stated, hand, uses);
         const totals = choice === null ? null : planTotals(problem, choice);
         if (choice !== null && totals !== null) made.push({ hand, choice, ps: totals.ps, fits: totals.fits });
       }

@@ -169,8 +169,8 @@ describe("plans as texts of Python", () => {
   const plan = handPlan(MLP, meshOf([2, 4], ["dp", "tp"]), ["data", "tensor"], "parameters");
 
   it("are these for a perceptron, data by tensor parallel and fully sharded", () => {
-    expect(torchPlacements(plan)).toBe(fixture("perceptron-torch.py"));
-    expect(jaxSpecs(plan)).toBe(fixture("perceptron-jax.py"));
+    expect(torchPlacements([plan])).toBe(fixture("perceptron-torch.py"));
+    expect(jaxSpecs([plan])).toBe(fixture("perceptron-jax.py"));
   });
 
   it("name the axes of a mesh by identifiers, each another", () => {
