@@ -1,7 +1,13 @@
-import { draw } from "../../src/base/random.ts";
+import { below, draw } from "../../src/base/random.ts";
 import { withGradients } from "../../src/model/tensor-graph/backward.ts";
 import { elementsOf, type GraphNode, type TensorGraph } from "../../src/model/tensor-graph/graph.ts";
 import type { StagedGraph } from "../../src/model/tensor-graph/stages.ts";
+import { meshOf } from "../../src/model/tensor-plan/mesh.ts";
+import type { StagePlan } from "../../src/model/tensor-plan/pipeline.ts";
+import { type PlanTerms, planOf, planProblem } from "../../src/model/tensor-plan/problem-of.ts";
+import { planSteps } from "../../src/model/tensor-plan/steps.ts";
+import { randomPlan } from "../model/tensor-plan/random-plan.ts";
+import { COSTS } from "./small-plans.ts";
 
 /** Returns numbers for the placeholders of a graph by their names: ids below 8, positions in order, all else around 0. */
 export function numbersByName(graph: TensorGraph): Map<string, Float64Array> {
@@ -39,4 +45,41 @@ export function stagedNumbers(forward: TensorGraph, staged: StagedGraph) {
     numbers: of(whole, () => true),
     given: staged.graphs.map((graph, s) => of(graph, (_, i) => comes[s]?.has(i) === false)),
   };
+}
+
+/** Returns a graph cut at random nodes, or between random parts; null where cuts fall together. */
+export function randomStages(
+  graph: TensorGraph,
+  parts: Int32Array | null,
+  count: number,
+  seed: number,
+): Int32Array | null {
+  const last = parts === null ? graph.nodes.length - 1 : Math.max(...parts);
+  const cuts = Array.from({ length: count - 1 }, (_, k) => 1 + below(draw(seed, 5, k), last)).sort((a, b) => a - b);
+  if (new Set(cuts).size < cuts.length) return null;
+  return Int32Array.from(graph.nodes, (_, i) => cuts.filter((cut) => cut <= (parts === null ? i : parts[i])).length);
+}
+
+/** Returns random plans of all stages in 1F1B; null where some stage came to an end without one. */
+export function randomPlans(
+  { graphs, shared }: StagedGraph,
+  shape: readonly number[],
+  common: PlanTerms,
+  seed: number,
+): StagePlan[] | null {
+  const stages: StagePlan[] = [];
+  for (const [s, graph] of graphs.entries()) {
+    const own = shared.flatMap((all) =>
+      all.filter(({ stage }) => stage === s).map(({ node }) => [node, all.length - 1] as const),
+    );
+    const inFlight = Math.min(common.microBatches, graphs.length - s);
+    const terms = { ...common, inFlight, gradientsFrom: new Map(own) };
+    const stated = planProblem(graph, meshOf(shape), COSTS, terms);
+    let choice = null;
+    for (let k = 0; choice === null && k < 300; k++) choice = randomPlan(stated.problem, 1000 * seed + 300 * s + k);
+    if (choice === null) return null;
+    const plan = planOf(graph, stated, choice);
+    stages.push({ plan, steps: planSteps(plan), terms });
+  }
+  return stages;
 }

@@ -1,45 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { below, draw } from "../../../src/base/random.ts";
 import { type DenseTensor, runDense } from "../../../src/execute/tensor-graph/dense.ts";
 import { runPipeline } from "../../../src/execute/tensor-graph/pipeline.ts";
 import { DIRECT_CARRIER } from "../../../src/execute/tensor-graph/sharded.ts";
-import { type GraphNode, operandsOf, type TensorGraph } from "../../../src/model/tensor-graph/graph.ts";
+import { type GraphNode, operandsOf } from "../../../src/model/tensor-graph/graph.ts";
 import { mlpGraph } from "../../../src/model/tensor-graph/models/mlp.ts";
 import { transformerGraph } from "../../../src/model/tensor-graph/models/transformer.ts";
 import { cutParts, stagedGraph } from "../../../src/model/tensor-graph/stages.ts";
-import { meshOf } from "../../../src/model/tensor-plan/mesh.ts";
-import type { StagePlan } from "../../../src/model/tensor-plan/pipeline.ts";
-import { planOf, planProblem } from "../../../src/model/tensor-plan/problem-of.ts";
-import { planSteps } from "../../../src/model/tensor-plan/steps.ts";
-import { randomPlan } from "../../model/tensor-plan/random-plan.ts";
-import { COSTS, SMALL_EXPERTS, SMALL_LLAMA, TERMS } from "../../support/small-plans.ts";
-import { stagedNumbers } from "../../support/staged-plans.ts";
+import { SMALL_EXPERTS, SMALL_LLAMA, TERMS } from "../../support/small-plans.ts";
+import { randomPlans, randomStages, stagedNumbers } from "../../support/staged-plans.ts";
 
 const sizes = { batch: 4, sequence: 4, precision: "bf16" } as const;
 const near = (a: ArrayLike<number>, b: ArrayLike<number>): boolean =>
   a.length === b.length && Array.from(a).every((x, i) => Math.abs(x - b[i]) <= 1e-8 * Math.max(1, Math.abs(x)));
-
-/** Cuts a graph at random nodes, or between random parts. */
-function randomStages(graph: TensorGraph, parts: Int32Array | null, count: number, seed: number): Int32Array | null {
-  const last = parts === null ? graph.nodes.length - 1 : Math.max(...parts);
-  const cuts = Array.from({ length: count - 1 }, (_, k) => 1 + below(draw(seed, 5, k), last)).sort((a, b) => a - b);
-  if (new Set(cuts).size < cuts.length) return null;
-  return Int32Array.from(graph.nodes, (_, i) => cuts.filter((cut) => cut <= (parts === null ? i : parts[i])).length);
-}
-
-/** Returns random plans of all stages; null where some stage came to an end without one. */
-function randomPlans(graphs: readonly TensorGraph[], shape: readonly number[], seed: number): StagePlan[] | null {
-  const stages: StagePlan[] = [];
-  for (const [s, graph] of graphs.entries()) {
-    const stated = planProblem(graph, meshOf(shape), COSTS, TERMS);
-    let choice = null;
-    for (let k = 0; choice === null && k < 300; k++) choice = randomPlan(stated.problem, 1000 * seed + 300 * s + k);
-    if (choice === null) return null;
-    const plan = planOf(graph, stated, choice);
-    stages.push({ plan, steps: planSteps(plan), terms: TERMS });
-  }
-  return stages;
-}
 
 describe("pipelines run on small tensors", () => {
   it.each([
@@ -58,7 +30,7 @@ describe("pipelines run on small tensors", () => {
         const stageOf = randomStages(graph, parts, count, seed);
         if (stageOf === null) continue;
         const staged = stagedGraph(graph, stageOf, count);
-        const stages = randomPlans(staged.graphs, shape, seed);
+        const stages = randomPlans(staged, shape, TERMS, seed);
         if (stages === null) continue;
         tried++;
         const { whole, numbers, given } = stagedNumbers(graph, staged);

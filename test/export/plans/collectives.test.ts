@@ -8,10 +8,10 @@ import { withGradients } from "../../../src/model/tensor-graph/backward.ts";
 import { mlpGraph } from "../../../src/model/tensor-graph/models/mlp.ts";
 import { planCollectives } from "../../../src/model/tensor-plan/collectives.ts";
 import { type Mesh, meshOf } from "../../../src/model/tensor-plan/mesh.ts";
-import { type PlanTerms, planOf, planProblem } from "../../../src/model/tensor-plan/problem-of.ts";
-import type { TensorPlan } from "../../../src/model/tensor-plan/plan.ts";
-import { planSteps } from "../../../src/model/tensor-plan/steps.ts";
 import { pipelineTasks } from "../../../src/model/tensor-plan/pipeline-tasks.ts";
+import type { TensorPlan } from "../../../src/model/tensor-plan/plan.ts";
+import { type PlanTerms, planOf, planProblem } from "../../../src/model/tensor-plan/problem-of.ts";
+import { planSteps } from "../../../src/model/tensor-plan/steps.ts";
 import { randomPlan } from "../../model/tensor-plan/random-plan.ts";
 import { banyanHere } from "../../support/cli-here.ts";
 import { COSTS, handPlan, TERMS } from "../../support/small-plans.ts";
@@ -20,7 +20,10 @@ const MLP = withGradients(mlpGraph([8, 16, 8], 8));
 const MESH = meshOf([2, 4], ["dp", "tp"]);
 
 /** A plan of one stage. */
-const aloneOf = (plan: TensorPlan, terms: PlanTerms) => ({ stages: [{ plan, steps: planSteps(plan), terms }], staged: null });
+const aloneOf = (plan: TensorPlan, terms: PlanTerms) => ({
+  stages: [{ plan, steps: planSteps(plan), terms }],
+  staged: null,
+});
 
 const collectivesOf = (plan: ReturnType<typeof handPlan>, microBatches: number, npuCount = plan.mesh.npuCount) =>
   planCollectives(aloneOf(plan, { ...TERMS, microBatches }), npuCount);
