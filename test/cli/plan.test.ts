@@ -154,8 +154,12 @@ describe("banyan plan", () => {
     await here.refuses(`${MODEL} --stages 3`, /--stages is 3; it must be a divisor of the 4 NPUs of ring:4/);
     await here.refuses(`${MODEL} --stages 2 --mesh 4`, /it must be of 2 NPUs, as a stage has/);
     const deep = "plan gpt2-small ring:16 --accelerator a100 --batch 16 --seq 256 --algorithms ring";
-    await here.refuses(`${deep} --stages 16`, /--stages is 16; it must be at most 12, the layers of gpt2-small/);
-    await here.refuses("plan resnet-50 ring:4 --accelerator a100 --batch 8", /a transformer, or a graph/);
+    await here.refuses(`${deep} --stages 16`, /--stages is 16; it must be at most 14, the parts of gpt2-small/);
+    const [networks, lookups] = ["resnet-50", "gnmt-16"].map(
+      (name) => `plan ${name} ring:4 --accelerator a100 --batch 8`,
+    );
+    await here.refuses(`${networks} --seq 9`, /resnet-50 takes images/);
+    await here.refuses(`${lookups}`, /a transformer, a ResNet, or a graph/);
     const onnx = `plan ${FIXTURES}/block.onnx ring:4 --accelerator a100`;
     await here.refuses(`${onnx} --dims batch`, /NAME=SIZE, such as batch=8/);
     await here.refuses(`${MODEL} --dims batch=8`, /gpt2-small has its own sizes/);

@@ -66,6 +66,10 @@ async function formats(): Promise<readonly Row[]> {
     ),
     row("program", "MSCCL XML", "FILE", "of any dialect; line by line in what is said of it"),
     row("program", "MSCCL++ plan", "FILE", "JSON of version 0.8 and later"),
+    row("model", "Hugging Face config.json", "train, plan MODEL", "sizes of a transformer"),
+    row("model", "ONNX", "plan MODEL --dims", "a graph of tensors; data of weights is not read"),
+    row("model", "banyan-torch-graph", "plan MODEL", "a graph of PyTorch that scripts/torch-graph.py writes, JSON"),
+    row("model", "banyan-tensor-graph", "plan MODEL", "named dimensions, and how each tensor is made of others, JSON"),
     row("log", "NCCL or RCCL log", "explain --log FILE", "which programs were read, and which calls they ran"),
     ...EXPORTERS.map(({ name, description }) => row("written", name, `export --to ${name}`, description)),
     row("written", "Perfetto trace", "simulate --trace FILE", "the timeline as simulated"),
@@ -85,7 +89,7 @@ async function gpus(): Promise<readonly Row[]> {
   }));
 }
 
-/** Models that `train` takes. */
+/** Models that `train` and `plan` take. */
 async function models(): Promise<readonly Row[]> {
   const { MODEL_NAMES, modelNamed } = await import("../../model/workload/models.ts");
   const { parameterCount } = await import("../../model/workload/transformer/parameters.ts");
@@ -97,7 +101,7 @@ async function models(): Promise<readonly Row[]> {
   });
 }
 
-/** NPUs that `train --accelerator` names. */
+/** NPUs that `--accelerator` names. */
 async function accelerators(): Promise<readonly Row[]> {
   const { ACCELERATOR_NAMES, acceleratorNamed } = await import("../../model/workload/accelerators.ts");
   return ACCELERATOR_NAMES.map((name) => {

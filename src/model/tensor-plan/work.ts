@@ -1,3 +1,4 @@
+import { attentionShare } from "../tensor-graph/attention-kernels.ts";
 import {
   type Dimension,
   DROPPED,
@@ -33,12 +34,9 @@ export function localDimensions({ dimensions }: TensorGraph, { axes }: Mesh, { a
   return local;
 }
 
-/** Functions between the two products of attention. */
-const OF_ATTENTION = ["softmax", "causal-softmax", "softmax-gradient"];
-
 /**
  * Returns what one NPU computes of a node under a rule: of an einsum 2 x the product of its labels' parts (Zhao 2026, 5.4), as equal
- * products of two matrices; of all else, and of einsums of one operand or more than two, what goes through memory. What stays
+ * products of two matrices, but for pairs of tokens that do not see each other, which kernels of attention leave out; of all else, and of einsums of one operand or more than two, what goes through memory. What stays
  * inside a kernel goes through no memory; whose result leaves it reads all that the kernel is given, and is what starts it.
  */
 export function workOf(graph: TensorGraph, mesh: Mesh, node: GraphNode, rule: WorkRule): Computation {
@@ -73,19 +71,15 @@ export function workOf(graph: TensorGraph, mesh: Mesh, node: GraphNode, rule: Wo
   ];
   const result = new Set(node.dims);
   const all = new Set([...left, ...right]);
-  const rows = product([...left].filter((dim) => result.has(dim) && !right.has(dim)));
+  // products of a batch, or of experts, are one kernel, which fills units with all of their rows (grouped, Gale et al. 2023)
+  const rows = product([...left].filter((dim) => result.has(dim)));
   const columns = product([...right].filter((dim) => result.has(dim) && !left.has(dim)));
   const inner = product([...all].filter((dim) => !result.has(dim)));
-  const isAttention =
-    node.isFused ||
-    operands.some(({ node: of }) => {
-      const from = graph.nodes[of] as GraphNode;
-      return from.isFused && from.kind === "elementwise" && OF_ATTENTION.includes(from.function);
-    });
+  const share = attentionShare(graph, node);
   return {
     name,
-    kind: isAttention ? "attention" : "matmul",
-    flops: 2 * product(all),
+    kind: share === null ? "matmul" : "attention",
+    flops: 2 * product(all) * (share ?? 1),
     bytes: (operandBytes[0] as number) + (operandBytes[1] as number) + resultBytes,
     shape: { rows, columns, inner },
     ...inside,

@@ -2,10 +2,12 @@ import { InputError, inWords } from "../../base/errors.ts";
 import { boxesOf } from "../../model/routes/rings.ts";
 import { withGradients } from "../../model/tensor-graph/backward.ts";
 import { elementsOf, type TensorGraph } from "../../model/tensor-graph/graph.ts";
+import { convolutionGraph } from "../../model/tensor-graph/models/convolution.ts";
 import { transformerGraph } from "../../model/tensor-graph/models/transformer.ts";
+import { cutParts } from "../../model/tensor-graph/stages.ts";
 import { type Mesh, meshOf } from "../../model/tensor-plan/mesh.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { BYTES_OF } from "../../model/workload/accelerators.ts";
+import { BYTES_OF, type Precision } from "../../model/workload/accelerators.ts";
 import type { Model } from "../../model/workload/models.ts";
 import { optimizerBytes } from "../../model/workload/sharing.ts";
 import { acceleratorOf } from "../../request/accelerator.ts";
@@ -121,10 +123,6 @@ export function planRequestOf(
   }
   const { model } = planning;
   refuseOptions(options, ["dims"], `an ONNX file; ${model.name} has its own sizes,`);
-  const { sizes } = model;
-  if (sizes.kind !== "transformer") {
-    throw new InputError("the model", "a transformer, or a graph that is read", model.name).as("not-applicable");
-  }
   const batch = optionValue(options, "batch");
   if (batch === undefined) throw new InputError(placeOf("batch"), "the samples of a step, such as 64");
   const passes = optionValue(options, "passes") ?? USUAL_PASSES.filter((count) => batch % count === 0);
@@ -132,27 +130,39 @@ export function planRequestOf(
     if (batch % count !== 0)
       throw new InputError(placeOf("passes"), `a divisor of the ${batch} samples`, count).as("not-together");
   }
-  const sequence = optionValue(options, "seq") ?? sizes.config.sequence;
-  const forwardOf = (samples: number): TensorGraph =>
-    transformerGraph(sizes.config, { batch: samples, sequence, precision });
-  const graphOf = (samples: number): TensorGraph => withGradients(forwardOf(samples));
-  const { layers } = sizes.config;
-  const deep = usualStages(topology).filter(
-    (count) => count === 1 || (count <= layers && count <= Math.max(...passes)),
+  const forward = forwardOf(model, options, precision);
+  const graphOf = (samples: number): TensorGraph => withGradients(forward(samples));
+  const parts = Math.max(...cutParts(forward(batch / (passes[0] as number)))) + 1;
+  const usual = usualStages(topology).filter(
+    (count) => count === 1 || (count <= parts && count <= Math.max(...passes)),
   );
-  const shapes = shapesOf(options, topology, () => deep);
+  const shapes = shapesOf(options, topology, () => usual);
   const most = Math.max(...shapes.map(({ stages }) => stages));
-  if (most > layers) {
-    throw new InputError(placeOf("stages"), `at most ${layers}, the layers of ${model.name}`, most).as("not-together");
+  if (most > parts) {
+    const expected = `at most ${parts}, the parts of ${model.name}`;
+    throw new InputError(placeOf("stages"), expected, most).as("not-together");
   }
   return {
-    request: { ...common, shapes, graphOf, forwardOf, batch, passes },
+    request: { ...common, shapes, graphOf, forwardOf: forward, batch, passes },
     subject: {
       name: model.name,
       source: model.source,
       parameters: parametersOf(graphOf(batch / (passes[0] as number))),
     },
   };
+}
+
+/** Returns the forward graph of a model of so many samples. Throws InputError for a model of which there is none. */
+function forwardOf({ name, sizes }: Model, options: Options, precision: Precision): (samples: number) => TensorGraph {
+  if (sizes.kind === "transformer") {
+    const sequence = optionValue(options, "seq") ?? sizes.config.sequence;
+    return (batch) => transformerGraph(sizes.config, { batch, sequence, precision });
+  }
+  if (sizes.kind === "resnet") {
+    refuseOptions(options, ["seq"], `a transformer; ${name} takes images,`);
+    return (batch) => convolutionGraph(sizes.resnet, { batch, precision });
+  }
+  throw new InputError("the model", "a transformer, a ResNet, or a graph that is read", name).as("not-applicable");
 }
 
 /** Returns how many numbers are trained. */

@@ -51,7 +51,7 @@ export interface MadeByHand {
 
 /** Returns the dimensions along which an axis deals work, the first that a node has. */
 function listOf(use: AxisUse, { data, weights, experts }: DimensionUses): readonly number[] {
-  const [samples = [], tokens = []] = [data.slice(0, 1), data.slice(1, 2)];
+  const [samples, tokens] = [data.slice(0, 1), data.slice(1)];
   switch (use) {
     case "data":
       return samples;

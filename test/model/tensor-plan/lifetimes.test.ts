@@ -114,6 +114,12 @@ function trained({ graph, mesh, nodes }: TensorPlan, { gradientBytes, optimizerB
   return { gradients, optimizer };
 }
 
+/** Whether a node is given to every pass. */
+function isInputOf({ nodes }: TensorGraph, i: number): boolean {
+  const node = nodes[i];
+  return node?.kind === "placeholder" && node.role === "input";
+}
+
 describe("the memory of a plan", () => {
   it.each(GRAPHS)(
     "of %s is that of the values that are there at each step",
@@ -153,10 +159,7 @@ describe("the memory of a plan", () => {
         });
         const { gradients, optimizer } = trained(plan, terms);
         const parameters = given.reduce((all, at) => all + (values[at] as { bytes: number }).bytes, 0);
-        const isInput = (at: number): boolean => {
-          const node = graph.nodes[values[at]?.node as number];
-          return node?.kind === "placeholder" && node.role === "input";
-        };
+        const isInput = (at: number): boolean => isInputOf(graph, values[at]?.node as number);
         const inputs = given.filter(isInput).reduce((all, at) => all + (values[at]?.bytes as number), 0);
         const others = (kept + inputs) * (terms.inFlight - 1);
         expect(memory.parameters).toBe(parameters);
@@ -267,7 +270,10 @@ describe("what a problem counts", () => {
         expect(done).toEqual([]);
         const { gradients, optimizer } = trained(plan, terms);
         let memory = gradients + optimizer;
-        for (const at of given) memory += values[at]?.bytes ?? 0;
+        for (const at of given) {
+          const { node, bytes } = values[at] as { node: number; bytes: number };
+          memory += bytes * (isInputOf(graph, node) ? terms.inFlight : 1);
+        }
         graph.nodes.forEach((node, i) => {
           const { retention, pattern } = nodes[i] as NodePlan;
           if (retention === "kept" && node.kind !== "placeholder")

@@ -69,7 +69,7 @@ async function search(graph: TensorGraph, memoryBytes: number): Promise<Searched
     movePs,
   };
   const stated = planProblem(graph, MESH, costs, terms);
-  const found = await searchPlan(stated.problem, { milp, timeLimitMs: 60_000 });
+  const found = await searchPlan(stated.problem, { milp, timeLimitMs: 160_000 });
   if (!("plan" in found)) throw new Error(found.status);
   expect(found.status).toBe("optimal");
   const plan = planOf(graph, stated, found.plan);

@@ -10,7 +10,7 @@ import {
 import { activationBytes } from "../../workload/transformer/options.ts";
 import { type GraphBuilder, graphBuilder } from "../builder.ts";
 import type { TensorGraph } from "../graph.ts";
-import { attention, type Frame } from "./attention.ts";
+import { type Attended, attention, type Frame } from "./attention.ts";
 import { expertBlock, feedForward } from "./feed-forward.ts";
 import { norm } from "./norm.ts";
 
@@ -28,13 +28,20 @@ export interface GraphSizes {
 /** Bytes of indices, logits and losses. */
 const WORD = 4;
 
-/** Returns the dimensions that all layers share. */
-function frameOf(builder: GraphBuilder, config: TransformerConfig, sizes: GraphSizes): Frame {
+/** Returns what all layers of a side share; names of the encoder's own say so. */
+function frameOf(
+  builder: GraphBuilder,
+  config: TransformerConfig,
+  sizes: GraphSizes,
+  side: LayerKind["side"] = "decoder",
+): Frame {
   const { batch, sequence } = sizes;
   const { heads, kvHeads, latent } = config;
   const of = (name: string, size: number): number => builder.dimension(name, size);
   const unlessOne = (name: string, size: number): number[] => (size === 1 ? [] : [of(name, size)]);
-  const tokens = of("tokens", sequence);
+  const behind = side === "encoder" ? " of the encoder" : "";
+  const tokens = of(`tokens${behind}`, sequence);
+  let positions: number | undefined;
   // latents make keys for every head
   const [groups, inGroup] = latent === null ? [kvHeads, heads / kvHeads] : [heads, 1];
   return {
@@ -43,16 +50,19 @@ function frameOf(builder: GraphBuilder, config: TransformerConfig, sizes: GraphS
     sequence,
     samples: of("samples", batch),
     tokens,
-    keyTokens: of("tokens of keys", sequence),
+    keyTokens: of(`tokens of keys${behind}`, sequence),
     hidden: of("hidden", config.hidden),
-    positions: builder.placeholder("positions", "input", [tokens], WORD),
+    positions: () => {
+      positions ??= builder.placeholder(`positions${behind}`, "input", [tokens], WORD);
+      return positions;
+    },
     groups: unlessOne(inGroup === 1 ? "heads" : "groups of heads", groups),
     inGroup: unlessOne(groups === 1 ? "heads" : "heads in a group", inGroup),
   };
 }
 
-/** Returns what goes from layer to layer, behind one more. */
-function layer(frame: Frame, part: GraphBuilder, x: number, kind: LayerKind): number {
+/** Returns what goes from layer to layer, behind one more; layers that do so attend to what the encoder made. */
+function layer(frame: Frame, part: GraphBuilder, x: number, kind: LayerKind, encoded?: Attended): number {
   const { config, hidden } = frame;
   const own = { parameters: config.normParameters };
   /** Returns the sum of what came in and what a block made of it. */
@@ -62,7 +72,12 @@ function layer(frame: Frame, part: GraphBuilder, x: number, kind: LayerKind): nu
     return part.apply(name, "add", [input, norm(part, `norm behind ${name}`, whole, [hidden], own)]);
   };
   const attended = attention(frame, part, norm(part, "attention norm", x, [hidden], own), kind);
-  const middle = sumOf("sum with attention", x, attended);
+  let middle = sumOf("sum with attention", x, attended);
+  if (kind.crosses && encoded !== undefined) {
+    const crossing = part.part("crossing", `${kindName(kind)}, crossing`);
+    const made = attention(frame, crossing, norm(crossing, "norm", middle, [hidden], own), kind, encoded);
+    middle = sumOf("sum with crossing", middle, made);
+  }
   const normed = norm(part, "feed-forward norm", middle, [hidden], own);
   const made =
     kind.hasExperts && config.experts !== null
@@ -71,10 +86,11 @@ function layer(frame: Frame, part: GraphBuilder, x: number, kind: LayerKind): nu
   return sumOf("sum with feed-forward", middle, made);
 }
 
-/** Returns what the layers get, and the table of the embedding. */
-function embedding({ config, samples, tokens, hidden, positions }: Frame, builder: GraphBuilder, vocabulary: number) {
+/** Returns what the layers of a side get, and the table of the embedding, which both sides share. */
+function embedding(frame: Frame, builder: GraphBuilder, vocabulary: number, shared?: number) {
+  const { config, samples, tokens, hidden, positions } = frame;
   const ids = builder.placeholder("ids of tokens", "input", [samples, tokens], WORD);
-  const table = builder.placeholder("embedding", "parameter", [vocabulary, hidden]);
+  const table = shared ?? builder.placeholder("embedding", "parameter", [vocabulary, hidden]);
   const rows = builder.apply("rows of the embedding", "one-hot", [ids], {
     dims: [samples, tokens, vocabulary],
     whole: [vocabulary],
@@ -84,7 +100,7 @@ function embedding({ config, samples, tokens, hidden, positions }: Frame, builde
   if (config.positions > 0) {
     const place = builder.dimension("positions", config.positions);
     const ofPositions = builder.placeholder("embedding of positions", "parameter", [place, hidden]);
-    const which = builder.apply("rows of positions", "one-hot", [positions], {
+    const which = builder.apply("rows of positions", "one-hot", [positions()], {
       dims: [tokens, place],
       whole: [place],
       isFused: true,
@@ -97,13 +113,13 @@ function embedding({ config, samples, tokens, hidden, positions }: Frame, builde
 }
 
 /**
- * Returns the forward graph of a transformer without an encoder, from the ids of tokens to the mean loss over all of them (without
- * a head, to what the last layer makes). Inputs: positions (0 .. sequence - 1), ids, targets. Logits and losses have 4 bytes;
+ * Returns the forward graph of a transformer from the ids of tokens to the mean loss over all of them (without a head, to what the
+ * last layer makes); an encoder has as many tokens. Inputs: positions (0 .. sequence - 1), ids, targets. Logits and losses have 4 bytes;
  * logits are no fused tensor, so they are kept as PyTorch keeps them. Nodes of layers of one kind are of one class, place by place.
  * Left out: dropout, caps of logits, scales of embeddings (Gemma), sinks of attention (gpt-oss: one parameter a head and layer),
- * what stands beside the layers (BERT: segments, pooler); experts take all logits as they are, whatever the model's own way of
- * scoring. 30 nodes a layer as Llama's, parameters included, up to 63 with experts and latents. Throws InputError for a model with
- * an encoder. O(layers).
+ * what stands beside the layers (BERT: segments, pooler), relative positions (T5: 32 parameters a head and side); experts take all logits as they are, whatever the model's own way of
+ * scoring. 30 nodes a layer as Llama's, parameters included, up to 63 with experts and latents. Throws InputError for sizes that
+ * are none, and for an encoder with latents or a table of positions. O(layers).
  */
 export function transformerGraph(asked: TransformerConfig, sizes: GraphSizes): TensorGraph {
   const config = checkedConfig(asked);
@@ -112,8 +128,12 @@ export function transformerGraph(asked: TransformerConfig, sizes: GraphSizes): T
       throw new InputError(`the ${size} of ${config.name}`, "an integer of 1 or more", sizes[size]);
     }
   }
-  if (config.encoderLayers > 0) {
-    throw new InputError("the model", "without an encoder", inWords(config.name)).as("not-applicable");
+  if (config.encoderLayers > 0 && (config.positions > 0 || config.latent !== null)) {
+    throw new InputError(
+      "the model",
+      "without a table of positions or latents, as it has an encoder",
+      inWords(config.name),
+    ).as("not-applicable");
   }
   if (config.positions > 0 && sizes.sequence > config.positions) {
     const expected = `at most ${config.positions}, the positions that it knows`;
@@ -126,10 +146,22 @@ export function transformerGraph(asked: TransformerConfig, sizes: GraphSizes): T
   const frame = frameOf(builder, config, sizes);
   const { samples, tokens, hidden } = frame;
   const vocabulary = builder.dimension("vocabulary", config.vocabulary);
-  const { x: embedded, table } = embedding(frame, builder, vocabulary);
+  const kinds = layerKinds(config);
+  let encoded: (Attended & { readonly table: number }) | undefined;
+  if (config.encoderLayers > 0) {
+    const own = frameOf(builder, config, sizes, "encoder");
+    let { x, table } = embedding(own, builder.part("encoder", "encoder"), vocabulary);
+    kinds.slice(0, config.encoderLayers).forEach((kind, i) => {
+      x = layer(own, builder.part(`encoder layer ${i + 1}`, kindName(kind)), x, kind);
+    });
+    const parameters = config.normParameters;
+    if (config.finalNorm) x = norm(builder, "final norm of the encoder", x, [hidden], { parameters });
+    encoded = { node: x, tokens: own.tokens, table };
+  }
+  const { x: embedded, table } = embedding(frame, builder, vocabulary, encoded?.table);
   let x = embedded;
-  layerKinds(config).forEach((kind, i) => {
-    x = layer(frame, builder.part(`layer ${i + 1}`, kindName(kind)), x, kind);
+  kinds.slice(config.encoderLayers).forEach((kind, i) => {
+    x = layer(frame, builder.part(`layer ${i + 1}`, kindName(kind)), x, kind, encoded);
   });
   if (config.finalNorm) x = norm(builder, "final norm", x, [hidden], { parameters: config.normParameters });
   if (!config.head) return builder.graph(config.name, [x]);

@@ -24,9 +24,9 @@ import { expectGradients, numbersFor, uniform } from "../../../support/tensor-nu
 import { transformerNamed } from "../../workload/support.ts";
 
 const LISTED = [...DENSE_MODELS, ...EXPERT_MODELS].map(({ config }) => config);
-const DECODERS = LISTED.filter(({ encoderLayers }) => encoderLayers === 0);
-/** All experts of all models get as many tokens of a sequence as others. */
+/** All experts of all models get as many tokens of a sequence as others, or, of those with more, of a longer one. */
 const SEQUENCE = 480;
+const LONG = 2048;
 const SIZES = { batch: 1, sequence: SEQUENCE, precision: "bf16" } as const;
 
 const isParameter = (node: GraphNode): boolean => node.kind === "placeholder" && node.role === "parameter";
@@ -81,15 +81,18 @@ function expectSound(graph: TensorGraph): void {
 }
 
 describe("graphs of transformers", () => {
-  it.each(DECODERS.map((config) => [config.name, config] as const))(
+  it.each(LISTED.map((config) => [config.name, config] as const))(
     "of %s have the parameters and the operations that the model has",
     (_, config) => {
-      const graph = transformerGraph(config, SIZES);
-      // one number a head beside the scores of gpt-oss, and what stands beside BERT's layers
-      const left = (config.sinks ? config.layers * config.heads : 0) + config.extraParameters;
+      const { count, perToken } = config.experts ?? { count: 1, perToken: 1 };
+      const sequence = (SEQUENCE * perToken) % count === 0 ? SEQUENCE : LONG;
+      const graph = transformerGraph(config, { ...SIZES, sequence });
+      // one number a head beside the scores of gpt-oss, what stands beside BERT's layers, and relative positions
+      const left =
+        (config.sinks ? config.layers * config.heads : 0) + config.extraParameters + config.relativePositions;
       expect(parametersOf(graph)).toBe(parameterCount(config) - left);
       // windows are masks: all pairs are worked on
-      const flops = forwardFlops({ ...config, window: null }, SEQUENCE, "full");
+      const flops = forwardFlops({ ...config, window: null }, sequence, "full");
       expect(flopsOf(graph, "forward")).toBe(flops);
       const whole = withGradients(graph);
       expect(flopsOf(whole, "backward")).toBe(2 * flops);
@@ -188,6 +191,7 @@ describe("graphs of transformers", () => {
       },
     },
     { ...GPT_LIKE, ...small, name: "both ways", causal: false, finalNorm: false, positions: 4 },
+    { ...LLAMA_LIKE, ...small, name: "an encoder", encoderLayers: 1, tied: true },
     {
       ...{ ...LLAMA_LIKE, ...small, name: "latents of keys alone", kvHeads: 2, head: false },
       latent: { queryRank: null, keyValueRank: 3, plainSize: 2, rotarySize: 2, valueSize: 1 },
@@ -210,12 +214,11 @@ describe("graphs of transformers", () => {
     },
   );
 
-  it("are refused for models with an encoder, and sizes that are none", () => {
-    for (const config of LISTED.filter(({ encoderLayers }) => encoderLayers > 0)) {
-      expect(() => transformerGraph(config, SIZES)).toThrow(
-        `the model is ${config.name}; it must be without an encoder`,
-      );
-    }
+  it("are refused for sizes that are none, and encoders with a table of positions", () => {
+    const both = { ...GPT_LIKE, ...small, name: "both", encoderLayers: 1, positions: 4 };
+    expect(() => transformerGraph(both, { ...SIZES, sequence: 3 })).toThrow(
+      "the model is both; it must be without a table of positions or latents, as it has an encoder",
+    );
     const gpt = transformerNamed("gpt2-small");
     expect(() => transformerGraph(gpt, { ...SIZES, sequence: 2048 })).toThrow(
       "the sequence of gpt2-small is 2048; it must be at most 1024, the positions that it knows",
