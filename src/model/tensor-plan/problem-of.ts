@@ -254,7 +254,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
 
   /** Returns what placeholders use, of so many bytes each: gradients of outputs are there while they are taken, all else lasts. */
   const placed = (node: Placeholder, members: readonly number[], own: number): Uses => {
-    if (node.role !== "tangent") {
+    if (node.role !== "tangent" || members.every((i) => (answeredBy[i] as number) < 0)) {
       const uses = addLasting(new UseList(), own * members.length * copiesOf(node, terms));
       if (node.role === "input") uses.add(STEP_TIME, received(members, own) * microBatches);
       return uses.uses();

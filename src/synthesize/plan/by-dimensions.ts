@@ -79,7 +79,7 @@ export function planByHand(
   graph: TensorGraph,
   stated: StatedProblem,
   hand: HandPlan,
-  uses: DimensionUses,
+  uses: DimensionUses = dimensionUses(graph),
 ): PlanChoice | null {
   const { problem, index } = stated;
   const { mesh, choosers, supplies } = problem;
