@@ -3,8 +3,11 @@ import type { AxisStrategy, PlanRow } from "./tensor-plan.ts";
 
 /** What is said of plans of tensor states, on the command line and the page. */
 
-/** Returns the sizes of a plan's axes: "2x8". */
-export const meshText = ({ mesh }: Pick<PlanRow, "mesh">): string => mesh.map(({ size }) => size).join("x");
+/** Returns stages and the mesh of each: "4 stages of 2x8"; of one stage its mesh. */
+export function meshText({ mesh, stages }: Pick<PlanRow, "mesh" | "stages">): string {
+  const own = mesh.map(({ size }) => size).join("x");
+  return stages.length === 1 ? own : `${stages.length} stages of ${own}`;
+}
 
 /** Returns what an axis is used for: "8 data, parameters shared (FSDP)", with shares where there are several. */
 export function axisText({ size, uses }: AxisStrategy): string {
@@ -13,18 +16,24 @@ export function axisText({ size, uses }: AxisStrategy): string {
   return `${size} ${parts.join(" + ")}`;
 }
 
-/** Returns what a plan is called, an axis after the other. */
-export const strategyText = ({ strategies }: Pick<PlanRow, "strategies">): string =>
-  strategies.map(axisText).join("; ");
+/** Returns what a stage does on its axes. */
+export const axesText = ({ strategies }: Pick<PlanRow, "strategies">): string => strategies.map(axisText).join("; ");
+
+/** Returns what a plan is called: "4 stages, 8 data"; where stages differ, what the first does. */
+export function strategyText(row: Pick<PlanRow, "strategies" | "stages">): string {
+  const { length } = row.stages;
+  const differs = row.stages.some((stage) => axesText(stage) !== axesText(row));
+  return length === 1 ? axesText(row) : `${length} stages, ${axesText(row)}${differs ? " in the first" : ""}`;
+}
 
 /** Returns what the search proved, and how near the plan is to it. */
 export function boundText(
   { boundUs, leftFreeBytes, gap }: { readonly boundUs: number; readonly leftFreeBytes: number; readonly gap: number },
-  { countedUs }: Pick<PlanRow, "countedUs">,
+  { countedUs, stages }: Pick<PlanRow, "countedUs" | "stages">,
 ): string {
   const free = leftFreeBytes > 0 ? ` that leaves ${roundedSize(leftFreeBytes)} free` : "";
   const near = gap <= 1e-6 ? "none is faster" : `at most ${percent(gap)} faster`;
-  return `${timeText(boundUs)} for any plan of this mesh and number of passes${free}, ${timeText(countedUs)} counted for this one: ${near}`;
+  return `${timeText(boundUs)} for any plan of ${stages.length === 1 ? "this mesh" : "these stages"} and number of passes${free}, ${timeText(countedUs)} counted for this one: ${near}`;
 }
 
 /** Returns the plans that are called otherwise than the best, each name once, the first of them. */

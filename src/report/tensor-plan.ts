@@ -4,8 +4,8 @@ import type { Dimension, GraphNode, TensorGraph } from "../model/tensor-graph/gr
 import type { PlanMemory } from "../model/tensor-plan/lifetimes.ts";
 import type { Mesh } from "../model/tensor-plan/mesh.ts";
 import { PARTIAL, type Pattern, REPLICATED, shardCount, shardedAt, stateOn } from "../model/tensor-plan/patterns.ts";
+import type { StagePlan } from "../model/tensor-plan/pipeline.ts";
 import type { NodePlan, TensorPlan } from "../model/tensor-plan/plan.ts";
-import type { PlanTerms } from "../model/tensor-plan/problem-of.ts";
 import { NOT_DEALT, RESULT, type WorkRule } from "../model/tensor-plan/rules.ts";
 import { axesText } from "../model/tensor-plan/tasks.ts";
 import { tensorBytes, workOf } from "../model/tensor-plan/work.ts";
@@ -106,6 +106,8 @@ export interface CostedCollective {
 
 /** Where tensors lie that are alike. */
 export interface PlannedTensor {
+  /** 1 the first. */
+  readonly stage: number;
   readonly name: string;
   /** Tensors of repeated parts that lie the same. */
   readonly count: number;
@@ -136,7 +138,7 @@ function streamText(mesh: Mesh, rule: WorkRule | null): string | null {
 }
 
 /** Returns where all tensors lie, a row for those of a class of nodes that lie and are brought alike. O(nodes). */
-export function plannedTensors({ graph, mesh, nodes: plans }: TensorPlan): PlannedTensor[] {
+export function plannedTensors({ graph, mesh, nodes: plans }: TensorPlan, stage: number): PlannedTensor[] {
   const rows = new Map<string, PlannedTensor>();
   graph.nodes.forEach((node, i) => {
     if (node.kind === "output") return;
@@ -145,6 +147,7 @@ export function plannedTensors({ graph, mesh, nodes: plans }: TensorPlan): Plann
     const bytes = tensorBytes(graph, node);
     const key = [graph.classes[i], forwardCopies, backwardCopies, updateCopies].join("|");
     rows.set(key, {
+      stage,
       name: node.name,
       kind: node.kind === "placeholder" ? node.role : node.kind,
       phase: node.phase,
@@ -164,41 +167,67 @@ export function plannedTensors({ graph, mesh, nodes: plans }: TensorPlan): Plann
   return [...rows.values()];
 }
 
+/** What the report says of a stage. */
+export interface StageRow {
+  /** What it computes first and last in a forward pass. */
+  readonly from: string;
+  readonly to: string;
+  readonly strategies: readonly AxisStrategy[];
+  readonly memory: Omit<PlanMemory, "at"> & { readonly at: string };
+  /** Of all passes. */
+  readonly countedUs: number;
+}
+
 /** What the report of one plan says. */
 export interface PlanRow {
+  /** Of a stage. */
   readonly mesh: readonly { readonly name: string; readonly size: number }[];
   readonly passes: number;
   readonly us: number;
   readonly countedUs: number;
+  /** Of the first stage. */
   readonly strategies: readonly AxisStrategy[];
-  readonly memory: Omit<PlanMemory, "at"> & { readonly at: string };
+  /** Of the stage that takes most. */
+  readonly memory: StageRow["memory"];
   readonly againCount: number;
+  /** One or more. */
+  readonly stages: readonly StageRow[];
 }
 
 /** Returns a plan in figures. O(nodes). */
 export function planRow({
-  plan,
-  terms,
+  stages,
   ps,
   countedPs,
-  memory,
 }: {
-  readonly plan: TensorPlan;
-  readonly terms: PlanTerms;
+  readonly stages: readonly (StagePlan & { readonly memory: PlanMemory; readonly countedPs: number })[];
   readonly ps: number;
   readonly countedPs: number;
-  readonly memory: PlanMemory;
 }): PlanRow {
-  const again = plan.nodes.filter(
-    ({ retention }, i) => retention === "again" && plan.graph.nodes[i]?.isFused === false,
-  );
+  const rows = stages.map(({ plan, memory, countedPs: own }): StageRow => {
+    const work = plan.graph.nodes.filter(
+      ({ kind, phase, isFused }) => kind !== "placeholder" && kind !== "output" && phase === "forward" && !isFused,
+    );
+    return {
+      from: work[0]?.name ?? "",
+      to: work.at(-1)?.name ?? "",
+      strategies: strategiesOf(plan),
+      memory: { ...memory, at: plan.graph.nodes[memory.at]?.name ?? "" },
+      countedUs: toUs(own),
+    };
+  });
+  const [first] = rows as [StageRow];
+  const { plan, terms } = stages[0] as StagePlan;
+  const isAgain = ({ plan: { graph, nodes } }: StagePlan): number =>
+    nodes.filter(({ retention }, i) => retention === "again" && graph.nodes[i]?.isFused === false).length;
   return {
     mesh: plan.mesh.axes.map(({ name, size }) => ({ name, size })),
     passes: terms.microBatches,
     us: toUs(ps),
     countedUs: toUs(countedPs),
-    strategies: strategiesOf(plan),
-    memory: { ...memory, at: plan.graph.nodes[memory.at]?.name ?? "" },
-    againCount: again.length,
+    strategies: first.strategies,
+    memory: rows.reduce((most, row) => (row.memory.total > most.total ? row.memory : most), first.memory),
+    againCount: stages.reduce((all, stage) => all + isAgain(stage), 0),
+    stages: rows,
   };
 }

@@ -28,6 +28,13 @@ export const PLAN_ROWS = {
     parse: (text: string, place: Place): number[] =>
       listOf(text, place, "numbers such as 1,4").map((one) => wholeNumber(one, place, 1)),
   },
+  stages: {
+    part: "planning",
+    value: "<n>",
+    help: "pipeline stages of as many NPUs each, whose mesh --mesh then is; several to try: 1,4; default 1, and 2, 4 .. as they divide the boxes",
+    parse: (text: string, place: Place): number[] =>
+      listOf(text, place, "numbers such as 1,4").map((one) => wholeNumber(one, place, 1)),
+  },
   dims: {
     part: "planning",
     value: "<name=n>",

@@ -89,8 +89,9 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
     "compare mesh:2x2 -c allgather --sizes 1KiB --algorithms magic",
   ],
   plan: [
-    "plan gpt2-small ring:4 --accelerator a100 --batch 8 --seq 256 --passes 1,2 --algorithms ring",
-    "plan gpt2-small torus:2x2 --accelerator a100 --batch 8 --seq 256 --passes 1 --algorithms ring --memory 1GiB",
+    "plan gpt2-small ring:4 --accelerator a100 --batch 8 --seq 256 --passes 1,2 --algorithms ring --time-limit 10",
+    "plan gpt2-small torus:2x2 --accelerator a100 --batch 8 --seq 256 --passes 1 --algorithms ring --memory 1GiB --time-limit 10",
+    "plan gpt2-small ring:4 --accelerator a100 --batch 8 --seq 256 --passes 2 --stages 2 --mesh 2 --algorithms ring --time-limit 5",
     "plan gpt2-small ring:4 --accelerator a100 --batch 8 --seq 256 --memory 1MiB --algorithms ring",
     "plan nobody ring:4 --batch 8",
   ],

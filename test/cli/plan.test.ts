@@ -8,7 +8,28 @@ const FIXTURES = fileURLToPath(new URL("../fixtures/tensor-graph", import.meta.u
 const MODEL = "plan gpt2-small ring:4 --accelerator a100 --batch 8 --seq 256 --algorithms ring";
 const GPT = `${MODEL} --passes 1 --mesh 4`;
 
+/** A transformer of 8 layers whose head is not its embedding. */
+const SMALL = {
+  architectures: ["LlamaForCausalLM"],
+  model_type: "llama",
+  hidden_size: 1024,
+  intermediate_size: 4096,
+  num_hidden_layers: 8,
+  num_attention_heads: 16,
+  num_key_value_heads: 16,
+  vocab_size: 8192,
+  max_position_embeddings: 2048,
+  tie_word_embeddings: false,
+  rms_norm_eps: 1e-5,
+  hidden_act: "silu",
+};
+
 interface Row {
+  readonly stages: readonly {
+    readonly from: string;
+    readonly to: string;
+    readonly memory: { readonly total: number };
+  }[];
   readonly us: number;
   readonly countedUs: number;
   readonly againCount: number;
@@ -19,7 +40,11 @@ interface Report {
   readonly plan: Row;
   readonly byHand: Row;
   readonly others: readonly Row[];
-  readonly shares: { readonly compute: number; readonly exposed: Readonly<Record<string, number>> };
+  readonly shares: {
+    readonly compute: number;
+    readonly bubble: number;
+    readonly exposed: Readonly<Record<string, number>>;
+  };
   readonly search: { readonly boundUs: number; readonly gap: number };
   readonly collectives: readonly { readonly times: number; readonly us: number }[];
   readonly tensors: readonly { readonly retention: string; readonly ownBytes: number; readonly bytes: number }[];
@@ -36,7 +61,7 @@ describe("banyan plan", () => {
     expect(search.gap).toBeLessThan(0.001);
     expect(1 - search.boundUs / plan.countedUs).toBeCloseTo(search.gap, 9);
     const exposed = Object.values(shares.exposed).reduce((a, b) => a + b, 0);
-    expect(shares.compute + exposed).toBeCloseTo(1, 6);
+    expect(shares.compute + shares.bubble + exposed).toBeCloseTo(1, 6);
     expect(tensors.every(({ ownBytes, bytes }) => ownBytes <= bytes)).toBe(true);
   });
 
@@ -68,6 +93,29 @@ describe("banyan plan", () => {
     expect(existsSync(here.at("step.json"))).toBe(true);
     const { rows } = (await here.json("train traces ring:4 --algorithms ring")) as { rows: { us: number }[] };
     expect((rows[0]?.us ?? 0) / report.plan.us).toBeCloseTo(1, 3);
+  });
+
+  it("cuts into stages where links are slow, and not where they are fast", async () => {
+    here.put("small.json", SMALL);
+    const line = (gib: number): string =>
+      `plan small.json ring:4@${gib}GiB/s --accelerator a100 --batch 32 --seq 512 --algorithms ring --mesh 4,1 --stages 1,4 --passes 8 --memory 2GiB --time-limit 10`;
+    const slow = await planned(`${line(4)} --torch stages.py --jax stages-jax.py --commands stages.sh --chakra stages`);
+    expect(slow.plan.stages.length).toBe(4);
+    expect(slow.plan.us).toBeLessThanOrEqual(slow.byHand.us);
+    expect(slow.others.filter(({ stages }) => stages.length === 1).length).toBeGreaterThan(0);
+    expect(slow.plan.stages[0]?.from).toBe("embedded");
+    expect(slow.plan.stages[3]?.to).toBe("loss");
+    const totals = slow.plan.stages.map(({ memory }) => memory.total);
+    expect(slow.plan.memory.total).toBe(Math.max(...totals));
+    const exposed = Object.values(slow.shares.exposed).reduce((a, b) => a + b, 0);
+    expect(slow.shares.compute + slow.shares.bubble + exposed).toBeCloseTo(1, 6);
+    expect(readFileSync(here.at("stages.py"), "utf8")).toContain("PARAMETERS_OF_STAGE_4 = {");
+    expect(readFileSync(here.at("stages-jax.py"), "utf8")).toContain("STAGES = 4");
+    // one NPU a stage: nothing but sends
+    expect(readFileSync(here.at("stages.sh"), "utf8")).toBe("");
+    const { rows } = (await here.json("train stages ring:4@4GiB/s --algorithms ring")) as { rows: { us: number }[] };
+    expect((rows[0]?.us ?? 0) / slow.plan.us).toBeCloseTo(1, 2);
+    expect((await planned(line(300))).plan.stages.length).toBe(1);
   });
 
   it("plans graphs that are read: ONNX with open sizes, our JSON", async () => {
@@ -102,6 +150,11 @@ describe("banyan plan", () => {
     await here.refuses(`${MODEL} --mesh 3x2`, /it must be of 4 NPUs/);
     await here.refuses(`${MODEL} --mesh 2by2`, /sizes of axes such as 16x8/);
     await here.refuses(`${MODEL} --passes 3`, /a divisor of the 8 samples/);
+    await here.refuses(`${MODEL} --stages 0`, /--stages is 0; it must be at least 1/);
+    await here.refuses(`${MODEL} --stages 3`, /--stages is 3; it must be a divisor of the 4 NPUs of ring:4/);
+    await here.refuses(`${MODEL} --stages 2 --mesh 4`, /it must be of 2 NPUs, as a stage has/);
+    const deep = "plan gpt2-small ring:16 --accelerator a100 --batch 16 --seq 256 --algorithms ring";
+    await here.refuses(`${deep} --stages 16`, /--stages is 16; it must be at most 14, the parts of gpt2-small/);
     const [networks, lookups] = ["resnet-50", "gnmt-16"].map(
       (name) => `plan ${name} ring:4 --accelerator a100 --batch 8`,
     );

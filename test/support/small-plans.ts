@@ -1,7 +1,9 @@
 import type { TensorGraph } from "../../src/model/tensor-graph/graph.ts";
 import type { Mesh } from "../../src/model/tensor-plan/mesh.ts";
+import type { PipelinePlan } from "../../src/model/tensor-plan/pipeline.ts";
 import type { TensorPlan } from "../../src/model/tensor-plan/plan.ts";
 import { type PlanTerms, planOf, planProblem } from "../../src/model/tensor-plan/problem-of.ts";
+import { planSteps } from "../../src/model/tensor-plan/steps.ts";
 import { LLAMA_LIKE } from "../../src/model/workload/transformer/config.ts";
 import { type AxisUse, plansByHand, type Sharing } from "../../src/synthesize/plan/by-dimensions.ts";
 
@@ -50,3 +52,9 @@ export function handPlan(graph: TensorGraph, mesh: Mesh, uses: readonly AxisUse[
   if (made === undefined) throw new Error(`no plan by hand for ${uses.join()}`);
   return planOf(graph, stated, made.choice);
 }
+
+/** Returns a plan as one stage of all NPUs. */
+export const aloneOf = (plan: TensorPlan, terms: PlanTerms): PipelinePlan => ({
+  stages: [{ plan, steps: planSteps(plan), terms }],
+  staged: null,
+});

@@ -48,7 +48,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const { request, subject } = planRequestOf(options, await planningOf(args[0] as string, options), topology);
   const onProgress = (what: string, done: number, total: number): void => progress({ what, done, total });
   const planned = await withEngine(context, (engine) => planStep(engine, topology, { ...request, signal, onProgress }));
-  const { plan, steps, terms, placed, simulated } = planned.best;
+  const { stages, placed, simulated } = planned.best;
+  const plans = stages.map(({ plan }) => plan);
   if (chakra !== undefined) {
     const { accelerator, precision } = request;
     chakra.write(
@@ -56,9 +57,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     );
   }
   trace?.write(stepTrace(simulated.tasks, simulated.times));
-  torch?.write([torchPlacements(plan)]);
-  jax?.write([jaxSpecs(plan)]);
-  commands?.write([collectivesScript(args[1] as string, planCollectives(plan, steps, terms, topology.npuCount))]);
+  torch?.write([torchPlacements(plans)]);
+  jax?.write([jaxSpecs(plans)]);
+  commands?.write([collectivesScript(args[1] as string, planCollectives(planned.best, topology.npuCount))]);
   const report = planReport(subject, topology, request, planned);
   output?.write([answerText({ ...context, json: false }, report)]);
   if (json) outJson(context, report);

@@ -1,6 +1,6 @@
 import { count, grouped, percent, roundedSize, significant, timeText } from "../../report/amounts.ts";
 import { gainText } from "../../report/gains.ts";
-import { axisText, boundText, meshText, runnersUp, strategyText } from "../../report/plan-text.ts";
+import { axesText, axisText, boundText, meshText, runnersUp, strategyText } from "../../report/plan-text.ts";
 import { networkText } from "../../report/subject-text.ts";
 import type { PlanRow } from "../../report/tensor-plan.ts";
 import type { PlanReport } from "../../run/plan/report.ts";
@@ -8,7 +8,7 @@ import type { Context } from "../context.ts";
 import { table } from "./table.ts";
 import { labelled } from "./text.ts";
 
-function memoryText({ memory }: PlanRow): string {
+function memoryText({ memory }: Pick<PlanRow, "memory">): string {
   const { parameters, gradients, optimizer, activations, working } = memory;
   return Object.entries({ parameters, gradients, optimizer, activations, working })
     .filter(([, bytes]) => bytes > 0)
@@ -27,10 +27,17 @@ export function planLines(report: PlanReport, context: Pick<Context, "style" | "
     labelled("NPUs", `${accelerator.name}, ${roundedSize(step.memoryBytes)} for the plan`),
     "",
     labelled("mesh", `${meshText(plan)}, ${count(plan.passes, "pass", "passes")} a step`),
-    ...plan.strategies.map((axis) => labelled(`axis ${axis.axis}`, axisText(axis))),
+    ...(plan.stages.length === 1
+      ? plan.strategies.map((axis) => labelled(`axis ${axis.axis}`, axisText(axis)))
+      : plan.stages.map((stage, s) =>
+          labelled(
+            `stage ${s + 1}`,
+            `${stage.from} .. ${stage.to}: ${axesText(stage)}; ${roundedSize(stage.memory.total)} an NPU`,
+          ),
+        )),
     labelled(
       "step",
-      `${timeText(plan.us)}: computing ${percent(shares.compute)}${waits.map(([axes, share]) => `, waiting on ${axes} ${percent(share)}`).join("")}`,
+      `${timeText(plan.us)}: computing ${percent(shares.compute)}${shares.bubble > 0.0005 ? `, waiting for other stages ${percent(shares.bubble)}` : ""}${waits.map(([axes, share]) => `, waiting on ${axes} ${percent(share)}`).join("")}`,
     ),
     labelled("memory", `${roundedSize(plan.memory.total)} an NPU: ${memoryText(plan)}`),
     ...(plan.againCount > 0
@@ -60,8 +67,12 @@ export function planLines(report: PlanReport, context: Pick<Context, "style" | "
     ]);
     lines.push(...table(head.map(style.dim), cells, ["left", "left", "right", "right", "right"]));
   }
-  if (context.options["details"] === true)
+  if (context.options["details"] === true) {
+    if (plan.stages.length > 1) {
+      lines.push("", ...plan.stages.map((stage, s) => labelled(`memory ${s + 1}`, memoryText(stage))));
+    }
     lines.push("", ...collectiveLines(report, context), "", ...tensorLines(report, context));
+  }
   return ["", ...lines].map((line) => `  ${line}`.trimEnd());
 }
 
@@ -81,8 +92,10 @@ function collectiveLines({ collectives }: PlanReport, { style }: Pick<Context, "
 
 /** Returns where tensors lie: an axis between bars each; those that are brought elsewhere with where. */
 function tensorLines({ tensors }: PlanReport, { style }: Pick<Context, "style">): string[] {
+  const isStaged = tensors.some(({ stage }) => stage > 1);
   const head = ["tensor", "times", "lies", "retention", "brought to"];
-  const cells = tensors.map(({ name, count: times, pattern, retention, streamed, home, copies }) => {
+  const cells = tensors.map(({ stage, name: own, count: times, pattern, retention, streamed, home, copies }) => {
+    const name = isStaged ? `${stage}: ${own}` : own;
     const to = (when: string, patterns: readonly string[]): string[] => patterns.map((one) => `${when}: ${one}`);
     const all = [...to("forward", copies.forward), ...to("backward", copies.backward), ...to("update", copies.update)];
     const kept = streamed === null ? retention : `${retention}, streamed with ${streamed}`;

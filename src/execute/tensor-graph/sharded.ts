@@ -13,7 +13,7 @@ import {
 } from "../../model/tensor-plan/patterns.ts";
 import type { TensorPlan } from "../../model/tensor-plan/plan.ts";
 import { RESULT } from "../../model/tensor-plan/rules.ts";
-import type { PlanSteps, PlanValue } from "../../model/tensor-plan/steps.ts";
+import type { PlanStep, PlanSteps, PlanValue } from "../../model/tensor-plan/steps.ts";
 import { type StreamedRule, streamed } from "../../model/tensor-plan/streams.ts";
 import { localDimensions, sizesOf } from "../../model/tensor-plan/work.ts";
 import { computeNode } from "./dense.ts";
@@ -26,7 +26,7 @@ import { eachPlace, indicesOf } from "./placement.ts";
 export type Carrier = (kind: MoveKind, members: Int32Array, given: readonly Float64Array[]) => readonly Float64Array[];
 
 /** A tensor as it lies on all NPUs. */
-interface Lying {
+export interface Lying {
   readonly pattern: Pattern;
   /** [NPUs] its elements there, in the order of the tensor's dimensions. */
   readonly blocks: readonly Float64Array[];
@@ -71,6 +71,20 @@ export interface ShardedResult {
   readonly updated: readonly Float64Array[];
 }
 
+/** A plan that is run a part at a time. */
+export interface ShardedRun {
+  /** Does some of the steps, which follow those that were done. */
+  readonly run: (steps: readonly PlanStep[]) => void;
+  /** Lets a placeholder be what came from elsewhere; of a parameter: a gradient that is added to its own before the update. */
+  readonly receive: (node: number, tensor: Lying) => void;
+  /** Returns a value as it lies, in a pattern in which it is there for free. */
+  readonly lying: (value: number, pattern: Pattern) => Lying;
+  /** Returns a whole value, put together from all NPUs. Throws InputError where replicas differ. */
+  readonly whole: (value: number) => Float64Array;
+  /** [elements] Returns the places of a node's tensor that an NPU has in a pattern. */
+  readonly placesOf: (node: number, pattern: Pattern, npu: number) => Int32Array;
+}
+
 /**
  * Runs a plan on small tensors: every NPU computes its part of every node, every collective goes through `carrier`, group by group.
  * `given` holds whole tensors of placeholders by node. Parameters are updated by taking their gradients off. Throws InputError
@@ -78,10 +92,22 @@ export interface ShardedResult {
  */
 export function runSharded(
   plan: TensorPlan,
-  { values, given: placeholders, steps, outputs, updated }: PlanSteps,
+  steps: PlanSteps,
   given: ReadonlyMap<number, Float64Array>,
   carrier: Carrier,
 ): ShardedResult {
+  const { run, whole } = shardedRun(plan, steps, given, carrier);
+  run(steps.steps);
+  return { outputs: steps.outputs.map(whole), updated: steps.updated.map(whole) };
+}
+
+/** Returns a plan as `runSharded` runs it, to be run a part at a time; what is not given has to come before it is taken. */
+export function shardedRun(
+  plan: TensorPlan,
+  { values, given: placeholders }: PlanSteps,
+  given: ReadonlyMap<number, Float64Array>,
+  carrier: Carrier,
+): ShardedRun {
   const { graph, mesh } = plan;
   const npus = Array.from({ length: mesh.npuCount }, (_, npu) => npu);
   const sizes = graph.nodes.map((node) => sizesOf(graph, node));
@@ -220,11 +246,12 @@ export function runSharded(
 
   const lying: (Lying | undefined)[] = values.map(() => undefined);
   const wholeOf = (node: number): Float64Array => given.get(node) as Float64Array;
+  const received = new Map<number, Lying[]>();
   for (const at of placeholders) {
     const { node, pattern } = values[at] as PlanValue;
-    lying[at] = dealt(node, pattern, wholeOf(node));
+    if (given.has(node)) lying[at] = dealt(node, pattern, wholeOf(node));
   }
-  for (const step of steps) {
+  const run = (step: PlanStep): void => {
     const taken = step.takes.map((at) => lying[at] as Lying);
     const { pattern } = values[step.makes] as PlanValue;
     if (step.kind === "move") {
@@ -236,12 +263,12 @@ export function runSharded(
       const [gradient] = taken as [Lying];
       const own = dealt(step.node, pattern, wholeOf(step.node));
       const of = (values[step.takes[0]] as PlanValue).node;
-      const there = sliced(of, gradient, pattern);
+      const all = [sliced(of, gradient, pattern), ...(received.get(step.node) ?? [])];
+      const sum = (npu: number, i: number): number =>
+        all.reduce((sum, { blocks }) => sum + ((blocks[npu] as Float64Array)[i] as number), 0);
       lying[step.makes] = {
         pattern,
-        blocks: own.blocks.map((block, npu) =>
-          block.map((value, i) => value - ((there.blocks[npu] as Float64Array)[i] as number)),
-        ),
+        blocks: own.blocks.map((block, npu) => block.map((value, i) => value - sum(npu, i))),
       };
     } else {
       const node = graph.nodes[step.node] as GraphNode;
@@ -255,17 +282,29 @@ export function runSharded(
       const blocks = way === null ? computed(node, dimensions, all) : streamedProduct(step.node, way, all);
       lying[step.makes] = { pattern, blocks };
     }
-  }
+  };
 
   const whole = (at: number): Float64Array => {
     const { node, pattern } = values[at] as PlanValue;
     return putTogether(mesh, lying[at] as Lying, (npu) => placesOf(node, pattern, npu), graph.nodes[node] as GraphNode);
   };
-  return { outputs: outputs.map(whole), updated: updated.map(whole) };
+  return {
+    run: (steps) => {
+      for (const step of steps) run(step);
+    },
+    receive(node, tensor) {
+      const at = placeholders.find((value) => values[value]?.node === node) as number;
+      if (given.has(node)) received.set(node, [...(received.get(node) ?? []), tensor]);
+      else lying[at] = tensor;
+    },
+    lying: (value, pattern) => sliced((values[value] as PlanValue).node, lying[value] as Lying, pattern),
+    whole,
+    placesOf,
+  };
 }
 
 /** Returns the elements of some places out of a block, whose own places are given. */
-function picked(own: ArrayLike<number>, block: Float64Array, places: ArrayLike<number>): Float64Array {
+export function picked(own: ArrayLike<number>, block: Float64Array, places: ArrayLike<number>): Float64Array {
   const at = new Map<number, number>();
   for (let i = 0; i < own.length; i++) at.set(own[i] as number, block[i] as number);
   return Float64Array.from(places, (place) => at.get(place) as number);

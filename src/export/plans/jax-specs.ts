@@ -16,13 +16,19 @@ const MESH = `def device_mesh(devices=None):
     devices = jax.devices() if devices is None else devices
     return Mesh(np.asarray(devices[: np.prod(MESH_SHAPE)]).reshape(MESH_SHAPE), MESH_AXES)`;
 
+const STAGE_MESH = `def device_mesh(stage, devices=None):
+    """Returns the mesh of stage 1 .. STAGES, its devices in order of its NPUs; of the devices of JAX if none are given."""
+    devices = jax.devices() if devices is None else devices
+    size = np.prod(MESH_SHAPE)
+    return Mesh(np.asarray(devices[(stage - 1) * size : stage * size]).reshape(MESH_SHAPE), MESH_AXES)`;
+
 /**
  * Returns a plan as a file of Python for JAX: device_mesh(), and dictionaries by the names of tensors (PARAMETERS, OPTIMIZER, INPUTS,
- * ACTIVATIONS, COPIES) of PartitionSpecs. Partial tensors are only named in comments. The mesh has to be one of meshOf, axes in
+ * ACTIVATIONS, COPIES; of several stages for each) of PartitionSpecs. Partial tensors are only named in comments. The mesh has to be one of meshOf, axes in
  * row-major order. O(nodes x axes x rank).
  */
-export function jaxSpecs(plan: TensorPlan): string {
-  const names = axisNames(plan.mesh).map((name) => JSON.stringify(name));
+export function jaxSpecs(plans: readonly TensorPlan[]): string {
+  const names = axisNames((plans[0] as TensorPlan).mesh).map((name) => JSON.stringify(name));
   const placement = (pattern: Pattern, rank: number): string | null => {
     if (names.some((_, j) => stateOn(pattern, j) === PARTIAL)) return null;
     const entries = Array.from({ length: rank }, (_, at) => {
@@ -31,10 +37,10 @@ export function jaxSpecs(plan: TensorPlan): string {
     });
     return `P(${entries.join(", ")})`;
   };
-  return pythonPlan(plan, {
+  return pythonPlan(plans, {
     notes: NOTES.split("\n"),
     imports: ["import jax", "import numpy as np", "from jax.sharding import Mesh, PartitionSpec as P"],
-    mesh: MESH,
+    mesh: plans.length > 1 ? STAGE_MESH : MESH,
     placement,
   });
 }

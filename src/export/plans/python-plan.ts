@@ -34,11 +34,13 @@ export function axisNames({ axes }: Pick<Mesh, "axes">): string[] {
 /** Returns items as a tuple of Python. */
 export const tupleText = (items: readonly string[]): string => `(${items.join(", ")}${items.length === 1 ? "," : ""})`;
 
-/** Returns a plan as a file of Python: the mesh, and tables of tensors by their names, a line for those of a class that lie alike. */
-export function pythonPlan(plan: TensorPlan, { notes, imports, mesh, placement }: PlanDialect): string {
-  const { graph, mesh: planned } = plan;
+/**
+ * Returns a plan as a file of Python: the mesh of a stage, and tables of tensors by their names, a line for those of a class that lie
+ * alike; of several stages tables of each, `PARAMETERS_OF_STAGE_1`.
+ */
+export function pythonPlan(plans: readonly TensorPlan[], { notes, imports, mesh, placement }: PlanDialect): string {
+  const { graph, mesh: planned } = plans[0] as TensorPlan;
   const shape = planned.axes.map(({ size }: MeshAxis) => `${size}`);
-  const tables = placedPlan(plan);
   const table = (name: string, comment: string, rows: readonly PlacedTensors[], areLists = false): string => {
     const lines = rows.map(({ names, dims, patterns }) => {
       const placed = patterns.map((pattern) => placement(pattern, dims.length));
@@ -48,20 +50,36 @@ export function pythonPlan(plan: TensorPlan, { notes, imports, mesh, placement }
     });
     return `# ${comment}\n${name} = {${lines.map((line) => `\n${line}`).join("")}${lines.length > 0 ? "\n" : ""}}\n`;
   };
+  const isStaged = plans.length > 1;
+  const tablesOf = (plan: TensorPlan, s: number): string[] => {
+    const tables = placedPlan(plan);
+    const [suffix, where] = isStaged ? [`_OF_STAGE_${s + 1}`, `Of stage ${s + 1}: w`] : ["", "W"];
+    const rest = isStaged ? `Of stage ${s + 1}: h` : "H";
+    const to = isStaged ? `Of stage ${s + 1}: t` : "T";
+    return [
+      table(`PARAMETERS${suffix}`, `${where}here parameters lie between steps.`, tables.parameters),
+      table(
+        `OPTIMIZER${suffix}`,
+        `${where}here the optimiser's state and the gradient of a parameter lie, if not as the parameter.`,
+        tables.optimizer,
+      ),
+      table(`INPUTS${suffix}`, `${where}hat a step is given.`, tables.inputs),
+      table(`ACTIVATIONS${suffix}`, `${rest}ow tensors of the forward pass are made.`, tables.activations),
+      table(
+        `COPIES${suffix}`,
+        `${to}o what tensors are brought for those that take them in the forward pass.`,
+        tables.copies,
+        true,
+      ),
+    ];
+  };
+  const devices = isStaged ? `${plans.length} stages of ${shape.join(" x ")}` : `a mesh of ${shape.join(" x ")}`;
   return [
-    `"""How the tensors of ${oneLine(graph.name)} lie on a mesh of ${shape.join(" x ")} devices.\n\nWritten by Banyan. ${notes.join("\n")}\n"""\n`,
+    `"""How the tensors of ${oneLine(graph.name)} lie on ${devices} devices.\n\nWritten by Banyan. ${notes.join("\n")}\n"""\n`,
     `${imports.join("\n")}\n`,
-    `MESH_SHAPE = ${tupleText(shape)}\nMESH_AXES = ${tupleText(axisNames(planned).map(pythonString))}\n`,
+    `${isStaged ? `STAGES = ${plans.length}\n` : ""}MESH_SHAPE = ${tupleText(shape)}\nMESH_AXES = ${tupleText(axisNames(planned).map(pythonString))}\n`,
     `\n${mesh}\n\n`,
-    table("PARAMETERS", "Where parameters lie between steps.", tables.parameters),
-    table(
-      "OPTIMIZER",
-      "Where the optimiser's state and the gradient of a parameter lie, if not as the parameter.",
-      tables.optimizer,
-    ),
-    table("INPUTS", "What a step is given.", tables.inputs),
-    table("ACTIVATIONS", "How tensors of the forward pass are made.", tables.activations),
-    table("COPIES", "To what tensors are brought for those that take them in the forward pass.", tables.copies, true),
+    ...plans.flatMap(tablesOf),
   ].join("\n");
 }
 

@@ -14,13 +14,20 @@ const MESH = `def device_mesh(device_type="cuda"):
     """Returns the mesh, rank r the r-th NPU; torch.distributed must have as many ranks, or begins here."""
     return init_device_mesh(device_type, MESH_SHAPE, mesh_dim_names=MESH_AXES)`;
 
+const STAGE_MESH = `def device_mesh(stage, device_type="cuda"):
+    """Returns the mesh of stage 1 .. STAGES, its ranks in order of its NPUs; every rank makes those of all stages, in order."""
+    size = math.prod(MESH_SHAPE)
+    ranks = torch.arange((stage - 1) * size, stage * size).reshape(MESH_SHAPE)
+    return DeviceMesh(device_type, ranks, mesh_dim_names=MESH_AXES)`;
+
 /**
  * Returns a plan as a file of Python for PyTorch's DTensor: device_mesh(), and dictionaries by the names of tensors (PARAMETERS,
- * OPTIMIZER, INPUTS, ACTIVATIONS, COPIES) of lists of placements, one an axis of the mesh. The mesh has to be one of meshOf, axes in
+ * OPTIMIZER, INPUTS, ACTIVATIONS, COPIES; of several stages for each) of lists of placements, one an axis of the mesh. The mesh has to be one of meshOf, axes in
  * row-major order. O(nodes x axes).
  */
-export function torchPlacements(plan: TensorPlan): string {
-  const { axes } = plan.mesh;
+export function torchPlacements(plans: readonly TensorPlan[]): string {
+  const { axes } = (plans[0] as TensorPlan).mesh;
+  const isStaged = plans.length > 1;
   const placement = (pattern: Pattern): string => {
     const one = (_: unknown, j: number): string => {
       const state = stateOn(pattern, j);
@@ -29,13 +36,15 @@ export function torchPlacements(plan: TensorPlan): string {
     };
     return `[${axes.map(one).join(", ")}]`;
   };
-  return pythonPlan(plan, {
+  return pythonPlan(plans, {
     notes: NOTES.split("\n"),
     imports: [
-      "from torch.distributed.device_mesh import init_device_mesh",
+      ...(isStaged
+        ? ["import math", "import torch", "from torch.distributed.device_mesh import DeviceMesh"]
+        : ["from torch.distributed.device_mesh import init_device_mesh"]),
       "from torch.distributed.tensor import Partial, Replicate, Shard",
     ],
-    mesh: MESH,
+    mesh: isStaged ? STAGE_MESH : MESH,
     placement,
   });
 }

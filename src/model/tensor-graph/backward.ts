@@ -42,7 +42,7 @@ function passes(node: GraphNode, k: number): boolean {
 }
 
 /** Returns, for every node, whether a parameter is among what it is made of, along ways on which gradients come back. */
-function parametersBehind(nodes: readonly GraphNode[]): boolean[] {
+export function parametersBehind(nodes: readonly GraphNode[]): boolean[] {
   const behind: boolean[] = [];
   for (const node of nodes) {
     const is =

@@ -1,9 +1,7 @@
 import { type AskedCollective, askedCollective } from "../workload/asked-collective.ts";
 import type { PlacedTasks } from "../workload/placed-tasks.ts";
-import type { TensorPlan } from "./plan.ts";
-import type { PlanTerms } from "./problem-of.ts";
-import type { PlanSteps } from "./steps.ts";
-import { planTasks } from "./tasks.ts";
+import type { PipelinePlan, StagePlan } from "./pipeline.ts";
+import { pipelineTasks } from "./pipeline-tasks.ts";
 
 /** A collective that a plan needs, by all groups of some axes at once. */
 export interface PlanCollective {
@@ -42,13 +40,9 @@ function collectivesOf({ tasks, groups }: PlacedTasks, npuCount: number): Map<st
  * Returns the distinct collectives of a step of a plan, on a network of so many NPUs; those that move most in a step first. The tasks
  * of one pass and of two tell what comes once a pass and what once a step. O(steps).
  */
-export function planCollectives(
-  plan: TensorPlan,
-  steps: PlanSteps,
-  terms: PlanTerms,
-  npuCount: number,
-): PlanCollective[] {
-  const [one, two] = [1, 2].map((passes) => collectivesOf(planTasks(plan, steps, terms, passes), npuCount)) as [
+export function planCollectives(pipeline: PipelinePlan, npuCount: number): PlanCollective[] {
+  const { microBatches } = (pipeline.stages[0] as StagePlan).terms;
+  const [one, two] = [1, 2].map((passes) => collectivesOf(pipelineTasks(pipeline, passes), npuCount)) as [
     Map<string, PlanCollective>,
     Map<string, PlanCollective>,
   ];
@@ -56,7 +50,7 @@ export function planCollectives(
   return [...one]
     .map(([key, found]) => {
       const { times } = two.get(key) as PlanCollective;
-      return { ...found, times: found.times + (times - found.times) * (terms.microBatches - 1) };
+      return { ...found, times: found.times + (times - found.times) * (microBatches - 1) };
     })
     .sort((a, b) => moved(b) - moved(a));
 }

@@ -1,8 +1,8 @@
-import type { GraphNode } from "../tensor-graph/graph.ts";
+import type { GraphNode, Placeholder } from "../tensor-graph/graph.ts";
 import type { StageMemory } from "../workload/memory.ts";
 import { shardCount } from "./patterns.ts";
 import type { NodePlan, TensorPlan } from "./plan.ts";
-import type { PlanTerms } from "./problem-of.ts";
+import { copiesOf, type PlanTerms } from "./problem-of.ts";
 import type { PlanStep, PlanSteps, PlanValue } from "./steps.ts";
 import { pieceMove, streamed } from "./streams.ts";
 import { localBytes, tensorBytes } from "./work.ts";
@@ -42,18 +42,22 @@ export function planMemory(plan: TensorPlan, { values, given, steps }: PlanSteps
     const parts = shardCount(mesh, home);
     const fewest = isSummedOnce ? Math.min(parts, shardCount(mesh, pattern)) : parts;
     gradients += (elements / fewest) * terms.gradientBytes;
+    gradients += (elements / parts) * node.elementBytes * (terms.gradientsFrom?.get(parameter) ?? 0);
   }
+  /** What passes under way besides the one that is looked at were given, and have kept. */
+  let others = 0;
   for (const at of given) {
     isElsewhere[at] = 1;
-    parameters += (values[at] as PlanValue).bytes;
+    const { node, bytes } = values[at] as PlanValue;
+    parameters += bytes;
+    others += bytes * (copiesOf(graph.nodes[node] as Placeholder, terms) - 1);
   }
-  // kept by passes before the one that is looked at
   let keptOfOne = 0;
   graph.nodes.forEach((node, i) => {
     const { retention, pattern } = plans[i] as NodePlan;
     if (node.kind !== "placeholder" && retention === "kept") keptOfOne += localBytes(graph, mesh, node, pattern);
   });
-  const others = keptOfOne * (terms.inFlight - 1);
+  others += keptOfOne * (terms.inFlight - 1);
   let live = 0;
   let most = 0;
   let peak = 0;

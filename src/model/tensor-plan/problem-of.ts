@@ -1,4 +1,5 @@
-import { type GraphNode, operandsOf, type TensorGraph, tangentsOf } from "../tensor-graph/graph.ts";
+import { type GraphNode, operandsOf, type Placeholder, type TensorGraph, tangentsOf } from "../tensor-graph/graph.ts";
+import { forwardParts } from "../tensor-graph/parts.ts";
 import type { Computation } from "../workload/layer-work.ts";
 import { updateComputation } from "../workload/sharing.ts";
 import type { AxisSet, Mesh } from "./mesh.ts";
@@ -27,6 +28,11 @@ export interface PlanCosts {
   readonly computationPs: (computation: Computation) => number;
   /** Picoseconds of a collective by all groups of some axes at once, with so many bytes in the buffer of an NPU. */
   readonly movePs: (kind: MoveKind, axes: AxisSet, bytes: number) => number;
+  /**
+   * Picoseconds until so many bytes of a placeholder are there on every NPU which another stage sends (of a parameter: bytes of its
+   * gradient there); 0 of what no stage sends. Without: of all.
+   */
+  readonly receivePs?: (node: number, bytes: number) => number;
 }
 
 /** How often what is done, and what is kept of it. */
@@ -40,6 +46,8 @@ export interface PlanTerms {
   /** Bytes that the optimiser keeps of a parameter's element, and bytes of its gradient's. */
   readonly optimizerBytes: number;
   readonly gradientBytes: number;
+  /** By parameter: from how many other stages its gradient comes too, to be summed. */
+  readonly gradientsFrom?: ReadonlyMap<number, number>;
   /** Nodes at which memory is counted with all tensors that are there then, each as a memory of its own; none without. */
   readonly peaks?: readonly number[];
 }
@@ -86,6 +94,10 @@ const NO_PLAN: Pick<NodePlan, "forwardCopies" | "backwardCopies" | "updateCopies
   isSummedOnce: false,
 };
 
+/** Returns of how many passes at a time a placeholder is there. */
+export const copiesOf = ({ role, phase }: Placeholder, { inFlight }: PlanTerms): number =>
+  role === "input" && phase === "forward" ? inFlight : 1;
+
 const NO_USES: Uses = { resources: [], amounts: [] };
 
 /** Streams are choices where they save so much of the least that a step computes. */
@@ -123,7 +135,7 @@ function takingTimes({ nodes, classes }: TensorGraph, answeredBy: Int32Array): T
   const times = nodes.map(
     (): TakingTimes => ({ forward: never(), backward: never(), wanted: Number.POSITIVE_INFINITY, isPassedOn: false }),
   );
-  const parts = partsOf(nodes, classes);
+  const parts = forwardParts({ nodes, classes }).part;
   for (let i = nodes.length - 1; i >= 0; i--) {
     const node = nodes[i] as GraphNode;
     const own = times[i] as TakingTimes;
@@ -142,22 +154,6 @@ function takingTimes({ nodes, classes }: TensorGraph, answeredBy: Int32Array): T
     }
   }
   return times;
-}
-
-/** Returns the repeated part in which each forward node is: from one node of the class that comes most often to the next. */
-function partsOf(nodes: readonly GraphNode[], classes: Int32Array): Int32Array {
-  const counts = new Map<number, number>();
-  const isWork = ({ kind, phase }: GraphNode): boolean => kind !== "placeholder" && phase === "forward";
-  nodes.forEach((node, i) => {
-    if (isWork(node)) counts.set(classes[i] as number, (counts.get(classes[i] as number) ?? 0) + 1);
-  });
-  const most = Math.max(1, ...counts.values());
-  const first = most === 1 ? -1 : ([...counts].find(([, count]) => count === most)?.[0] ?? -1);
-  let part = 0;
-  return Int32Array.from(nodes, (node, i) => {
-    if (isWork(node) && classes[i] === first) part++;
-    return part;
-  });
 }
 
 /** A rule, and what one NPU computes under it for. */
@@ -229,6 +225,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     backward: nodes.map(() => []),
     update: nodes.map(() => []),
   };
+  const hasBackward = nodes.some(({ kind, phase }) => kind !== "output" && phase === "backward");
   const answeredBy = tangentsOf(graph);
   nodes.forEach((node, i) => {
     if (node.kind === "output") return;
@@ -239,7 +236,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
       if (node.phase === "backward") (takers.backward[of] as Taker[]).push(taker);
       else {
         (takers.forward[of] as Taker[]).push(taker);
-        if (graph.gradients.length > 0) (takers.backward[of] as Taker[]).push(taker);
+        if (hasBackward) (takers.backward[of] as Taker[]).push(taker);
       }
     });
   });
@@ -267,11 +264,19 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
   };
 
   /** Returns what placeholders use, of so many bytes each: answered gradients of outputs are there while they are taken, all else lasts. */
-  const placed = (members: readonly number[], own: number): Uses => {
-    if ((answeredBy[members[0] as number] as number) < 0) return addLasting(new UseList(), own * members.length).uses();
+  const placed = (node: Placeholder, members: readonly number[], own: number): Uses => {
+    if (node.role !== "tangent" || members.every((i) => (answeredBy[i] as number) < 0)) {
+      const uses = addLasting(new UseList(), own * members.length * copiesOf(node, terms));
+      if (node.role === "input") uses.add(STEP_TIME, received(members, own) * microBatches);
+      return uses.uses();
+    }
     const isThere = (i: number, peak: number) => i <= peak && peak <= (lifetimes[i] as TakingTimes).backward.last;
     return addPassing(new UseList(), members, own, isThere).uses();
   };
+
+  /** Returns picoseconds until so many bytes of each are there, once. */
+  const received = (members: readonly number[], own: number): number =>
+    members.reduce((all, i) => all + (costs.receivePs?.(i, own) ?? 0), 0);
 
   /** Supplies: nodes of one class that the same classes take. */
   interface Group {
@@ -440,7 +445,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
           isKept: true,
           rule: null,
           retention: "kept",
-          uses: placed(members, (bytes[first] as number) / shardCount(mesh, pattern)),
+          uses: placed(node, members, (bytes[first] as number) / shardCount(mesh, pattern)),
           demands: [...(updated < 0 ? [] : [updated]), ...answered].map((supply) => demand(supply, pattern)),
         })),
       );
@@ -495,7 +500,8 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     if (at < 0) return;
     const first = members[0] as number;
     const elements = (bytes[first] as number) / node.elementBytes;
-    const { optimizerBytes, gradientBytes } = terms;
+    const { optimizerBytes, gradientBytes, gradientsFrom } = terms;
+    const comeTo = (all: readonly number[]): number => all.reduce((sum, i) => sum + (gradientsFrom?.get(i) ?? 0), 0);
     put(
       at,
       `update of ${node.name}`,
@@ -515,8 +521,10 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
           rule: null,
           retention: "kept",
           uses: addLasting(
-            new UseList().add(STEP_TIME, costs.computationPs(computation) * members.length),
-            own * (optimizerBytes + gradientBytes) * members.length,
+            new UseList()
+              .add(STEP_TIME, costs.computationPs(computation) * members.length)
+              .add(STEP_TIME, received(members, own * node.elementBytes)),
+            own * (optimizerBytes + gradientBytes) * members.length + own * node.elementBytes * comeTo(members),
           ).uses(),
           demands: [...wanted.values()],
         };

@@ -1,14 +1,12 @@
 import type { GraphNode } from "../tensor-graph/graph.ts";
 import type { Computation, NpuGroups } from "../workload/layer-work.ts";
-import type { PlacedTasks } from "../workload/placed-tasks.ts";
 import { updateComputation } from "../workload/sharing.ts";
-import { type Lane, TaskList, table, type Work } from "../workload/step-tasks.ts";
+import type { Lane, TaskList, table, Work } from "../workload/step-tasks.ts";
 import { type AxisSet, groupSize, type Mesh, meshGroups } from "./mesh.ts";
 import type { MoveKind } from "./patterns.ts";
-import type { TensorPlan } from "./plan.ts";
-import type { PlanTerms } from "./problem-of.ts";
+import type { StagePlan } from "./pipeline.ts";
 import { RESULT, type WorkRule } from "./rules.ts";
-import type { PlanStep, PlanSteps, PlanValue } from "./steps.ts";
+import type { PlanStep, PlanValue } from "./steps.ts";
 import { pieceMove, type StreamedRule, streamed } from "./streams.ts";
 import { tensorBytes, workOf } from "./work.ts";
 
@@ -24,31 +22,47 @@ type Computed = Extract<PlanStep, { kind: "compute" | "update" }>;
 /** Forward, backward, gradients, update: PHASE_NAMES of a step's tasks. */
 const [FORWARD, BACKWARD, GRADIENTS, UPDATE] = [0, 1, 2, 3] as const;
 
+/** Tables that all stages of a step put their tasks into. */
+export interface TaskTables {
+  readonly tasks: TaskList;
+  readonly lanes: ReturnType<typeof table<Lane>>;
+  readonly works: ReturnType<typeof table<Work>>;
+  readonly labels: ReturnType<typeof table<string>>;
+}
+
+/** A stage whose tasks are laid out part by part. */
+export interface StageTasks {
+  /** Adds tasks of steps of a pass; the last pass of `passes` updates. */
+  readonly add: (steps: readonly PlanStep[], pass: number) => void;
+  /** [values] the task that makes each in a pass; -1: it was there before. */
+  readonly madeBy: (pass: number) => Int32Array;
+  /** Lets the update wait for a task more. */
+  readonly waitFor: (task: number) => void;
+}
+
 /**
- * Returns a plan as the tasks of a step: all NPUs do the same, so they are one actor; it computes one node at a time in the order of
- * the plan, and collectives of the same axes take turns. Copies of parameters are fetched ahead, the next one while the node before
- * the one that takes it computes; pieces of streamed products move while others are computed with; sums of gradients go on beside what
- * follows, and the update waits for all of them. `passes` of the micro batches are laid out one behind the other. O(passes x steps).
+ * Returns what lays out a stage's part of the tasks of a step: all NPUs of the stage do the same, so they are one actor; it computes
+ * one node at a time in the order of the plan, and collectives of the same axes take turns. Copies of parameters are fetched ahead,
+ * the next one while the node before the one that takes it computes; pieces of streamed products move while others are computed with; sums of gradients go on beside what follows, and the update
+ * waits for all of them. `comes`: placeholders that other stages send. O(steps).
  */
-export function planTasks(
-  plan: TensorPlan,
-  { values, steps }: PlanSteps,
-  terms: PlanTerms,
+export function stageTasks(
+  { plan, steps: { values, steps }, terms }: StagePlan,
   passes: number,
-): PlacedTasks {
+  stage: number,
+  comes: ReadonlySet<number>,
+  { tasks, lanes, works, labels }: TaskTables,
+): StageTasks {
   const { graph, mesh, nodes: plans } = plan;
-  const tasks = new TaskList();
-  const lanes = table<Lane>();
-  const works = table<Work>();
-  const labels = table<string>();
-  const compute = lanes.of("compute", () => ({ actor: 0, name: "compute", computes: true, inOrder: true }));
+  const actor = stage;
+  const compute = lanes.of(`${stage} compute`, () => ({ actor, name: "compute", computes: true, inOrder: true }));
   const amongOf = new Map<AxisSet, NpuGroups>();
   const nodeOf = ({ node }: { readonly node: number }): GraphNode => graph.nodes[node] as GraphNode;
   const label = (step: PlanStep): number => labels.of(nodeOf(step).name, () => nodeOf(step).name);
   const among = (axes: AxisSet): NpuGroups => {
     const known = amongOf.get(axes) ?? {
       size: groupSize(mesh, axes),
-      members: meshGroups(mesh, axes),
+      members: meshGroups(mesh, axes).map((npu) => npu + stage * mesh.npuCount),
       name: axesText(mesh, axes),
     };
     amongOf.set(axes, known);
@@ -62,7 +76,7 @@ export function planTasks(
     return updateComputation(own, { weight: node.elementBytes, gradient, optimizer });
   };
   const addComputation = (step: Computed, phase: number, microBatch: number, waits: readonly number[]): number => {
-    const work = works.of(`${step.kind} ${graph.classes[step.node]}`, () => ({
+    const work = works.of(`${stage} ${step.kind} ${graph.classes[step.node]}`, () => ({
       kind: "computations",
       computations: [computationOf(step)],
     }));
@@ -76,13 +90,13 @@ export function planTasks(
     waits: readonly number[],
   ): number => {
     const { name } = nodeOf(step);
-    const work = works.of(`${kind} ${axes} ${bytes}`, () => ({
+    const work = works.of(`${stage} ${kind} ${axes} ${bytes}`, () => ({
       kind: "communication",
-      stage: 0,
+      stage,
       communication: { name, collective: kind, group: "all", among: among(axes), bytes },
     }));
-    const lane = lanes.of(`${axes}`, () => ({
-      actor: 0,
+    const lane = lanes.of(`${stage} ${axes}`, () => ({
+      actor,
       name: axesText(mesh, axes),
       computes: false,
       inOrder: false,
@@ -140,14 +154,15 @@ export function planTasks(
   let takers: number[] = [];
   const sums: number[] = [];
 
-  for (let pass = 0; pass < passes; pass++) {
-    /** [values] the task that makes each in this pass; -1: it was there before. */
-    const madeBy = new Int32Array(values.length).fill(-1);
+  /** [passes][values] */
+  const madeByPass = Array.from({ length: passes }, () => new Int32Array(values.length).fill(-1));
+  const add: StageTasks["add"] = (part, pass) => {
+    const madeBy = madeByPass[pass] as Int32Array;
     const isLast = pass === passes - 1;
     const waitsFor = (takes: readonly number[]): number[] => [
       ...new Set(takes.map((at) => madeBy[at] as number).filter((task) => task >= 0)),
     ];
-    for (const step of steps) {
+    for (const step of part) {
       if (isUpdating(step) && !isLast) continue;
       const { kind, phase } = nodeOf(step);
       const own = phase === "forward" ? FORWARD : BACKWARD;
@@ -162,7 +177,9 @@ export function planTasks(
           rule === null ? addComputation(step, when, pass, waits) : addStreamed(step, rule, when, pass, waitsFor);
         madeBy[step.makes] = task;
         const isFetched = (at: number): boolean =>
-          nodeOf(values[at] as PlanValue).kind === "placeholder" && (madeBy[at] as number) >= 0;
+          nodeOf(values[at] as PlanValue).kind === "placeholder" &&
+          !comes.has((values[at] as PlanValue).node) &&
+          (madeBy[at] as number) >= 0;
         if (step.takes.some(isFetched)) takers = [...takers.slice(-1), task];
       } else if (isUpdating(step)) madeBy[step.makes] = addMove(step, UPDATE, pass, waits);
       else if (gradients.has(step.node) && !taken.has(step.makes)) {
@@ -172,15 +189,10 @@ export function planTasks(
         if (task >= 0) sums.push(task);
       } else {
         // parameters are fetched ahead: when the copy before the last was done with
-        const ahead = kind === "placeholder" && takers.length > 1 ? takers.slice(0, 1) : [];
+        const ahead = kind === "placeholder" && !comes.has(step.node) && takers.length > 1 ? takers.slice(0, 1) : [];
         madeBy[step.makes] = addMove(step, own, pass, [...waits, ...ahead]);
       }
     }
-  }
-  return {
-    tasks: tasks.columns({ actors: ["every NPU"], lanes: lanes.all, works: works.all, labels: labels.all }),
-    npuCount: mesh.npuCount,
-    npus: [Int32Array.from({ length: mesh.npuCount }, (_, npu) => npu)],
-    groups: works.all.map((work) => (work.kind === "communication" ? (work.communication.among ?? null) : null)),
   };
+  return { add, madeBy: (pass) => madeByPass[pass] as Int32Array, waitFor: (task) => sums.push(task) };
 }

@@ -4,6 +4,7 @@ import { withGradients } from "../../model/tensor-graph/backward.ts";
 import { elementsOf, type TensorGraph } from "../../model/tensor-graph/graph.ts";
 import { convolutionGraph } from "../../model/tensor-graph/models/convolution.ts";
 import { transformerGraph } from "../../model/tensor-graph/models/transformer.ts";
+import { cutParts } from "../../model/tensor-graph/stages.ts";
 import { type Mesh, meshOf } from "../../model/tensor-plan/mesh.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { BYTES_OF, type Precision } from "../../model/workload/accelerators.ts";
@@ -13,6 +14,7 @@ import { acceleratorOf } from "../../request/accelerator.ts";
 import { type Options, optionValue, placeOf, refuseOptions, textOf } from "../../request/option-table.ts";
 import { collectivesOf } from "../training/from-texts.ts";
 import { ROOM } from "../training/training.ts";
+import type { PipelineShape } from "./pipeline.ts";
 import type { PlanRequest } from "./plan.ts";
 import type { PlanSubject } from "./report.ts";
 
@@ -23,14 +25,55 @@ export type Planning = { readonly model: Model } | { readonly graph: TensorGraph
 const USUAL_PASSES = [1, 2, 4, 8];
 const USUAL_LIMIT_MS = 60_000;
 
-/** Returns the meshes that are tried where nobody says: all NPUs as one axis, and the network's own dimensions, neighbours last. */
-function usualMeshes(topology: Topology): Mesh[] {
+/**
+ * Returns the meshes of a stage that are tried where nobody says: all of its NPUs as one axis, and the network's own dimensions,
+ * neighbours last, where stages are whole boxes, or whole in all dimensions but the outermost.
+ */
+function usualMeshes(topology: Topology, stages: number): Mesh[] {
   const boxes = boxesOf(topology);
   const sizes = boxes === null ? [...topology.shape].reverse() : [boxes.length, boxes[0]?.length ?? 1];
-  const own = sizes.filter((size) => size > 1);
-  const all = [topology.npuCount];
+  const own = sizes.map((size, j) => (j === 0 ? size / stages : size)).filter((size) => size !== 1);
+  const all = [topology.npuCount / stages];
   const product = own.reduce((count, size) => count * size, 1);
-  return own.length > 1 && own.length <= 3 && product === topology.npuCount ? [named(own), named(all)] : [named(all)];
+  const isWhole = own.every(Number.isInteger) && product === all[0];
+  return own.length > 1 && own.length <= 3 && isWhole ? [named(own), named(all)] : [named(all)];
+}
+
+/** Returns the stages that are tried where nobody says: one, and powers of two that divide the boxes. */
+function usualStages(topology: Topology): number[] {
+  const boxes = boxesOf(topology)?.length ?? 1;
+  const found = [1];
+  for (let stages = 2; boxes % stages === 0; stages *= 2) found.push(stages);
+  return found;
+}
+
+/** Returns stages and meshes to try, as options ask. Throws InputError. */
+function shapesOf(options: Options, topology: Topology, usual: () => readonly number[]): PipelineShape[] {
+  const { npuCount, name } = topology;
+  const asked = optionValue(options, "mesh")?.map(named);
+  const stages = optionValue(options, "stages") ?? (asked === undefined ? usual() : [1]);
+  for (const count of stages) {
+    if (npuCount % count === 0) continue;
+    throw new InputError(placeOf("stages"), `a divisor of the ${npuCount} NPUs of ${name}`, count).as("not-together");
+  }
+  if (asked === undefined) {
+    return stages.flatMap((count) => usualMeshes(topology, count).map((mesh) => ({ stages: count, mesh })));
+  }
+  const shapes: PipelineShape[] = [];
+  for (const mesh of asked) {
+    const own = stages.filter((count) => mesh.npuCount * count === npuCount);
+    shapes.push(...own.map((count) => ({ stages: count, mesh })));
+    if (own.length > 0) continue;
+    const sizes = mesh.axes.map(({ size }) => size).join("x");
+    const wanted = [...new Set(stages.map((count) => npuCount / count))].join(" or ");
+    const whole = stages.every((count) => count === 1);
+    throw new InputError(
+      placeOf("mesh"),
+      whole ? `of ${wanted} NPUs, as ${name} has` : `of ${wanted} NPUs, as a stage has`,
+      `${sizes}, ${mesh.npuCount} NPUs`,
+    ).as("not-together");
+  }
+  return shapes;
 }
 
 /** Axes are called by letters: what they are for is what the search tells. */
@@ -48,20 +91,8 @@ export function planRequestOf(
   if (optionValue(options, "algorithms") !== undefined && names.length > 1) {
     throw new InputError(placeOf("algorithms"), "one: all collectives of a plan are by the same", names.join(","));
   }
-  const asked = optionValue(options, "mesh");
-  const meshes = asked === undefined ? usualMeshes(topology) : asked.map(named);
-  for (const { axes, npuCount } of meshes) {
-    if (npuCount === topology.npuCount) continue;
-    const sizes = axes.map(({ size }) => size).join("x");
-    throw new InputError(
-      placeOf("mesh"),
-      `of ${topology.npuCount} NPUs, as ${topology.name} has`,
-      `${sizes}, ${npuCount} NPUs`,
-    ).as("not-together");
-  }
   const weightBytes = BYTES_OF[precision];
   const common = {
-    meshes,
     accelerator,
     precision,
     memoryBytes: optionValue(options, "memory") ?? Math.floor(ROOM * accelerator.memoryBytes),
@@ -73,14 +104,20 @@ export function planRequestOf(
   if (!("model" in planning)) {
     const { graph, source } = planning;
     refuseOptions(options, ["batch", "seq", "passes"], `a model; ${source} has its own,`);
-    const whole = graph.gradients.length > 0 ? graph : withGradients(graph);
+    const isForward = graph.gradients.length === 0;
+    const whole = isForward ? withGradients(graph) : graph;
     if (whole.gradients.length === 0) {
       throw new InputError("the graph", "with parameters that an output depends on", inWords("no gradients")).as(
         "not-applicable",
       );
     }
+    const shapes = shapesOf(options, topology, () => [1]);
+    if (!isForward && shapes.some(({ stages }) => stages > 1)) {
+      const expected = `1 for ${source}, whose gradients cannot be cut into stages`;
+      throw new InputError(placeOf("stages"), expected, optionValue(options, "stages")?.join(",")).as("not-together");
+    }
     return {
-      request: { ...common, graphOf: () => whole, batch: 1, passes: [1] },
+      request: { ...common, shapes, graphOf: () => whole, forwardOf: () => graph, batch: 1, passes: [1] },
       subject: { name: graph.name, source, parameters: parametersOf(whole) },
     };
   }
@@ -95,8 +132,18 @@ export function planRequestOf(
   }
   const forward = forwardOf(model, options, precision);
   const graphOf = (samples: number): TensorGraph => withGradients(forward(samples));
+  const parts = Math.max(...cutParts(forward(batch / (passes[0] as number)))) + 1;
+  const usual = usualStages(topology).filter(
+    (count) => count === 1 || (count <= parts && count <= Math.max(...passes)),
+  );
+  const shapes = shapesOf(options, topology, () => usual);
+  const most = Math.max(...shapes.map(({ stages }) => stages));
+  if (most > parts) {
+    const expected = `at most ${parts}, the parts of ${model.name}`;
+    throw new InputError(placeOf("stages"), expected, most).as("not-together");
+  }
   return {
-    request: { ...common, graphOf, batch, passes },
+    request: { ...common, shapes, graphOf, forwardOf: forward, batch, passes },
     subject: {
       name: model.name,
       source: model.source,

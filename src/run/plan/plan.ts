@@ -2,44 +2,54 @@ import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { refuseStopped } from "../../base/stopping.ts";
 import type { Engine } from "../../engine/types.ts";
+import { shiftedLinks } from "../../model/symmetry/shift.ts";
+import type { DimensionUses } from "../../model/tensor-graph/dimension-uses.ts";
 import type { GraphNode, TensorGraph } from "../../model/tensor-graph/graph.ts";
+import type { StagedGraph } from "../../model/tensor-graph/stages.ts";
 import { coarserMeshes, fineAxes, finerChoice, restated } from "../../model/tensor-plan/coarser.ts";
 import { type PlanMemory, planMemory } from "../../model/tensor-plan/lifetimes.ts";
 import type { Mesh } from "../../model/tensor-plan/mesh.ts";
+import type { StagePlan } from "../../model/tensor-plan/pipeline.ts";
+import { pipelineTasks } from "../../model/tensor-plan/pipeline-tasks.ts";
 import type { TensorPlan } from "../../model/tensor-plan/plan.ts";
 import { type PlanChoice, planTotals } from "../../model/tensor-plan/problem.ts";
 import {
   memoryOf,
+  type PlanCosts,
   type PlanTerms,
   planOf,
   planProblem,
   type StatedProblem,
 } from "../../model/tensor-plan/problem-of.ts";
-import { type PlanSteps, planSteps } from "../../model/tensor-plan/steps.ts";
+import { planSteps } from "../../model/tensor-plan/steps.ts";
 import { pieceMove, streamed } from "../../model/tensor-plan/streams.ts";
-import { planTasks } from "../../model/tensor-plan/tasks.ts";
 import { tensorBytes } from "../../model/tensor-plan/work.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Accelerator, Precision } from "../../model/workload/accelerators.ts";
-import type { Computation } from "../../model/workload/layer-work.ts";
+import type { Computation, NpuGroups } from "../../model/workload/layer-work.ts";
 import type { PlacedTasks } from "../../model/workload/placed-tasks.ts";
 import { computationPs } from "../../model/workload/roofline.ts";
 import { roundedSize } from "../../report/amounts.ts";
 import { type HandPlan, type MadeByHand, plansByHand } from "../../synthesize/plan/by-dimensions.ts";
 import { type FoundPlan, type NoPlan, searchPlan } from "../../synthesize/plan/solve.ts";
+import { pipelinePs } from "../../synthesize/plan/stage-cuts.ts";
 import { milpRunner } from "../threads/milp-runner.ts";
 import { type CostOf, communicationCosts, leastCosts } from "../training/costs.ts";
 import { simulateTraining, type TrainedStep } from "../training/train.ts";
-import { type MoveAsked, type MoveCosts, moveCosts } from "./move-costs.ts";
+import { type LeastOf, type MoveAsked, type MoveCosts, moveCosts } from "./move-costs.ts";
+import { cutByHand, graphKey, type PipelineShape, receiveTimes, sendTimes } from "./pipeline.ts";
 
 /** What is to be planned. */
 export interface PlanRequest {
   /** Returns the graph, gradients included, of so many samples: those of a micro batch, over all NPUs. */
   readonly graphOf: (samples: number) => TensorGraph;
+  /** The same without gradients; for pipelines. */
+  readonly forwardOf: (samples: number) => TensorGraph;
   /** Samples of a step, and into how many passes it may be cut, divisors of them. */
   readonly batch: number;
   readonly passes: readonly number[];
-  readonly meshes: readonly Mesh[];
+  /** Stages and their meshes that are tried. */
+  readonly shapes: readonly PipelineShape[];
   readonly accelerator: Accelerator;
   readonly precision: Precision;
   readonly memoryBytes: number;
@@ -54,16 +64,22 @@ export interface PlanRequest {
   readonly onProgress?: (what: string, done: number, total: number) => void;
 }
 
+/** A stage of a plan with what it takes. */
+export interface PlannedStage extends StagePlan {
+  readonly memory: PlanMemory;
+  /** By the search's own count, for all passes: the greatest of its times. */
+  readonly countedPs: number;
+}
+
 /** A plan with what it takes. */
 export interface PlannedStep {
-  readonly plan: TensorPlan;
-  readonly steps: PlanSteps;
-  readonly terms: PlanTerms;
+  /** One or more. */
+  readonly stages: readonly PlannedStage[];
+  readonly staged: StagedGraph | null;
   /** Of the whole step, simulated; picoseconds. */
   readonly ps: number;
-  /** By the search's own count: the greatest of its times. */
+  /** By the search's own count: the greatest of its times; of stages, the first pass through all, then the slowest's. */
   readonly countedPs: number;
-  readonly memory: PlanMemory;
   /** The hand-made plan that it is; null of one that was found. */
   readonly hand: HandPlan | null;
   readonly placed: PlacedTasks;
@@ -104,13 +120,25 @@ const MOST_ROUNDS = 8;
 /** The collectives of so many plans by hand are scheduled at a time. */
 const HANDS_MADE = 3;
 
-/** A way of splitting a step: a mesh, and passes. */
+/** A graph on a mesh, in passes: of a step, or of a stage. */
 interface Way {
   readonly mesh: Mesh;
   readonly graph: TensorGraph;
   readonly terms: PlanTerms;
   readonly costs: MoveCosts;
   readonly timeOf: (computation: Computation) => number;
+  /** Of a stage. */
+  readonly receivePs?: PlanCosts["receivePs"];
+  readonly uses?: DimensionUses;
+}
+
+/** A way of splitting a step: one way, or stages with one each. */
+interface Split {
+  /** What its best hand-made plan takes; Infinity where none fits. */
+  readonly byHandPs: number;
+  readonly hand: HandPlan | null;
+  readonly staged: StagedGraph | null;
+  readonly stages: () => Promise<readonly StatedWay[]>;
 }
 
 /** A way, stated as a search, and its hand-made plans. */
@@ -129,11 +157,18 @@ interface SearchedWay extends StatedWay {
 
 type Tell = (what: string, done: number, total: number) => void;
 
+/** Returns what things cost of a way, by the costs of collectives that are known. */
+const planCosts = ({ costs, timeOf, receivePs }: Way): PlanCosts => ({
+  computationPs: timeOf,
+  movePs: costs.movePs,
+  ...(receivePs && { receivePs }),
+});
+
 /** Returns a way as a search, by the costs of collectives that are known. */
 function stateWay(way: Way): StatedWay {
-  const { graph, mesh, costs, terms, timeOf } = way;
-  const stated = planProblem(graph, mesh, { computationPs: timeOf, movePs: costs.movePs }, terms);
-  return { way, stated, hands: plansByHand(graph, stated) };
+  const { graph, mesh, terms, uses } = way;
+  const stated = planProblem(graph, mesh, planCosts(way), terms);
+  return { way, stated, hands: plansByHand(graph, stated, uses) };
 }
 
 /** Has the collectives of some plans scheduled; returns whether any was not. */
@@ -159,14 +194,14 @@ async function coarserPlans(
   { signal }: PlanRequest,
   timeLimitMs: number,
 ): Promise<PlanChoice[]> {
-  const { graph, mesh, terms, costs, timeOf } = way;
+  const { graph, mesh, terms, costs, uses } = way;
   const plans: PlanChoice[] = [];
   for (const coarser of mesh.axes.length > 2 ? coarserMeshes(mesh) : []) {
     const movePs: MoveCosts["movePs"] = (kind, axes, bytes) => costs.movePs(kind, fineAxes(coarser, axes), bytes);
-    const rough = planProblem(graph, coarser.mesh, { computationPs: timeOf, movePs }, terms);
+    const rough = planProblem(graph, coarser.mesh, { ...planCosts(way), movePs }, terms);
     const found = await searchPlan(rough.problem, {
       milp: milpRunner(engine, signal),
-      starts: best(plansByHand(graph, rough), MOST_HAND),
+      starts: best(plansByHand(graph, rough, uses), MOST_HAND),
       timeLimitMs: Math.max(LEAST_LIMIT_MS, timeLimitMs),
       ...(signal && { signal }),
     });
@@ -219,16 +254,25 @@ async function searchWay(
     const terms =
       excess <= 0 ? {} : peaks.includes(at) ? { memoryBytes: memoryBytes - excess } : { peaks: [...peaks, at] };
     const again = stateWay({ ...way, terms: round === MOST_ROUNDS ? way.terms : { ...way.terms, ...terms } });
-    const kept = (choices: readonly PlanChoice[]): PlanChoice[] =>
-      choices.map((choice) => restated(stated, choice, again.stated)).filter((choice) => choice !== null);
     if (round === MOST_ROUNDS) {
-      const [plan] = kept([result.plan]);
-      if (plan === undefined) return { ...now, result, before };
-      return { ...again, result: { ...result, plan, alternatives: kept(result.alternatives) }, before: kept(before) };
+      const last = foundIn(result, stated, again.stated);
+      return last === null
+        ? { ...now, result, before }
+        : { ...again, result: last, before: restatedAll(before, stated, again.stated) };
     }
     now = again;
-    before = kept(before);
+    before = restatedAll(before, stated, again.stated);
   }
+}
+
+/** Returns those of some choices that are choices of a way that was stated again. */
+const restatedAll = (choices: readonly PlanChoice[], from: StatedProblem, to: StatedProblem): PlanChoice[] =>
+  choices.map((choice) => restated(from, choice, to)).filter((choice) => choice !== null);
+
+/** Returns what was found as of a way that was stated again; null where the plan is none there. */
+function foundIn(result: FoundPlan, from: StatedProblem, to: StatedProblem): FoundPlan | null {
+  const plan = restated(from, result.plan, to);
+  return plan && { ...result, plan, alternatives: restatedAll(result.alternatives, from, to) };
 }
 
 /** Returns the memory of a choice by the lifetimes of its values. */
@@ -263,93 +307,247 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
   const tell: Tell = (what, done, total) => request.onProgress?.(what, done, total);
   const costOf = communicationCosts(engine, topology, signal).by({ algorithm: request.algorithm, untilNear: true });
   const timeOf = (computation: Computation): number => computationPs(accelerator, precision, computation);
-  const { passes } = request;
-  const ways: StatedWay[] = [];
-  for (const mesh of request.meshes) {
-    const costs = request.costsOf?.(mesh) ?? moveCosts(mesh, costOf, leastCosts(topology));
-    for (const microBatches of passes) {
-      tell("ways of splitting", ways.length, request.meshes.length * passes.length);
-      const { memoryBytes, optimizerBytes, gradientBytes } = request;
+  const { passes, shapes, memoryBytes, optimizerBytes, gradientBytes } = request;
+  const ways: Split[] = [];
+  for (const shape of shapes) {
+    const { mesh, stages } = shape;
+    const costsOf = stageCosts(topology, shape, costOf, request.costsOf);
+    for (const microBatches of passesFor(stages, passes)) {
+      tell("ways of splitting", ways.length, shapes.length * passes.length);
       const terms = { memoryBytes, microBatches, inFlight: 1, optimizerBytes, gradientBytes };
-      const graph = request.graphOf(request.batch / microBatches);
-      ways.push(stateWay({ mesh, graph, terms, costs, timeOf }));
+      const samples = request.batch / microBatches;
+      const common = { mesh, timeOf };
+      if (stages === 1) {
+        const stated = stateWay({ ...common, graph: request.graphOf(samples), terms, costs: costsOf(0) });
+        const [first] = stated.hands;
+        const byHandPs = first?.fits === true ? first.ps : Number.POSITIVE_INFINITY;
+        ways.push({ byHandPs, hand: null, staged: null, stages: async () => [stated] });
+      } else {
+        const state = (way: Omit<Way, "mesh" | "timeOf">) => settledByHand(stateWay({ ...common, ...way }), tell);
+        const split = await cutSplit(topology, shape, request.forwardOf(samples), terms, costsOf, state);
+        if (split !== null) ways.push(split);
+      }
       refuseStopped(signal);
     }
   }
-  const byHandPs = ({ hands: [first] }: StatedWay): number =>
-    first?.fits === true ? first.ps : Number.POSITIVE_INFINITY;
-  const searched: SearchedWay[] = [];
-  const chosen = [...ways].sort((a, b) => byHandPs(a) - byHandPs(b)).slice(0, MOST_SEARCHED);
+  if (ways.length === 0) {
+    const most = shapes.map(({ stages }) => stages).join(",");
+    throw new InputError(optionName("stages"), "at most the parts of the graph that repeat", most).as("not-applicable");
+  }
+  const searched: SearchedSplit[] = [];
+  const chosen = [...ways].sort((a, b) => a.byHandPs - b.byHandPs).slice(0, MOST_SEARCHED);
   for (const way of chosen) {
     tell("searches", searched.length, chosen.length);
-    searched.push(await searchWay(engine, way, request, request.timeLimitMs / chosen.length, tell));
+    searched.push(await searchSplit(engine, way, request, request.timeLimitMs / chosen.length, tell));
   }
-  const steps: { readonly step: PlannedStep; readonly result: FoundPlan; readonly leftFreeBytes: number }[] = [];
-  for (const [done, { way, stated, hands, result }] of searched.entries()) {
-    if (!("plan" in result)) continue;
+  const steps: { readonly step: PlannedStep; readonly boundPs: number; readonly from: SearchedSplit }[] = [];
+  for (const [done, from] of searched.entries()) {
     tell("simulations", done, searched.length);
-    const isWithin = ({ choice }: { readonly choice: PlanChoice }): boolean =>
-      memoryOfChoice(way, stated, choice).total <= request.memoryBytes;
-    const hand = hands.find(isWithin);
-    const found = [result.plan, ...result.alternatives.slice(0, MOST_OTHERS)].map((choice) => ({ choice, hand: null }));
-    for (const one of [...found.filter(isWithin), ...(hand === undefined ? [] : [hand])]) {
-      const step = await plannedStep(topology, way, stated, one, costOf);
-      steps.push({ step, result, leftFreeBytes: request.memoryBytes - way.terms.memoryBytes });
+    for (const { choices, hand } of candidatesOf(from, memoryBytes)) {
+      const step = await plannedStep(topology, from, choices, hand, costOf);
+      const bounds = from.stages.map(({ result }) => ("plan" in result ? result.boundPs : 0));
+      steps.push({ step, boundPs: pipelinePs(bounds, stagesPasses(step)), from });
       refuseStopped(signal);
     }
   }
   steps.sort((a, b) => a.step.ps - b.step.ps);
   const [best] = steps;
   if (best === undefined) throw nothingFits(request, searched);
+  const { stages } = best.from;
   return {
     best: best.step,
     others: steps.slice(1).map(({ step }) => step),
     byHand: steps.find(({ step }) => step.hand !== null)?.step ?? null,
-    boundPs: best.result.boundPs,
-    gap: 1 - best.result.boundPs / best.step.countedPs,
-    leftFreeBytes: best.leftFreeBytes,
-    how: best.result.how,
+    boundPs: best.boundPs,
+    gap: 1 - best.boundPs / best.step.countedPs,
+    leftFreeBytes: Math.max(...stages.map(({ way }) => memoryBytes - way.terms.memoryBytes)),
+    how: [...new Set(stages.map(({ result }) => result.how))].join("; "),
     looked: ways.length,
     searched: searched.length,
   };
 }
 
-/** Returns a choice as a plan that was simulated. */
-async function plannedStep(
+const stagesPasses = ({ stages }: PlannedStep): number => (stages[0] as PlannedStage).terms.microBatches;
+
+/** Returns the passes that are tried with so many stages: those that keep them all busy, if any do. */
+function passesFor(stages: number, passes: readonly number[]): readonly number[] {
+  const enough = passes.filter((count) => count >= stages);
+  return enough.length > 0 ? enough : passes;
+}
+
+/** Returns what gives the costs of collectives of a stage: where the network looks the same from there, those of the first. */
+function stageCosts(
   topology: Topology,
-  { graph, terms, timeOf }: Way,
-  stated: StatedProblem,
-  { choice, hand }: { readonly choice: PlanChoice; readonly hand: HandPlan | null },
+  { mesh }: PipelineShape,
   costOf: CostOf,
-): Promise<PlannedStep> {
-  const plan = planOf(graph, stated, choice);
-  const steps = planSteps(plan);
-  const placed = planTasks(plan, steps, terms, terms.microBatches);
-  const simulated = await simulateTraining(topology, placed, { costOf, computationPs: timeOf });
-  return {
-    plan,
-    steps,
-    terms,
-    ps: simulated.times.ps,
-    countedPs: planTotals(stated.problem, choice)?.ps ?? Number.NaN,
-    memory: planMemory(plan, steps, terms),
-    hand,
-    placed,
-    simulated,
+  given?: PlanRequest["costsOf"],
+): (stage: number) => MoveCosts {
+  const least = leastCosts(topology);
+  const known: MoveCosts[] = [];
+  const made = (stage: number): MoveCosts => {
+    const by = stage * mesh.npuCount;
+    const shifted = (groups: NpuGroups): NpuGroups => ({ ...groups, members: groups.members.map((npu) => npu + by) });
+    const leastOf: LeastOf = (kind, groups, bytes) => least(kind, shifted(groups), bytes);
+    return moveCosts(mesh, (kind, groups, bytes) => costOf(kind, shifted(groups), bytes), leastOf);
+  };
+  return (stage) => {
+    const isAsFirst = stage > 0 && (given !== undefined || shiftedLinks(topology, stage * mesh.npuCount) !== null);
+    known[0] ??= given?.(mesh) ?? made(0);
+    known[stage] ??= isAsFirst ? known[0] : made(stage);
+    return known[stage] as MoveCosts;
   };
 }
 
+/** Returns a graph cut into stages as a way of splitting; null where it has too few parts. */
+async function cutSplit(
+  topology: Topology,
+  shape: PipelineShape,
+  forward: TensorGraph,
+  terms: PlanTerms,
+  costsOf: (stage: number) => MoveCosts,
+  state: (way: Omit<Way, "mesh" | "timeOf">) => Promise<StatedWay>,
+): Promise<Split | null> {
+  const times = new Map<string, (bytes: number) => number>();
+  const sendPs = (from: number, to: number): ((bytes: number) => number) => {
+    const one = times.get(`${from} ${to}`) ?? sendTimes(topology, shape.mesh, from, to);
+    times.set(`${from} ${to}`, one);
+    return one;
+  };
+  const cut = await cutByHand(forward, shape, terms, sendPs, (graph, own, uses) =>
+    state({ graph, terms: own, uses, costs: costsOf(0) }),
+  );
+  if (cut === null) return null;
+  const { staged, uses, hand, ps } = cut;
+  const stages = async (): Promise<StatedWay[]> => {
+    const all: StatedWay[] = [];
+    for (const [s, graph] of staged.graphs.entries()) {
+      const receivePs = receiveTimes(staged, s, sendPs);
+      all.push(await state({ graph, terms: cut.terms[s] as PlanTerms, uses, costs: costsOf(s), receivePs }));
+    }
+    return all;
+  };
+  return { byHandPs: ps, hand, staged, stages };
+}
+
+/** A way of splitting that was searched. */
+interface SearchedSplit extends Omit<Split, "stages"> {
+  readonly stages: readonly SearchedWay[];
+}
+
+/**
+ * Returns a way of splitting with what is found of each stage, the last first, which keeps least. What is found of one stage is that
+ * of another that is alike, if it fits there too: who keeps more passes takes no less.
+ */
+async function searchSplit(
+  engine: Engine,
+  { stages, ...split }: Split,
+  request: PlanRequest,
+  timeLimitMs: number,
+  tell: Tell,
+): Promise<SearchedSplit> {
+  const began = performance.now();
+  const stated = await stages();
+  const found: (SearchedWay | undefined)[] = stated.map(() => undefined);
+  for (let s = stated.length - 1; s >= 0; s--) {
+    const own = stated[s] as StatedWay;
+    const like = found.find((one) => one !== undefined && isAlike(one.way, own.way));
+    const again = stateWay(own.way);
+    const result = like !== undefined && "plan" in like.result ? foundIn(like.result, like.stated, again.stated) : null;
+    const fits = result !== null && memoryOfChoice(own.way, again.stated, result.plan).total <= request.memoryBytes;
+    const leftMs = Math.max(0, timeLimitMs - (performance.now() - began)) / (s + 1);
+    found[s] = fits
+      ? {
+          ...again,
+          result,
+          before: restatedAll((like as SearchedWay).before, (like as SearchedWay).stated, again.stated),
+        }
+      : await searchWay(engine, own, request, leftMs, tell);
+  }
+  return { ...split, stages: found.filter((one) => one !== undefined) };
+}
+
+/** Returns whether what is found of one stage is found of another: equal graphs, collectives, and times until what comes is there. */
+function isAlike({ graph, costs, receivePs }: Way, other: Way): boolean {
+  if (costs !== other.costs || graphKey(graph) !== graphKey(other.graph)) return false;
+  return graph.nodes.every(
+    (node, i) =>
+      node.kind !== "placeholder" ||
+      [0, 2 ** 30].every((bytes) => receivePs?.(i, bytes) === other.receivePs?.(i, bytes)),
+  );
+}
+
+/** Plans of a way of splitting that are simulated: a choice for each stage. */
+interface Candidate {
+  readonly choices: readonly PlanChoice[];
+  readonly hand: HandPlan | null;
+}
+
+/** Returns the plans of a way of splitting that fit by lifetimes: those that were found, then the best hand-made one. */
+function candidatesOf({ stages, staged, hand }: SearchedSplit, memoryBytes: number): Candidate[] {
+  const fitting = ({ way, stated, hands, result }: SearchedWay) => {
+    const isWithin = (choice: PlanChoice): boolean => memoryOfChoice(way, stated, choice).total <= memoryBytes;
+    const found = "plan" in result ? [result.plan, ...result.alternatives.slice(0, MOST_OTHERS)] : [];
+    return { found: found.filter(isWithin), hands: hands.filter(({ choice }) => isWithin(choice)) };
+  };
+  if (staged === null) {
+    const [only] = stages.map(fitting) as [ReturnType<typeof fitting>];
+    const [first] = only.hands;
+    return [
+      ...only.found.map((choice) => ({ choices: [choice], hand: null })),
+      ...(first === undefined ? [] : [{ choices: [first.choice], hand: first.hand }]),
+    ];
+  }
+  const all = stages.map(fitting);
+  const best = all.map(({ found, hands }) => found[0] ?? hands[0]?.choice);
+  const byHand = all.map(({ hands }) => hands.find((one) => JSON.stringify(one.hand) === JSON.stringify(hand))?.choice);
+  const whole = (choices: readonly (PlanChoice | undefined)[], by: HandPlan | null): Candidate[] =>
+    choices.every((choice) => choice !== undefined) ? [{ choices, hand: by }] : [];
+  return [...whole(best, null), ...whole(byHand, hand)];
+}
+
+/** Returns choices as a plan that was simulated. */
+async function plannedStep(
+  topology: Topology,
+  { stages: ways, staged }: SearchedSplit,
+  choices: readonly PlanChoice[],
+  hand: HandPlan | null,
+  costOf: CostOf,
+): Promise<PlannedStep> {
+  const stages = ways.map(({ way: { graph, terms }, stated }, s): PlannedStage => {
+    const choice = choices[s] as PlanChoice;
+    const plan = planOf(graph, stated, choice);
+    const steps = planSteps(plan);
+    const countedPs = planTotals(stated.problem, choice)?.ps ?? Number.NaN;
+    return { plan, steps, terms, memory: planMemory(plan, steps, terms), countedPs };
+  });
+  const { timeOf, terms } = (ways[0] as SearchedWay).way;
+  const placed = pipelineTasks({ stages, staged }, terms.microBatches);
+  const simulated = await simulateTraining(topology, placed, { costOf, computationPs: timeOf });
+  const countedPs = pipelinePs(
+    stages.map((stage) => stage.countedPs),
+    terms.microBatches,
+  );
+  return { stages, staged, ps: simulated.times.ps, countedPs, hand, placed, simulated };
+}
+
 /** Returns the error for a step that fits in no way: the least that was proved, and what is enough for a plan that is known. */
-function nothingFits({ memoryBytes }: PlanRequest, searched: readonly SearchedWay[]): InputError {
+function nothingFits({ memoryBytes }: PlanRequest, searched: readonly SearchedSplit[]): InputError {
   let least = Number.POSITIVE_INFINITY;
   let enough = Number.POSITIVE_INFINITY;
-  for (const { way, stated, hands, result, before } of searched) {
-    if (!("plan" in result) && result.leastTotals !== null && result.isLeastProved) {
-      least = Math.min(least, ...result.leastTotals.slice(memoryOf(way.mesh)));
+  for (const { stages } of searched) {
+    // all stages have to fit
+    let [leastOfAll, enoughForAll] = [0, 0];
+    for (const { way, stated, hands, result, before } of stages) {
+      if (!("plan" in result) && result.leastTotals !== null && result.isLeastProved) {
+        leastOfAll = Math.max(leastOfAll, ...result.leastTotals.slice(memoryOf(way.mesh)));
+      }
+      const own = "plan" in result ? [result.plan] : result.least === null ? [] : [result.least];
+      const known = [...own, ...before, ...hands.slice(0, MOST_HAND).map(({ choice }) => choice)];
+      const total = Math.min(...known.map((choice) => memoryOfChoice(way, stated, choice).total));
+      enoughForAll = Math.max(enoughForAll, total);
     }
-    const own = "plan" in result ? [result.plan] : result.least === null ? [] : [result.least];
-    const known = [...own, ...before, ...hands.slice(0, MOST_HAND).map(({ choice }) => choice)];
-    for (const choice of known) enough = Math.min(enough, memoryOfChoice(way, stated, choice).total);
+    if (leastOfAll > 0) least = Math.min(least, leastOfAll);
+    enough = Math.min(enough, enoughForAll);
   }
   const below = least < enough ? [`at least ${roundedSize(least)} by the search's count`] : [];
   const known = enough < Number.POSITIVE_INFINITY ? [`${roundedSize(enough)} is enough`] : [];

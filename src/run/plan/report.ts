@@ -5,6 +5,7 @@ import type { Accelerator } from "../../model/workload/accelerators.ts";
 import { askedCollective } from "../../model/workload/asked-collective.ts";
 import { topologySummary } from "../../report/result.ts";
 import { type CostedCollective, plannedTensors, planRow } from "../../report/tensor-plan.ts";
+import type { ActorTime } from "../../simulate/workload/exposure.ts";
 import type { CommunicationCost } from "../training/costs.ts";
 import type { Planned, PlannedStep, PlanRequest } from "./plan.ts";
 
@@ -18,10 +19,8 @@ export interface PlanSubject {
 }
 
 /** Returns the distinct collectives of a plan with what they take, those that take most of the step first. */
-function costedCollectives(
-  { plan, steps, terms, placed, simulated }: PlannedStep,
-  npuCount: number,
-): CostedCollective[] {
+function costedCollectives(planned: PlannedStep, npuCount: number): CostedCollective[] {
+  const { placed, simulated } = planned;
   const costs = new Map<string, CommunicationCost>();
   placed.tasks.works.forEach((work, w) => {
     const [cost, groups] = [simulated.costs[w], placed.groups[w]];
@@ -29,7 +28,7 @@ function costedCollectives(
     const { collective, bytes } = work.communication;
     if (collective !== "send") costs.set(JSON.stringify(askedCollective(npuCount, collective, groups, bytes)), cost);
   });
-  return planCollectives(plan, steps, terms, npuCount)
+  return planCollectives(planned, npuCount)
     .map(({ asked, axes, groupCount, groupSize, times }) => {
       const { ps, algorithm } = costs.get(JSON.stringify(asked)) as CommunicationCost;
       return {
@@ -46,12 +45,19 @@ function costedCollectives(
     .sort((a, b) => b.times * b.us - a.times * a.us);
 }
 
-/** Returns where a step's time goes, as shares of it: computing, and waiting by axes. */
-function sharesOf({ simulated }: PlannedStep): { compute: number; exposed: Record<string, number> } {
-  const [actor] = simulated.actors;
-  const all = simulated.times.ps;
-  const exposed = Object.fromEntries([...(actor?.exposedPs ?? [])].map(([group, ps]) => [group, ps / all]));
-  return { compute: (actor?.computePs ?? 0) / all, exposed };
+/** Returns where a step's time goes, as shares of it, the mean of all stages: computing, waiting by axes, and for other stages. */
+function sharesOf({ simulated: { actors, times } }: PlannedStep): {
+  readonly compute: number;
+  readonly bubble: number;
+  readonly exposed: Record<string, number>;
+} {
+  const share = (ps: number): number => ps / times.ps / actors.length;
+  const exposed: Record<string, number> = {};
+  for (const { exposedPs } of actors) {
+    for (const [group, ps] of exposedPs) exposed[group] = (exposed[group] ?? 0) + share(ps);
+  }
+  const sum = (of: (actor: ActorTime) => number): number => share(actors.reduce((all, actor) => all + of(actor), 0));
+  return { compute: sum(({ computePs }) => computePs), bubble: sum(({ bubblePs }) => bubblePs), exposed };
 }
 
 /** Returns what `plan --json` prints: schema banyan/plan@1. */
@@ -79,6 +85,6 @@ export function planReport(
     byHand: byHand === null ? null : { ...planRow(byHand), hand: byHand.hand },
     others: others.map(planRow),
     collectives: costedCollectives(best, topology.npuCount),
-    tensors: plannedTensors(best.plan),
+    tensors: best.stages.flatMap(({ plan }, s) => plannedTensors(plan, s + 1)),
   };
 }

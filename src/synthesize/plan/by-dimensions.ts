@@ -75,9 +75,12 @@ function listOf(use: AxisUse, { data, weights, experts }: DimensionUses): readon
  * Megatron-LM (Shoeybi et al. 2019), with what is between them along the sequence or not (Korthikanti et al. 2022), are "tensor";
  * copies are what demands ask for, and nothing is streamed. O(choices + copies) once, then O(nodes) a plan.
  */
-function plannerByHand(graph: TensorGraph, { problem, index }: StatedProblem): (hand: HandPlan) => PlanChoice | null {
+function plannerByHand(
+  graph: TensorGraph,
+  { problem, index }: StatedProblem,
+  uses: DimensionUses,
+): (hand: HandPlan) => PlanChoice | null {
   const { mesh, choosers, supplies } = problem;
-  const uses = dimensionUses(graph);
   const takers = new Map<number, number>();
   const first = new Map<number, { readonly node: GraphNode; readonly i: number }>();
   for (const [i, node] of graph.nodes.entries()) {
@@ -214,24 +217,29 @@ function retentionOf(node: GraphNode, remaking: Remaking, takers: number): Reten
 
 /**
  * Returns the grid of hand-made plans on a mesh, fastest first, those that fit before those that do not: every use of every axis,
- * every sharing, every way of making things again. O(6 ** axes x nodes).
+ * every sharing, every way of making things again. `uses`: of a graph that this one is a part of, what its dimensions are for.
+ * O(6 ** axes x nodes).
  */
-export function plansByHand(graph: TensorGraph, stated: StatedProblem): MadeByHand[] {
+export function plansByHand(
+  graph: TensorGraph,
+  stated: StatedProblem,
+  uses: DimensionUses = dimensionUses(graph),
+): MadeByHand[] {
   const { problem } = stated;
   const { axes } = problem.mesh;
   const isAlone = (j: number): boolean => axes[j]?.size === 1;
-  const hasExperts = dimensionUses(graph).experts.length > 0;
+  const hasExperts = uses.experts.length > 0;
   let all: AxisUse[][] = [[]];
   for (let j = 0; j < axes.length; j++) {
     const possible = isAlone(j) ? (["nothing"] as const) : AXIS_USES.filter((use) => use !== "expert" || hasExperts);
     all = all.flatMap((uses) => possible.map((use) => [...uses, use]));
   }
   const made: MadeByHand[] = [];
-  const planByHand = plannerByHand(graph, stated);
-  for (const uses of all) {
+  const planByHand = plannerByHand(graph, stated, uses);
+  for (const axisUses of all) {
     for (const sharing of SHARINGS) {
       for (const remaking of REMAKINGS) {
-        const hand = { uses, sharing, remaking };
+        const hand = { uses: axisUses, sharing, remaking };
         const choice = planByHand(hand);
         const totals = choice === null ? null : planTotals(problem, choice);
         if (choice !== null && totals !== null) made.push({ hand, choice, ps: totals.ps, fits: totals.fits });

@@ -7,7 +7,7 @@ import type { PlanStep } from "../../model/tensor-plan/steps.ts";
 import { axesText } from "../../model/tensor-plan/tasks.ts";
 import { localBytes, tensorBytes } from "../../model/tensor-plan/work.ts";
 import { askedCollective } from "../../model/workload/asked-collective.ts";
-import type { PlannedStep } from "../../run/plan/plan.ts";
+import type { PlannedStage, PlannedStep } from "../../run/plan/plan.ts";
 import type {
   AxisLie,
   GivenTensor,
@@ -24,7 +24,7 @@ type When = PlannedCopy["when"];
 type Phase = PlanPart["phase"];
 type Compute = Extract<PlanStep, { kind: "compute" }>;
 type Moved = Extract<PlanStep, { kind: "move" }>;
-type Drawn = Pick<PlannedStep, "plan" | "steps" | "placed" | "simulated">;
+type Drawn = Pick<PlannedStage, "plan" | "steps"> & Pick<PlannedStep, "placed" | "simulated">;
 
 /** The steps of a plan, with what leads from one to the other. */
 interface Flow {
@@ -149,7 +149,9 @@ function pricing({ plan: { mesh }, placed, simulated }: Drawn): (step: Moved, fl
   const known = new Map<string, PlannedMove>();
   placed.tasks.works.forEach((work, w) => {
     const [cost, groups] = [simulated.costs[w], placed.groups[w]];
-    if (work.kind !== "communication" || !cost || !groups || work.communication.collective === "send") return;
+    // of the stage that is drawn
+    if (work.kind !== "communication" || work.stage !== 0 || !cost || !groups) return;
+    if (work.communication.collective === "send") return;
     const { collective: kind, bytes } = work.communication;
     const axes = groups.name ?? "";
     const { sizeBytes } = askedCollective(mesh.npuCount, kind, groups, bytes);
@@ -169,15 +171,16 @@ function pricing({ plan: { mesh }, placed, simulated }: Drawn): (step: Moved, fl
 }
 
 /**
- * Returns a plan as pictures: a part for what each pass does once, and one for what it does in equal parts, with the tensors that they
+ * Returns a plan, of a pipeline its first stage, as pictures: a part for what each pass does once, and one for what it does in equal parts, with the tensors that they
  * name. What is taken of parameters and inputs stands with the node that takes it; moves of other tensors are nodes of their own.
  * O(steps + parts x their steps).
  */
-export function planParts(drawn: Drawn): {
+export function planParts({ stages, placed, simulated }: PlannedStep): {
   readonly tensors: readonly TensorFacts[];
   readonly parts: readonly PlanPart[];
 } {
-  const { plan, steps } = drawn;
+  const [{ plan, steps }] = stages as readonly [PlannedStage];
+  const drawn: Drawn = { plan, steps, placed, simulated };
   const { graph, mesh, nodes: plans } = plan;
   const flow = flowOf(drawn);
   const priced = pricing(drawn);

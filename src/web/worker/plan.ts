@@ -96,7 +96,8 @@ const ENDS = { torch: ".torch.py", jax: ".jax.py", commands: ".collectives.sh", 
 /** Answers "planFile": what `banyan plan` writes with the option of that name. */
 export async function planFile({ wish, to }: Ask<"planFile">, tools: Tools): Promise<GivenFile> {
   const { request, planned, view } = await plannedFor(wish, tools);
-  const { plan: found, steps, terms, placed, simulated } = planned.best;
+  const { stages, placed, simulated } = planned.best;
+  const found = stages.map(({ plan: one }) => one);
   const { model, topology } = view.report;
   const name = `${plainName(model.name)}.${plainName(topology.name) || "network"}`;
   if (to === "chakra") {
@@ -112,7 +113,7 @@ export async function planFile({ wish, to }: Ask<"planFile">, tools: Tools): Pro
   const parts = {
     torch: () => [torchPlacements(found)],
     jax: () => [jaxSpecs(found)],
-    commands: () => [collectivesScript(network, planCollectives(found, steps, terms, topology.npus))],
+    commands: () => [collectivesScript(network, planCollectives(planned.best, topology.npus))],
     trace: () => [...stepTrace(simulated.tasks, simulated.times)],
   }[to]();
   return { name: `${name}${ENDS[to]}`, content: new Blob(parts) };

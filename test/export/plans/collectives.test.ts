@@ -8,18 +8,17 @@ import { withGradients } from "../../../src/model/tensor-graph/backward.ts";
 import { mlpGraph } from "../../../src/model/tensor-graph/models/mlp.ts";
 import { planCollectives } from "../../../src/model/tensor-plan/collectives.ts";
 import { type Mesh, meshOf } from "../../../src/model/tensor-plan/mesh.ts";
+import { pipelineTasks } from "../../../src/model/tensor-plan/pipeline-tasks.ts";
 import { planOf, planProblem } from "../../../src/model/tensor-plan/problem-of.ts";
-import { planSteps } from "../../../src/model/tensor-plan/steps.ts";
-import { planTasks } from "../../../src/model/tensor-plan/tasks.ts";
 import { randomPlan } from "../../model/tensor-plan/random-plan.ts";
 import { banyanHere } from "../../support/cli-here.ts";
-import { COSTS, handPlan, TERMS } from "../../support/small-plans.ts";
+import { aloneOf, COSTS, handPlan, TERMS } from "../../support/small-plans.ts";
 
 const MLP = withGradients(mlpGraph([8, 16, 8], 8));
 const MESH = meshOf([2, 4], ["dp", "tp"]);
 
 const collectivesOf = (plan: ReturnType<typeof handPlan>, microBatches: number, npuCount = plan.mesh.npuCount) =>
-  planCollectives(plan, planSteps(plan), { ...TERMS, microBatches }, npuCount);
+  planCollectives(aloneOf(plan, { ...TERMS, microBatches }), npuCount);
 
 /** Returns the words that a shell makes of a command line, behind the first. */
 function wordsOf(command: string): string[] {
@@ -66,7 +65,7 @@ describe("the collectives of a plan", () => {
       tried++;
       const plan = planOf(MLP, stated, choice);
       for (const passes of [1, 2, 3, 5]) {
-        const { tasks, groups } = planTasks(plan, planSteps(plan), TERMS, passes);
+        const { tasks, groups } = pipelineTasks(aloneOf(plan, TERMS), passes);
         const counts = new Map<string, number>();
         for (const w of tasks.work) {
           const work = tasks.works[w];

@@ -169,8 +169,8 @@ describe("plans as texts of Python", () => {
   const plan = handPlan(MLP, meshOf([2, 4], ["dp", "tp"]), ["data", "tensor"], "parameters");
 
   it("are these for a perceptron, data by tensor parallel and fully sharded", () => {
-    expect(torchPlacements(plan)).toBe(fixture("perceptron-torch.py"));
-    expect(jaxSpecs(plan)).toBe(fixture("perceptron-jax.py"));
+    expect(torchPlacements([plan])).toBe(fixture("perceptron-torch.py"));
+    expect(jaxSpecs([plan])).toBe(fixture("perceptron-jax.py"));
   });
 
   it("name the axes of a mesh by identifiers, each another", () => {
@@ -185,7 +185,7 @@ describe("plans as texts of Python", () => {
   });
 
   it("have one line for the layers of a class", () => {
-    const text = torchPlacements(somePlan(GPT, meshOf([2, 4]), 1));
+    const text = torchPlacements([somePlan(GPT, meshOf([2, 4]), 1)]);
     const lines = text.slice(text.indexOf("PARAMETERS"), text.indexOf("OPTIMIZER")).split("\n");
     expect(lines.filter((line) => line.includes("up weights"))).toEqual([
       expect.stringMatching(
@@ -198,7 +198,7 @@ describe("plans as texts of Python", () => {
   it.skipIf(torch === undefined)(
     "deal tensors as PyTorch does (skipped where no python has DTensor and the fake process group)",
     () => {
-      const { compared, wrong } = comparedBy(torch as string, "torch-plans.py", torchPlacements);
+      const { compared, wrong } = comparedBy(torch as string, "torch-plans.py", (plan) => torchPlacements([plan]));
       expect(wrong).toEqual([]);
       expect(compared).toBeGreaterThan(1000);
     },
@@ -209,7 +209,7 @@ describe("plans as texts of Python", () => {
   it.skipIf(jax === undefined)(
     "deal tensors as JAX does (skipped where no python has jax)",
     () => {
-      const { compared, wrong } = comparedBy(jax as string, "jax-plans.py", jaxSpecs);
+      const { compared, wrong } = comparedBy(jax as string, "jax-plans.py", (plan) => jaxSpecs([plan]));
       expect(wrong).toEqual([]);
       expect(compared).toBeGreaterThan(150);
     },

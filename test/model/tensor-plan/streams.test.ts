@@ -4,14 +4,14 @@ import { planCollectives } from "../../../src/model/tensor-plan/collectives.ts";
 import { planMemory } from "../../../src/model/tensor-plan/lifetimes.ts";
 import { meshOf } from "../../../src/model/tensor-plan/mesh.ts";
 import { isEven, movesBetween } from "../../../src/model/tensor-plan/patterns.ts";
+import { pipelineTasks } from "../../../src/model/tensor-plan/pipeline-tasks.ts";
 import type { NodePlan, TensorPlan } from "../../../src/model/tensor-plan/plan.ts";
 import { isFree } from "../../../src/model/tensor-plan/problem.ts";
 import { RESULT, type WorkRule, workRules } from "../../../src/model/tensor-plan/rules.ts";
 import { planSteps } from "../../../src/model/tensor-plan/steps.ts";
 import { pieceMove, type StreamedRule, streamedPs, streamedRules } from "../../../src/model/tensor-plan/streams.ts";
-import { planTasks } from "../../../src/model/tensor-plan/tasks.ts";
 import { sizesOf, workOf } from "../../../src/model/tensor-plan/work.ts";
-import { TERMS } from "../../support/small-plans.ts";
+import { aloneOf, TERMS } from "../../support/small-plans.ts";
 
 const [ROWS, INNER, COLUMNS, HEADS] = [0, 1, 2, 3];
 const common = { elementBytes: 2, phase: "forward", isFused: false } as const;
@@ -115,7 +115,7 @@ describe("streamed products", () => {
         const nodes = [...way.operands.map((pattern) => lies(null, pattern)), lies(way, way.result), lies(null, 0)];
         const plan: TensorPlan = { graph, mesh, nodes };
         const steps = planSteps(plan);
-        const { tasks } = planTasks(plan, steps, TERMS, 1);
+        const { tasks } = pipelineTasks(aloneOf(plan, TERMS), 1);
         const [moving, computing] = [(n % 5) + 1, ((3 * n) % 7) + 1];
         const free = tasks.lanes.map(() => 0);
         const ends: number[] = [];
@@ -130,7 +130,7 @@ describe("streamed products", () => {
         expect(ends.length).toBe(2 * pieces);
         expect(Math.max(...ends)).toBe(streamedPs(pieces, moving, computing));
         const { kind, bytes, workingBytes } = pieceMove(graph, mesh, graph.nodes[2] as GraphNode, way);
-        const [only, ...others] = planCollectives(plan, steps, { ...TERMS, microBatches: 1 }, mesh.npuCount);
+        const [only, ...others] = planCollectives(aloneOf(plan, { ...TERMS, microBatches: 1 }), mesh.npuCount);
         expect(others).toEqual([]);
         expect(only).toMatchObject({ asked: { collective: kind, sizeBytes: bytes }, times: pieces });
         expect(planMemory(plan, steps, TERMS).working).toBe((steps.values.at(-1)?.bytes as number) + workingBytes);

@@ -3,7 +3,7 @@ import { jsonText } from "../../../base/visible.ts";
 import { count, grouped, percent, roundedSize, significant, timeText } from "../../../report/amounts.ts";
 import { plainName } from "../../../report/file-name.ts";
 import { gainText } from "../../../report/gains.ts";
-import { axisText, boundText, meshText, runnersUp, strategyText } from "../../../report/plan-text.ts";
+import { axesText, axisText, boundText, meshText, runnersUp, strategyText } from "../../../report/plan-text.ts";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import type { PlanView } from "../../plan-protocol.ts";
@@ -30,6 +30,7 @@ export function Result({ of }: { readonly of: MadePlan }) {
         {isOld.value && <span class="old-answer">made for another network or plan</span>}
       </p>
       <Figures report={report} />
+      <Stages report={report} />
       <Axes report={report} />
       <p class="plan-bound">
         <b>Bound:</b> {boundText(report.search, report.plan)}.{" "}
@@ -105,7 +106,19 @@ function Figures({ report: { model, plan, byHand, step, search, accelerator } }:
   );
 }
 
-/** What each axis is used for. */
+/** What each stage has, where there are several. */
+const Stages = ({ report: { plan } }: { readonly report: Report }) =>
+  plan.stages.length === 1 ? null : (
+    <ol class="plan-stages">
+      {plan.stages.map((stage) => (
+        <li key={stage.from}>
+          {stage.from} to {stage.to}: {axesText(stage)}; {roundedSize(stage.memory.total)} an NPU
+        </li>
+      ))}
+    </ol>
+  );
+
+/** What each axis is used for, of several stages in the first. */
 const Axes = ({ report: { plan } }: { readonly report: Report }) => (
   <ul class="plan-axes">
     {plan.strategies.map((axis, i) => (
