@@ -225,36 +225,38 @@ async function searchWay(
   tell: Tell,
 ): Promise<SearchedWay> {
   const { signal } = request;
-  let leftMs = timeLimitMs;
   let now = await settledByHand(first, tell);
-  let began = performance.now();
-  let before: readonly PlanChoice[] = await coarserPlans(engine, now, request, COARSER_TIME * leftMs);
-  leftMs -= performance.now() - began;
+  const began = performance.now();
+  // collectives are scheduled beside the time for searches
+  let makingMs = 0;
+  const leftMs = (): number => Math.max(0, timeLimitMs + makingMs - (performance.now() - began));
+  let before: readonly PlanChoice[] = await coarserPlans(engine, now, request, COARSER_TIME * timeLimitMs);
   let boundPs = 0;
   for (let round = 1; ; round++) {
-    began = performance.now();
     const found = await searchPlan(now.stated.problem, {
       milp: milpRunner(engine, signal),
       starts: [...before, ...best(now.hands, MOST_HAND)],
-      timeLimitMs: Math.max(LEAST_LIMIT_MS, leftMs / 2),
+      timeLimitMs: Math.max(LEAST_LIMIT_MS, leftMs() / 2),
       ...(signal && { signal }),
     });
-    leftMs -= performance.now() - began;
     if (!("plan" in found)) return { ...now, result: found, before };
     boundPs = Math.max(boundPs, found.boundPs);
     const result = { ...found, boundPs };
     before = [result.plan, ...result.alternatives];
     const { way, stated } = now;
+    const searched = performance.now();
     const isNew = await makeCosts(now, [...before.slice(0, 1 + MOST_OTHERS), ...best(now.hands, 1)], tell);
+    makingMs += performance.now() - searched;
     const { total, at } = memoryOfChoice(way, stated, result.plan);
     const excess = total - request.memoryBytes;
     if (!isNew && excess <= 0) return { ...now, result, before };
+    const isLast = round === MOST_ROUNDS || (excess <= 0 && leftMs() === 0);
     const { peaks = [], memoryBytes } = way.terms;
     // what is there at the peak is counted from now on; where it is already, what was not counted is left free
     const terms =
       excess <= 0 ? {} : peaks.includes(at) ? { memoryBytes: memoryBytes - excess } : { peaks: [...peaks, at] };
-    const again = stateWay({ ...way, terms: round === MOST_ROUNDS ? way.terms : { ...way.terms, ...terms } });
-    if (round === MOST_ROUNDS) {
+    const again = stateWay({ ...way, terms: isLast ? way.terms : { ...way.terms, ...terms } });
+    if (isLast) {
       const last = foundIn(result, stated, again.stated);
       return last === null
         ? { ...now, result, before }
