@@ -53,8 +53,9 @@ const NETWORKS = [
   },
 ];
 
-/** Passes that a step may be cut into. */
-export const PASSES = [1, 2, 4];
+/** Passes that a step may be cut into, and stages that the model may be. */
+export const PASSES = [1, 4, 16];
+export const STAGES = [1, 4];
 
 export const CASES = NETWORKS.flatMap((network) => MODELS.map((model) => ({ model, ...network })));
 

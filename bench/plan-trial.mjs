@@ -8,11 +8,12 @@ import { modelNamed } from "../dist/model/workload/models.js";
 import { optimizerBytes } from "../dist/model/workload/sharing.js";
 import { planStep } from "../dist/run/plan/plan.js";
 import { ROOM } from "../dist/run/training/training.js";
-import { CASES, PASSES, SECONDS, SEQUENCE } from "./plan-cases.mjs";
+import { CASES, PASSES, SECONDS, SEQUENCE, STAGES } from "./plan-cases.mjs";
 import { answerWith } from "./support.mjs";
 
 const { model, network, axes, accelerator: given, batch } = CASES[Number(process.argv[2])];
 
+const { config } = modelNamed(model).sizes;
 const accelerator = typeof given === "string" ? acceleratorNamed(given) : customAccelerator(given, "bf16", null);
 
 /** Costs by volume and bandwidth, axis after axis from the last, without latency (Zhao 2026, 5.4). */
@@ -30,34 +31,39 @@ const byVolume = (mesh) => ({
   make: async () => 0,
 });
 
-const words = ({ plan, terms }) => ({
-  mesh: plan.mesh.axes.map(({ size }) => size).join("x"),
-  passes: terms.microBatches,
+const words = ({ stages }) => ({
+  stages: stages.length,
+  mesh: stages[0].plan.mesh.axes.map(({ size }) => size).join("x"),
+  passes: stages[0].terms.microBatches,
 });
 
 /** What tells plans apart: where every tensor lies, in how many passes. */
-const stateOf = ({ plan, terms }) =>
-  JSON.stringify([
-    terms.microBatches,
-    plan.nodes.map((node) => [node.pattern, node.retention, node.home, node.forwardCopies, node.backwardCopies]),
-  ]);
+const stateOf = ({ stages }) =>
+  JSON.stringify(
+    stages.map(({ plan, terms }) => [
+      terms.microBatches,
+      plan.nodes.map((node) => [node.pattern, node.retention, node.home, node.forwardCopies, node.backwardCopies]),
+    ]),
+  );
+
+/** One stage of all NPUs, and as many stages as there are to be, cut along the first axis. */
+const [first, ...inner] = axes.map(([size]) => size);
+const shapes = STAGES.filter((stages) => first % stages === 0).map((stages) => ({
+  stages,
+  mesh: meshOf([first / stages, ...inner], ["A", "B", "C"]),
+}));
+const forwardOf = (samples) => transformerGraph(config, { batch: samples, sequence: SEQUENCE, precision: "bf16" });
 
 answerWith(async () => {
   const on = topology(network);
-  const { config } = modelNamed(model).sizes;
   const engine = await openEngine();
   let collectives = 0;
   const request = {
-    graphOf: (samples) =>
-      withGradients(transformerGraph(config, { batch: samples, sequence: SEQUENCE, precision: "bf16" })),
+    forwardOf,
+    graphOf: (samples) => withGradients(forwardOf(samples)),
     batch,
     passes: PASSES,
-    meshes: [
-      meshOf(
-        axes.map(([size]) => size),
-        ["A", "B", "C"],
-      ),
-    ],
+    shapes,
     accelerator,
     precision: "bf16",
     memoryBytes: Math.floor(ROOM * accelerator.memoryBytes),
@@ -86,7 +92,7 @@ answerWith(async () => {
       countedMs: best.countedPs / 1e9,
       boundMs: boundPs / 1e9,
       gap,
-      memoryGiB: best.memory.total / 2 ** 30,
+      memoryGiB: Math.max(...best.stages.map(({ memory }) => memory.total)) / 2 ** 30,
       ...words(best),
       byHandMs: byHand === null ? null : byHand.ps / 1e9,
       hand: byHand === null ? null : { ...byHand.hand, ...words(byHand) },

@@ -1,12 +1,12 @@
 // Plans of tensor states at size: against the best of what people lay out by hand, and what it matters that collectives are scheduled.
 import { loadavg } from "node:os";
-import { CASES, isAsked, isSubset, nameOf, PASSES, SECONDS, SEQUENCE } from "./plan-cases.mjs";
+import { CASES, isAsked, isSubset, nameOf, PASSES, SECONDS, SEQUENCE, STAGES } from "./plan-cases.mjs";
 import { figure, machine, progress, publish, published, reportHead, table, trialProcess } from "./support.mjs";
 
 const load = () => Math.round(loadavg()[0] * 10) / 10;
 const percent = (part) => `${figure(100 * part, 3)} %`;
-const handWords = ({ uses, sharing, remaking, passes }) =>
-  `${uses.join(", ")}; ${sharing} shared; ${remaking} made again; ${passes} passes`;
+const handWords = ({ stages, uses, sharing, remaking, passes }) =>
+  `${stages > 1 ? `${stages} stages; ` : ""}${uses.join(", ")}; ${sharing} shared; ${remaking} made again; ${passes} passes`;
 
 /** Rows by name that were measured before, for runs of some. */
 function before() {
@@ -25,7 +25,7 @@ function report(where, rows) {
       "plan",
       "Where the tensors of a step lie, by search",
       [
-        `Sequences of ${SEQUENCE} tokens, bf16, Adam, in ${PASSES.join(", ")} passes, ${SECONDS} s for each search; steps are simulated with the`,
+        `Sequences of ${SEQUENCE} tokens, bf16, Adam, in ${PASSES.join(", ")} passes, in ${STAGES.join(" or ")} stages, ${SECONDS} s for each search; steps are simulated with the`,
         "collectives of libraries. By hand: the best of data, sequence, tensor and expert parallelism on every axis, with what is shared",
         "and made again. Gap: by how much any plan of that mesh and those passes may be faster, by the search's count. Load: others on",
         "the machine meanwhile, of whom searches that end by the clock find less.",
@@ -42,6 +42,7 @@ function report(where, rows) {
         "by hand ms",
         "gain",
         "gap",
+        "stages",
         "passes",
         "GiB",
         "s",
@@ -51,7 +52,7 @@ function report(where, rows) {
       ],
       rows.map((r) =>
         r.stepMs === undefined
-          ? [r.model, r.network, r.npus, r.batch, "", "", "", "", "", "", "", "", r.load, r.refused ?? r.error]
+          ? [r.model, r.network, r.npus, r.batch, "", "", "", "", "", "", "", "", "", r.load, r.refused ?? r.error]
           : [
               r.model,
               r.network,
@@ -61,6 +62,7 @@ function report(where, rows) {
               figure(r.byHandMs, 5),
               r.byHandMs === null ? "none fits" : percent(1 - r.stepMs / r.byHandMs),
               percent(r.gap),
+              r.stages,
               r.passes,
               figure(r.memoryGiB, 3),
               figure(r.seconds, 3),
