@@ -32,8 +32,15 @@ export function boundText(
   { countedUs, stages }: Pick<PlanRow, "countedUs" | "stages">,
 ): string {
   const free = leftFreeBytes > 0 ? ` that leaves ${roundedSize(leftFreeBytes)} free` : "";
-  const near = gap <= 1e-6 ? "none is faster" : `at most ${percent(gap)} faster`;
-  return `${timeText(boundUs)} for any plan of ${stages.length === 1 ? "this mesh" : "these stages"} and number of passes${free}, ${timeText(countedUs)} counted for this one: ${near}`;
+  const [bound, own] = [boundUs, countedUs].map(timeText);
+  const isNone = gap <= 1e-6;
+  if (stages.length === 1) {
+    const near = isNone ? "none is faster" : `at most ${percent(gap)} faster`;
+    return `${bound} for any plan of this mesh and number of passes${free}, ${own} counted for this one: ${near}`;
+  }
+  // stages wait for each other less than is counted
+  const near = isNone ? "none counts less" : `at most ${percent(gap)} less`;
+  return `${bound} counted for any plan of these stages and number of passes${free}, ${own} for this one: ${near}`;
 }
 
 /** Returns the plans that are called otherwise than the best, each name once, the first of them. */

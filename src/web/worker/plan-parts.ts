@@ -41,8 +41,9 @@ interface Flow {
 function flowOf({ plan: { graph }, steps: { steps, values } }: Drawn): Flow {
   const makerOf = new Int32Array(values.length).fill(-1);
   const takersOf: number[][] = values.map(() => []);
-  steps.forEach(({ makes, takes }, s) => {
-    if (makes >= 0) makerOf[makes] = s;
+  steps.forEach(({ kind, makes, takes }, s) => {
+    // nothing here makes the gradient of an output
+    if (kind !== "answer") makerOf[makes] = s;
     for (const value of takes) takersOf[value]?.push(s);
   });
   const when: When[] = steps.map(() => "update");

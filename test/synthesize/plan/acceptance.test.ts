@@ -131,12 +131,12 @@ const perceptron = (width: number, batch: number): TensorGraph =>
   withGradients(mlpGraph([width, width, width, width, width], batch));
 
 /**
- * Tokens, a sixteenth of each sample's to each expert, between products before and behind; with gates if wanted, as in Jiang et
+ * Tokens, one in 32 of each sample's to each expert, between products before and behind; with gates if wanted, as in Jiang et
  * al. 2024.
  */
 function experts(gated: boolean): TensorGraph {
   const builder = graphBuilder(2);
-  const [size, tokenCount, expertCount] = [2048, 512, 16];
+  const [size, tokenCount, expertCount] = [2048, 512, 32];
   const of = (name: string, count: number): number => builder.dimension(name, count);
   const [samples, tokens, hidden] = [of("samples", 16), of("tokens", tokenCount), of("hidden", size)];
   const [before, behind, expert] = [of("before", size), of("behind", size), of("experts", expertCount)];
