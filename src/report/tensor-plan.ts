@@ -131,7 +131,8 @@ export interface PlannedTensor {
   };
 }
 
-function streamText(mesh: Mesh, rule: WorkRule | null): string | null {
+/** Returns how a product is streamed: "all-gather on A in 4 pieces"; null where it is not. */
+export function streamText(mesh: Mesh, rule: WorkRule | null): string | null {
   if (rule?.stream === undefined) return null;
   const { of, axes, pieces } = rule.stream;
   return `${of === RESULT ? "reduce-scatter" : "all-gather"} on ${axesText(mesh, axes)} in ${pieces} pieces`;

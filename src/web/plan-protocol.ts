@@ -46,6 +46,8 @@ export interface TensorFacts {
   readonly isFused: boolean;
   /** What becomes of a forward tensor until the backward pass; null of what is there before, and of backward tensors. */
   readonly retention: "kept" | "again" | "dropped" | null;
+  /** How its product is streamed: "all-gather on A in 4 pieces"; null where it is not. */
+  readonly streamed: string | null;
   readonly copies: readonly PlannedCopy[];
   /** Of a parameter: where its optimiser's state lies, [axes]. */
   readonly home: readonly AxisLie[] | null;

@@ -7,6 +7,7 @@ import type { PlanStep } from "../../model/tensor-plan/steps.ts";
 import { axesText } from "../../model/tensor-plan/tasks.ts";
 import { localBytes, tensorBytes } from "../../model/tensor-plan/work.ts";
 import { askedCollective } from "../../model/workload/asked-collective.ts";
+import { streamText } from "../../report/tensor-plan.ts";
 import type { PlannedStage, PlannedStep } from "../../run/plan/plan.ts";
 import type {
   AxisLie,
@@ -210,7 +211,7 @@ export function planParts({ stages, placed, simulated }: PlannedStep): {
 
   const facts = factsOf((i, part) => {
     const node = graph.nodes[i] as GraphNode;
-    const { pattern, retention, home } = plans[i] as NodePlan;
+    const { rule, pattern, retention, home } = plans[i] as NodePlan;
     const named = (of: number | undefined): string | null =>
       of === undefined ? null : nameWithin((graph.nodes[of] as GraphNode).name, part);
     const isForward = node.phase === "forward" && node.kind !== "placeholder";
@@ -226,6 +227,7 @@ export function planParts({ stages, placed, simulated }: PlannedStep): {
       lies: lies(pattern),
       isFused: node.isFused,
       retention: isForward ? retention : null,
+      streamed: streamText(mesh, rule),
       copies: (movesOf.get(i) ?? []).map(copyBy),
       home: gradientOf.has(i) ? lies(home) : null,
       gradient: named(gradientOf.get(i)),

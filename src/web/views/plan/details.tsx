@@ -57,6 +57,7 @@ function Tensor({ tensor, mesh }: { readonly tensor: TensorFacts; readonly mesh:
     ["On an NPU", `${own}, ${elementBytes} bytes each`],
     ["Memory", isFused ? "none: it stays inside a kernel" : `${roundedSize(ownBytes)} of ${roundedSize(bytes)}`],
     ...(retention === null ? [] : [["Afterwards", AFTER[retention]] as const]),
+    ...(tensor.streamed === null ? [] : [["Streamed", `with ${tensor.streamed}, beside the product`] as const]),
     ...copies.map((copy) => [WHEN[copy.when], copyText(tensor, copy, mesh)] as const),
     ...(home === null ? [] : [["Its update", `its optimiser's state lies ${lieText(tensor, home, mesh)}`] as const]),
     ...(tensor.gradient === null ? [] : [["Gradient", tensor.gradient] as const]),

@@ -131,6 +131,7 @@ function boxOf(node: PlanNode, tensors: readonly TensorFacts[], count: number, {
   const mark: Piece[] = what === null ? [] : [{ kind: "text", style: what, text: isAgain ? "made again" : what }];
   const name = textRows(shortName(tensor.name), "name", inner);
   const rows = [...name, ...rowsOf([...lies(tensor, tensor.lies), ...mark], inner)];
+  if (tensor.streamed !== null) rows.push(...textRows(`streamed with ${tensor.streamed}`, "soft", inner));
   for (const { tensor: of, copy } of given) {
     const facts = tensors[of] as TensorFacts;
     rows.push(...textRows(`with ${facts.name}`, "soft", inner), ...rowsOf(lies(facts, facts.lies), inner));

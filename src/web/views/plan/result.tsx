@@ -210,18 +210,19 @@ function Collectives({ report: { collectives, plan } }: { readonly report: Repor
 /** Where every tensor lies, those that are alike in one row. */
 function Tensors({ report: { tensors, plan } }: { readonly report: Report }) {
   const axes = plan.mesh.map(({ name }) => name).join(" | ");
+  const isStaged = plan.stages.length > 1;
   return (
     <Folded title={`${grouped(tensors.length)} kinds of tensors`}>
       <table class="step-table">
         <caption class="unseen">Where tensors lie, along the axes {axes}</caption>
         <ColumnHeads names={["Tensor", "Times", `Lies (${axes})`, "Afterwards", "Brought to"]} />
         <tbody>
-          {tensors.map(({ name, count: times, pattern, retention, home, copies }) => (
-            <tr key={`${name} ${JSON.stringify(copies)}`}>
-              <th scope="row">{name}</th>
+          {tensors.map(({ stage, name, count: times, pattern, retention, streamed, home, copies }) => (
+            <tr key={`${stage} ${name} ${JSON.stringify(copies)}`}>
+              <th scope="row">{isStaged ? `${stage}: ${name}` : name}</th>
               <td class="n">{grouped(times)}</td>
               <td class="n">{pattern}</td>
-              <td class="n">{retention}</td>
+              <td class="n">{streamed === null ? retention : `${retention}, streamed with ${streamed}`}</td>
               <td>
                 {[
                   ...(home === null ? [] : [`home: ${home}`]),

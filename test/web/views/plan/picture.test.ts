@@ -24,6 +24,7 @@ const fact = (name: string, more: Partial<TensorFacts> = {}): TensorFacts => ({
   lies: [0, "whole"],
   isFused: false,
   retention: "kept",
+  streamed: null,
   copies: [],
   home: null,
   gradient: null,
