@@ -103,7 +103,7 @@ export function planRequestOf(
   };
   if (!("model" in planning)) {
     const { graph, source } = planning;
-    refuseOptions(options, ["batch", "seq", "passes"], `a model; ${source} has its own,`);
+    refuseOptions(options, ["batch", "seq", "passes"], `left out beside ${source}, which has its own`);
     const isForward = graph.gradients.length === 0;
     const whole = isForward ? withGradients(graph) : graph;
     if (whole.gradients.length === 0) {
@@ -122,7 +122,7 @@ export function planRequestOf(
     };
   }
   const { model } = planning;
-  refuseOptions(options, ["dims"], `an ONNX file; ${model.name} has its own sizes,`);
+  refuseOptions(options, ["dims"], `left out beside ${model.name}, which has its own sizes`);
   const batch = optionValue(options, "batch");
   if (batch === undefined) throw new InputError(placeOf("batch"), "the samples of a step, such as 64");
   const passes = optionValue(options, "passes") ?? USUAL_PASSES.filter((count) => batch % count === 0);
@@ -159,7 +159,7 @@ function forwardOf({ name, sizes }: Model, options: Options, precision: Precisio
     return (batch) => transformerGraph(sizes.config, { batch, sequence, precision });
   }
   if (sizes.kind === "resnet") {
-    refuseOptions(options, ["seq"], `a transformer; ${name} takes images,`);
+    refuseOptions(options, ["seq"], `left out beside ${name}, which takes images`);
     return (batch) => convolutionGraph(sizes.resnet, { batch, precision });
   }
   throw new InputError("the model", "a transformer, a ResNet, or a graph that is read", name).as("not-applicable");
