@@ -23,9 +23,9 @@ const STAGE_MESH = `def device_mesh(stage, devices=None):
     return Mesh(np.asarray(devices[(stage - 1) * size : stage * size]).reshape(MESH_SHAPE), MESH_AXES)`;
 
 /**
- * Returns a plan as a file of Python for JAX: device_mesh(), and dictionaries by the names of tensors (PARAMETERS, OPTIMIZER, INPUTS,
- * ACTIVATIONS, COPIES; of several stages for each) of PartitionSpecs. Partial tensors are only named in comments. The mesh has to be one of meshOf, axes in
- * row-major order. O(nodes x axes x rank).
+ * Returns a plan as a file of Python for JAX: device_mesh(), and dictionaries by the names of tensors (PARAMETERS, OPTIMIZER,
+ * INPUTS, ACTIVATIONS, COPIES; of several stages for each) of PartitionSpecs. Partial tensors are only named in comments. The mesh
+ * has to be one of meshOf, axes in row-major order. O(nodes x axes x rank).
  */
 export function jaxSpecs(plans: readonly TensorPlan[]): string {
   const names = axisNames((plans[0] as TensorPlan).mesh).map((name) => JSON.stringify(name));

@@ -22,8 +22,8 @@ const STAGE_MESH = `def device_mesh(stage, device_type="cuda"):
 
 /**
  * Returns a plan as a file of Python for PyTorch's DTensor: device_mesh(), and dictionaries by the names of tensors (PARAMETERS,
- * OPTIMIZER, INPUTS, ACTIVATIONS, COPIES; of several stages for each) of lists of placements, one an axis of the mesh. The mesh has to be one of meshOf, axes in
- * row-major order. O(nodes x axes).
+ * OPTIMIZER, INPUTS, ACTIVATIONS, COPIES; of several stages for each) of lists of placements, one an axis of the mesh. The mesh has
+ * to be one of meshOf, axes in row-major order. O(nodes x axes).
  */
 export function torchPlacements(plans: readonly TensorPlan[]): string {
   const { axes } = (plans[0] as TensorPlan).mesh;

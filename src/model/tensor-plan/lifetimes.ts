@@ -18,8 +18,9 @@ export interface PlanMemory extends Omit<StageMemory, "stage"> {
 
 /**
  * Returns the memory of a plan, exact by the lifetimes of its values: each is there from the step that makes it to the last that
- * takes it, pieces of a streamed product while it is done. What the update takes is counted once, as gradients: from pass to pass where the optimiser's state lies, or, if it is
- * summed once a step, as it was made if that is more. Updated parameters take the place of those before. O(steps).
+ * takes it, pieces of a streamed product while it is done. What the update takes is counted once, as gradients: from pass to pass
+ * where the optimiser's state lies, or, if it is summed once a step, as it was made if that is more. Updated parameters take the
+ * place of those before. O(steps).
  */
 export function planMemory(plan: TensorPlan, { values, given, steps }: PlanSteps, terms: PlanTerms): PlanMemory {
   const { graph, mesh, nodes: plans } = plan;

@@ -41,10 +41,11 @@ export interface StageTasks {
 }
 
 /**
- * Returns what lays out a stage's part of the tasks of a step: all NPUs of the stage do the same, so they are one actor; it computes
- * one node at a time in the order of the plan, and collectives of the same axes take turns. Copies of parameters are fetched ahead,
- * the next one while the node before the one that takes it computes; pieces of streamed products move while others are computed with; sums of gradients go on beside what follows, and the update
- * waits for all of them. `comes`: placeholders that other stages send. O(steps).
+ * Returns what lays out a stage's part of the tasks of a step: all NPUs of the stage do the same, so they are one actor; it
+ * computes one node at a time in the order of the plan, and collectives of the same axes take turns. Copies of parameters are
+ * fetched ahead, the next one while the node before the one that takes it computes; pieces of streamed products move while others
+ * are computed with; sums of gradients go on beside what follows, and the update waits for all of them. `comes`: placeholders that
+ * other stages send. O(steps).
  */
 export function stageTasks(
   { plan, steps: { values, steps }, terms }: StagePlan,

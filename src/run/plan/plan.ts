@@ -453,19 +453,21 @@ async function searchSplit(
   for (let s = stated.length - 1; s >= 0; s--) {
     const own = stated[s] as StatedWay;
     const like = found.find((one) => one !== undefined && isAlike(one.way, own.way));
-    const again = stateWay(own.way);
-    const result = like !== undefined && "plan" in like.result ? foundIn(like.result, like.stated, again.stated) : null;
-    const fits = result !== null && memoryOfChoice(own.way, again.stated, result.plan).total <= request.memoryBytes;
     const leftMs = Math.max(0, timeLimitMs - (performance.now() - began)) / (s + 1);
-    found[s] = fits
-      ? {
-          ...again,
-          result,
-          before: restatedAll((like as SearchedWay).before, (like as SearchedWay).stated, again.stated),
-        }
-      : await searchWay(engine, own, request, leftMs, tell);
+    found[s] =
+      (like === undefined ? null : foundAsIn(like, own.way, request.memoryBytes)) ??
+      (await searchWay(engine, own, request, leftMs, tell));
   }
   return { ...split, stages: found.filter((one) => one !== undefined) };
+}
+
+/** Returns what was found of one stage as of another that is alike; null where nothing was, or it does not fit there. */
+function foundAsIn({ result, stated, before }: SearchedWay, way: Way, memoryBytes: number): SearchedWay | null {
+  if (!("plan" in result)) return null;
+  const again = stateWay(way);
+  const found = foundIn(result, stated, again.stated);
+  if (found === null || memoryOfChoice(way, again.stated, found.plan).total > memoryBytes) return null;
+  return { ...again, result: found, before: restatedAll(before, stated, again.stated) };
 }
 
 /** Returns whether what is found of one stage is found of another: equal graphs, collectives, and times until what comes is there. */

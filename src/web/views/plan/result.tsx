@@ -9,6 +9,7 @@ import { CopyButton } from "../../parts/copy-button.tsx";
 import type { PlanView } from "../../plan-protocol.ts";
 import type { GivenFile } from "../../protocol.ts";
 import { Bar, Folded, Key, Memory } from "../step/bars.tsx";
+import { Figures } from "../step/figures.tsx";
 import { Files } from "../step/files.tsx";
 import { StepInTime } from "../step/in-time.tsx";
 import { fileOf, isOld, type MadePlan, timelineOf } from "./ask.ts";
@@ -29,7 +30,7 @@ export function Result({ of }: { readonly of: MadePlan }) {
         {answerText(report)}
         {isOld.value && <span class="old-answer">made for another network or plan</span>}
       </p>
-      <Figures report={report} />
+      <PlanFigures report={report} />
       <Stages report={report} />
       <Axes report={report} />
       <p class="plan-bound">
@@ -79,7 +80,7 @@ function answerText({ model, topology, plan, byHand }: Report): string {
   return `${what} ${hand} takes ${timeText(byHand.us)}: the plan is ${gain} as fast.`;
 }
 
-function Figures({ report: { model, plan, byHand, step, search, accelerator } }: { readonly report: Report }) {
+function PlanFigures({ report: { model, plan, byHand, step, search, accelerator } }: { readonly report: Report }) {
   const figures: readonly (readonly [string, string, string])[] = [
     ["Step", timeText(plan.us), "simulated"],
     ...(byHand === null
@@ -91,19 +92,7 @@ function Figures({ report: { model, plan, byHand, step, search, accelerator } }:
     ["Parameters", `${significant(model.parameters / 1e9, 4)} B`, `${accelerator.name}, ${step.precision}`],
     ["Searched", grouped(search.searched), `of ${count(search.looked, "way", "ways")} of splitting`],
   ];
-  return (
-    <dl class="step-figures">
-      {figures.map(([name, value, note]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>
-            <b>{value}</b>
-            <span>{note}</span>
-          </dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <Figures of={figures} />;
 }
 
 /** What each stage has, where there are several. */

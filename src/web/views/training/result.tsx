@@ -12,6 +12,7 @@ import { OneOf } from "../../parts/one-of.tsx";
 import type { GivenFile } from "../../protocol.ts";
 import { choose } from "../../state/actions.ts";
 import { Bar, Folded, Key, Memory } from "../step/bars.tsx";
+import { Figures } from "../step/figures.tsx";
 import { Files } from "../step/files.tsx";
 import { StepInTime } from "../step/in-time.tsx";
 import { Sideways } from "../step/sideways.tsx";
@@ -43,7 +44,7 @@ export function Result({ of }: { readonly of: Step }) {
             ` Before there were ${whole.npuCount} NPUs: ${whole.parallel}.`}
         </p>
       )}
-      <Figures report={report} row={report.rows[shownRow] as TrainingRow} />
+      <TrainingFigures report={report} row={report.rows[shownRow] as TrainingRow} />
       <Memory
         memory={report.memory}
         capacity={report.accelerator.memoryBytes}
@@ -94,7 +95,7 @@ function answerText({ model, topology, rows }: TrainingReport, row: TrainingRow,
 
 const number = (value: number): string => (value >= 1000 ? grouped(Math.round(value)) : significant(value, 3));
 
-function Figures({
+function TrainingFigures({
   report: { model, step: asked, accelerator },
   row,
 }: {
@@ -121,19 +122,7 @@ function Figures({
     ["Recomputation", asked.recompute, ""],
     ...(model.parameters === 0 ? [] : [["Parameters", `${significant(model.parameters / 1e9, 4)} B`, active] as const]),
   ];
-  return (
-    <dl class="step-figures">
-      {figures.map(([name, value, note]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>
-            <b>{value}</b>
-            {note !== "" && <span>{note}</span>}
-          </dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <Figures of={figures} />;
 }
 
 /** A row for each maker of collectives: what the step takes, and where its time goes. */
