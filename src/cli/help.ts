@@ -225,7 +225,7 @@ the step are means over the stages: computing, waiting for communication (expose
 still to be summed; forward tensors are kept, made again in the backward pass, or dropped. All collectives follow from that. The
 search takes an NPU's computing with what it waits for, and each axis's traffic, as the step's time, and proves how far any plan of
 the mesh may be below; its plans, and the best made by hand (data, FSDP, tensor, sequence, expert), are then simulated as steps.
-Pipeline stages are not searched.\n\n${NETWORK}`,
+Pipeline stages are cut between layers by dynamic programming, then searched one by one.\n\n${NETWORK}`,
   probe: `Each batch of measurements is one job. Flows start at a common time, go in pieces that MPI sends at once, and are timed where
 they arrive; clocks of machines are set right by ping-pongs. What is inferred: latency and bandwidth of pairs, ports, links that
 several pairs share, switches and what is between them, pairs whose messages others forward. The check holds it against random mixes

@@ -65,7 +65,7 @@ describeApp("the page around the views", (tools) => {
     await page.keyboard.press("End");
     expect(await chosen.innerText()).toBe("Network");
     await page.keyboard.press("Enter");
-    expect(await chosen.innerText()).toBe("Training");
+    expect(await chosen.innerText()).toBe("Plan");
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Enter");
     expect(await chosen.innerText()).toBe("Network");
