@@ -68,6 +68,7 @@ export interface CostTable {
  */
 export function communicationCosts(engine: Engine, topology: Topology, signal?: AbortSignal): CostTable {
   const attempts = new Map<string, Promise<Attempt>>();
+  const trials = new Map<string, Trial[]>();
   const piecesOf = alikePiecesOnce(topology);
   const once = <Value>(known: Map<string, Promise<Value>>, key: string, make: () => Promise<Value>): Promise<Value> => {
     const found = known.get(key) ?? make();
@@ -93,13 +94,25 @@ export function communicationCosts(engine: Engine, topology: Topology, signal?: 
         const { collective } = wholeProblem(on, request);
         const makers = makersFor(on, request, algorithm);
         const transfers = leastTransfers(collective);
+        const trialsOf = ({ name }: Algorithm): Trial[] => {
+          const key = `${name} ${policy} ${chunks} ${kind} ${membersKey(groups)}${where}`;
+          const own = trials.get(key) ?? [];
+          trials.set(key, own);
+          return own;
+        };
         const best = await fastestOf(
           untilNear ? trialOrder(makers, transfers) : makers,
           (maker, rivalUs) =>
-            once(attempts, `${maker.name} ${policy} ${chunks} ${keyOf(kind, groups, bytes)}${where}`, () =>
-              attempt(engine, on, maker, request, rivalUs),
+            once(attempts, `${maker.name} ${policy} ${chunks} ${keyOf(kind, groups, bytes)}${where}`, async () => {
+              const made = await attempt(engine, on, maker, request, rivalUs);
+              trialsOf(maker).push({ bytes, us: made === null ? Number.POSITIVE_INFINITY : usOf(made.report) });
+              return made;
+            }),
+          (maker) =>
+            Math.max(
+              leastPs(on, collective, maker.traits?.effort?.(collective)) / PS_PER_US,
+              leastByTrials(trialsOf(maker), bytes),
             ),
-          ({ traits }) => leastPs(on, collective, traits?.effort?.(collective)) / PS_PER_US,
           untilNear ? (isMany(transfers) ? NEAR_OF_MANY : NEAR) : 0,
         );
         if (best === null) throw nothingFor(kind, on);
@@ -129,8 +142,25 @@ export function communicationCosts(engine: Engine, topology: Topology, signal?: 
   };
 }
 
-const keyOf = (kind: CommunicationKind, { size, members }: NpuGroups, bytes: number): string =>
-  `${kind} ${bytes} ${size} ${members.join(",")}`;
+const membersKey = ({ size, members }: NpuGroups): string => `${size} ${members.join(",")}`;
+const keyOf = (kind: CommunicationKind, groups: NpuGroups, bytes: number): string =>
+  `${kind} ${bytes} ${membersKey(groups)}`;
+
+/** What an algorithm took for a collective of so many bytes; Infinity where it makes none. */
+interface Trial {
+  readonly bytes: number;
+  readonly us: number;
+}
+
+/**
+ * Returns what an algorithm takes for a collective at least by what it took for other sizes: for more bytes not less, for fewer not
+ * less a byte; what makes none makes none of fewer bytes.
+ */
+const leastByTrials = (trials: readonly Trial[], bytes: number): number =>
+  trials.reduce((least, { bytes: tried, us }) => {
+    const own = us === Number.POSITIVE_INFINITY ? (bytes <= tried ? us : 0) : us * Math.min(1, bytes / tried);
+    return Math.max(least, own);
+  }, 0);
 
 /** Whether only algorithms of libraries are tried, which send on shortest ways. */
 const isOfLibraries = (algorithm: string): boolean =>
@@ -141,7 +171,7 @@ function alikePiecesOnce(topology: Topology): (groups: NpuGroups) => Pieces | nu
   const known = new Map<string, Pieces | null>();
   const parts = new Map<string, Topology>();
   return ({ size, members }) => {
-    const key = `${size} ${members.join(",")}`;
+    const key = membersKey({ size, members });
     let pieces = known.get(key);
     if (pieces === undefined) {
       const found = alikePieces(topology, members, size);

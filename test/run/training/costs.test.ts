@@ -66,6 +66,27 @@ describe("costs of communications by libraries", () => {
   );
 });
 
+describe("costs of one collective in many sizes", () => {
+  it.each(["torus:3x4", "switch:3*switch:2@900,50GB/s,0.5us"])(
+    "are what they are without what other sizes took (%s)",
+    async (name) => {
+      const topology = presetTopology(name);
+      const groups = { size: topology.npuCount, members: meshGroups(meshOf([topology.npuCount]), 1) };
+      const options = { algorithm: "library", untilNear: true, byPieces: true } as const;
+      const sizes = [14, 26, 20, 23].map((power) => 2 ** power);
+      for (const kind of KINDS) {
+        const together = communicationCosts(engine, topology).by(options);
+        for (const bytes of sizes) {
+          const alone = await communicationCosts(engine, topology).by(options)(kind, groups, bytes);
+          const cost = await together(kind, groups, bytes);
+          expect(cost.ps, `${kind} ${bytes}`).toBe(alone.ps);
+          expect(cost.algorithm, `${kind} ${bytes}`).toBe(alone.algorithm);
+        }
+      }
+    },
+  );
+});
+
 /** Returns the schedule of one group's part of a network, done by all groups at the same time. */
 function byAllGroups(part: StepSchedule, topology: Topology, collective: Collective, links: readonly Int32Array[]) {
   const { routes, collective: own } = part;
