@@ -21,7 +21,7 @@ export interface MessageRoutes {
 export function shortestRoutes(topology: Topology, list: Messages): MessageRoutes {
   const twins = equalLinks(topology);
   const byPair = new Map<number, number>();
-  const ways = new Map<number, Int32Array>();
+  const ways = waysTowards(topology);
   const source: number[] = [];
   const target: number[] = [];
   const linkOffset = [0];
@@ -60,6 +60,17 @@ export function shortestRoutes(topology: Topology, list: Messages): MessageRoute
     routeOf[i] = route;
   }
   return { routes: wholeRoutes(source, target, linkOffset, links), routeOf, alternatives };
+}
+
+/** Ways towards all NPUs of a network are kept while these are so few numbers. */
+const MOST_KEPT = 2 ** 22;
+const kept = new WeakMap<Topology, Map<number, Int32Array>>();
+
+/** Returns the ways towards targets that are known of a network, to which more may be added. */
+function waysTowards(topology: Topology): Map<number, Int32Array> {
+  const known = kept.get(topology) ?? new Map<number, Int32Array>();
+  if (topology.npuCount * nodeCount(topology) <= MOST_KEPT) kept.set(topology, known);
+  return known;
 }
 
 /** Passes over all pairs; few change after the second. */

@@ -307,7 +307,8 @@ function movesOf(plan: TensorPlan): MoveAsked[] {
 export async function planStep(engine: Engine, topology: Topology, request: PlanRequest): Promise<Planned> {
   const { accelerator, precision, signal } = request;
   const tell: Tell = (what, done, total) => request.onProgress?.(what, done, total);
-  const costOf = communicationCosts(engine, topology, signal).by({ algorithm: request.algorithm, untilNear: true });
+  const { algorithm } = request;
+  const costOf = communicationCosts(engine, topology, signal).by({ algorithm, untilNear: true, byPieces: true });
   const timeOf = (computation: Computation): number => computationPs(accelerator, precision, computation);
   const { passes, shapes, memoryBytes, optimizerBytes, gradientBytes } = request;
   const ways: Split[] = [];

@@ -7,10 +7,11 @@ import { toNumber } from "../../model/numbers/rational.ts";
 import { PS_PER_SECOND, PS_PER_US } from "../../model/numbers/units.ts";
 import { shortestRoutes } from "../../model/routes/list-routes.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
+import { alikePieces, type Pieces } from "../../model/topology/pieces.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { askedCollective } from "../../model/workload/asked-collective.ts";
 import type { CommunicationKind, NpuGroups } from "../../model/workload/layer-work.ts";
-import { USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
+import { ALGORITHMS, USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
 import type { Effort } from "../../synthesize/maker.ts";
 import { isBetter, usOf } from "../auto/best.ts";
 import { type Algorithm, candidatesFor, isMany, isOwnFailure, trialOrder, wholeProblem } from "../auto/candidates.ts";
@@ -39,6 +40,11 @@ export interface CostOptions {
   readonly chunks?: number;
   /** The promising are tried first, and no more once one is near what any takes at least: NEAR, or, where many transfers are listed, NEAR_OF_MANY. */
   readonly untilNear?: boolean;
+  /**
+   * Collectives of libraries whose groups share no link are made for one group, on its part of the network (alikePieces): what NPUs
+   * of a part can have, so can all of them at the same time.
+   */
+  readonly byPieces?: boolean;
 }
 
 /** So many times what any schedule takes at least is near it; more where each further trial takes seconds. */
@@ -62,47 +68,118 @@ export interface CostTable {
  */
 export function communicationCosts(engine: Engine, topology: Topology, signal?: AbortSignal): CostTable {
   const attempts = new Map<string, Promise<Attempt>>();
+  const trials = new Map<string, Trial[]>();
+  const piecesOf = alikePiecesOnce(topology);
   const once = <Value>(known: Map<string, Promise<Value>>, key: string, make: () => Promise<Value>): Promise<Value> => {
     const found = known.get(key) ?? make();
     known.set(key, found);
     return found;
   };
   return {
-    by({ algorithm, policy, chunks, untilNear = false }) {
+    by({ algorithm, policy, chunks, untilNear = false, byPieces = false }) {
       const known = new Map<string, Promise<CommunicationCost>>();
-      return (kind, groups, bytes) => {
-        const key = `${kind} ${bytes} ${groups.size} ${groups.members.join(",")}`;
-        return once(known, key, async () => {
-          if (kind === "send") return sendCost(topology, groups, bytes);
-          const request = {
-            ...askedCollective(topology.npuCount, kind, groups, bytes),
-            ...(policy !== undefined && { policy }),
-            ...(chunks !== undefined && { chunks }),
-            ...(signal && { signal }),
-          };
-          const { collective } = wholeProblem(topology, request);
-          const makers = makersFor(topology, request, algorithm);
-          const transfers = leastTransfers(collective);
-          const best = await fastestOf(
-            untilNear ? trialOrder(makers, transfers) : makers,
-            (maker, rivalUs) =>
-              once(attempts, `${maker.name} ${policy} ${chunks} ${key}`, () =>
-                attempt(engine, topology, maker, request, rivalUs),
-              ),
-            ({ traits }) => leastPs(topology, collective, traits?.effort?.(collective)) / PS_PER_US,
-            untilNear ? (isMany(transfers) ? NEAR_OF_MANY : NEAR) : 0,
-          );
-          if (best === null) throw nothingFor(kind, topology);
-          if (algorithm !== "ideal") return best.cost;
-          const ps = Math.ceil(best.report.limit.us * PS_PER_US);
-          return {
-            algorithm: "limit",
-            ps,
-            use: best.cost.use.map((share) => Math.min(1, (share * best.cost.ps) / ps)),
-          };
-        });
+      const onWhole = { on: topology, where: "" };
+      const made = async (
+        { on, where }: typeof onWhole,
+        kind: NamedCollective,
+        groups: NpuGroups,
+        bytes: number,
+      ): Promise<CommunicationCost> => {
+        const request = {
+          ...askedCollective(on.npuCount, kind, groups, bytes),
+          ...(policy !== undefined && { policy }),
+          ...(chunks !== undefined && { chunks }),
+          ...(signal && { signal }),
+        };
+        const { collective } = wholeProblem(on, request);
+        const makers = makersFor(on, request, algorithm);
+        const transfers = leastTransfers(collective);
+        const trialsOf = ({ name }: Algorithm): Trial[] => {
+          const key = `${name} ${policy} ${chunks} ${kind} ${membersKey(groups)}${where}`;
+          const own = trials.get(key) ?? [];
+          trials.set(key, own);
+          return own;
+        };
+        const best = await fastestOf(
+          untilNear ? trialOrder(makers, transfers) : makers,
+          (maker, rivalUs) =>
+            once(attempts, `${maker.name} ${policy} ${chunks} ${keyOf(kind, groups, bytes)}${where}`, async () => {
+              const made = await attempt(engine, on, maker, request, rivalUs);
+              trialsOf(maker).push({ bytes, us: made === null ? Number.POSITIVE_INFINITY : usOf(made.report) });
+              return made;
+            }),
+          (maker) =>
+            Math.max(
+              leastPs(on, collective, maker.traits?.effort?.(collective)) / PS_PER_US,
+              leastByTrials(trialsOf(maker), bytes),
+            ),
+          untilNear ? (isMany(transfers) ? NEAR_OF_MANY : NEAR) : 0,
+        );
+        if (best === null) throw nothingFor(kind, on);
+        if (algorithm !== "ideal") return best.cost;
+        const ps = Math.ceil(best.report.limit.us * PS_PER_US);
+        return {
+          algorithm: "limit",
+          ps,
+          use: best.cost.use.map((share) => Math.min(1, (share * best.cost.ps) / ps)),
+        };
       };
+      return (kind, groups, bytes) =>
+        once(known, keyOf(kind, groups, bytes), async () => {
+          if (kind === "send") return sendCost(topology, groups, bytes);
+          const pieces = byPieces && isOfLibraries(algorithm) ? piecesOf(groups) : null;
+          if (pieces === null) return made(onWhole, kind, groups, bytes);
+          const { topology: on, key, links } = pieces;
+          const one = { size: on.npuCount, members: Int32Array.from({ length: on.npuCount }, (_, rank) => rank) };
+          const cost = await once(known, `${keyOf(kind, one, bytes)} ${key}`, () =>
+            made({ on, where: ` ${key}` }, kind, one, bytes),
+          );
+          const use = new Float64Array(topology.linkSource.length);
+          for (const own of links) for (let link = 0; link < own.length; link++) use[own[link]] = cost.use[link];
+          return { ...cost, use };
+        });
     },
+  };
+}
+
+const membersKey = ({ size, members }: NpuGroups): string => `${size} ${members.join(",")}`;
+const keyOf = (kind: CommunicationKind, groups: NpuGroups, bytes: number): string =>
+  `${kind} ${bytes} ${membersKey(groups)}`;
+
+/** What an algorithm took for a collective of so many bytes; Infinity where it makes none. */
+interface Trial {
+  readonly bytes: number;
+  readonly us: number;
+}
+
+/**
+ * Returns what an algorithm takes for a collective at least by what it took for other sizes: for more bytes not less, for fewer not
+ * less a byte; what makes none makes none of fewer bytes.
+ */
+const leastByTrials = (trials: readonly Trial[], bytes: number): number =>
+  trials.reduce((least, { bytes: tried, us }) => {
+    const own = us === Number.POSITIVE_INFINITY ? (bytes <= tried ? us : 0) : us * Math.min(1, bytes / tried);
+    return Math.max(least, own);
+  }, 0);
+
+/** Whether only algorithms of libraries are tried, which send on shortest ways. */
+const isOfLibraries = (algorithm: string): boolean =>
+  algorithm === "library" || ALGORITHMS.some(({ name, traits }) => name === algorithm && traits?.library !== undefined);
+
+/** Returns what gives the parts of a network that are groups' own, each looked for once; alike ones are one topology. */
+function alikePiecesOnce(topology: Topology): (groups: NpuGroups) => Pieces | null {
+  const known = new Map<string, Pieces | null>();
+  const parts = new Map<string, Topology>();
+  return ({ size, members }) => {
+    const key = membersKey({ size, members });
+    let pieces = known.get(key);
+    if (pieces === undefined) {
+      const found = alikePieces(topology, members, size);
+      if (found !== null && !parts.has(found.key)) parts.set(found.key, found.topology);
+      pieces = found && { ...found, topology: parts.get(found.key) as Topology };
+      known.set(key, pieces);
+    }
+    return pieces;
   };
 }
 
