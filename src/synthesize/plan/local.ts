@@ -154,10 +154,7 @@ export function localMoves(tables: PlanTables, costs: Costs, score: Score, stopp
             const q = asked[taker === v ? c : choices[taker]];
             if (q === NOTHING) continue;
             const p = supplies[supply].made[maker === v ? c : choices[maker]];
-            sum +=
-              p === NOTHING
-                ? Number.POSITIVE_INFINITY
-                : costs.pair[supply].cost[p * supplies[supply].wanted.length + q];
+            sum += p === NOTHING ? Number.POSITIVE_INFINITY : costs.pair[supply].costOf(p, q);
           }
           if (sum < least) {
             least = sum;
