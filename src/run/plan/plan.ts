@@ -31,8 +31,9 @@ import type { PlacedTasks } from "../../model/workload/placed-tasks.ts";
 import { computationPs } from "../../model/workload/roofline.ts";
 import { roundedSize } from "../../report/amounts.ts";
 import { type HandPlan, type MadeByHand, plansByHand } from "../../synthesize/plan/by-dimensions.ts";
-import { type FoundPlan, type NoPlan, searchPlan } from "../../synthesize/plan/solve.ts";
-import { pipelinePs } from "../../synthesize/plan/stage-cuts.ts";
+import { type Effort, effortOf } from "../../synthesize/plan/effort.ts";
+import { type FoundPlan, leastOfAll, type NoPlan, searchPlan } from "../../synthesize/plan/solve.ts";
+import { belowOfStage, pipelinePs } from "../../synthesize/plan/stage-cuts.ts";
 import { milpRunner } from "../threads/milp-runner.ts";
 import { type CostOf, communicationCosts, leastCosts } from "../training/costs.ts";
 import { simulateTraining, type TrainedStep } from "../training/train.ts";
@@ -107,10 +108,13 @@ export interface Planned {
 
 /** So many ways of splitting are searched, the best by their hand-made plans. */
 const MOST_SEARCHED = 4;
-/** A search has so much time at least, and half of what is left of its way's. */
+/** A way has half of the effort that is left, the last all of it; a search half of its way's, the first of a way so much at least. */
+const PART_OF_WAY = 1 / 2;
 const LEAST_LIMIT_MS = 1000;
-/** Part of the time for each mesh in which two axes of three or more are one. */
-const COARSER_TIME = 1 / 6;
+/** Part of the effort for each mesh in which two axes of three or more are one. */
+const PART_OF_COARSER = 1 / 6;
+/** Ways of which all plans take more than so many times the best one's count are searched no further. */
+const TOO_SLOW = 1.1;
 /** Runners-up that are simulated. */
 const MOST_OTHERS = 3;
 const MOST_HAND = 24;
@@ -155,6 +159,12 @@ interface SearchedWay extends StatedWay {
   readonly before: readonly PlanChoice[];
 }
 
+/** What may be done for a search, and what a plan has to take less than to be of use. */
+interface Search {
+  readonly effort: Effort;
+  readonly belowPs: number;
+}
+
 type Tell = (what: string, done: number, total: number) => void;
 
 /** Returns what things cost of a way, by the costs of collectives that are known. */
@@ -192,7 +202,7 @@ async function coarserPlans(
   engine: Engine,
   { way, stated }: StatedWay,
   { signal }: PlanRequest,
-  timeLimitMs: number,
+  effort: Effort,
 ): Promise<PlanChoice[]> {
   const { graph, mesh, terms, costs, uses } = way;
   const plans: PlanChoice[] = [];
@@ -202,7 +212,7 @@ async function coarserPlans(
     const found = await searchPlan(rough.problem, {
       milp: milpRunner(engine, signal),
       starts: best(plansByHand(graph, rough, uses), MOST_HAND),
-      timeLimitMs: Math.max(LEAST_LIMIT_MS, timeLimitMs),
+      effort: effort.part(PART_OF_COARSER).atLeast(LEAST_LIMIT_MS),
       ...(signal && { signal }),
     });
     if (!("plan" in found)) continue;
@@ -221,22 +231,21 @@ async function searchWay(
   engine: Engine,
   first: StatedWay,
   request: PlanRequest,
-  timeLimitMs: number,
+  { effort, belowPs }: Search,
   tell: Tell,
 ): Promise<SearchedWay> {
   const { signal } = request;
   let now = await settledByHand(first, tell);
-  const began = performance.now();
-  // collectives are scheduled beside the time for searches
-  let makingMs = 0;
-  const leftMs = (): number => Math.max(0, timeLimitMs + makingMs - (performance.now() - began));
-  let before: readonly PlanChoice[] = await coarserPlans(engine, now, request, COARSER_TIME * timeLimitMs);
+  const isOfUse = leastOfAll(now.stated.problem) < belowPs;
+  let before: readonly PlanChoice[] = isOfUse ? await coarserPlans(engine, now, request, effort) : [];
   let boundPs = 0;
   for (let round = 1; ; round++) {
+    const half = effort.part(1 / 2);
     const found = await searchPlan(now.stated.problem, {
       milp: milpRunner(engine, signal),
       starts: [...before, ...best(now.hands, MOST_HAND)],
-      timeLimitMs: Math.max(LEAST_LIMIT_MS, leftMs() / 2),
+      effort: round === 1 ? half.atLeast(LEAST_LIMIT_MS) : half,
+      belowPs,
       ...(signal && { signal }),
     });
     if (!("plan" in found)) return { ...now, result: found, before };
@@ -244,13 +253,11 @@ async function searchWay(
     const result = { ...found, boundPs };
     before = [result.plan, ...result.alternatives];
     const { way, stated } = now;
-    const searched = performance.now();
     const isNew = await makeCosts(now, [...before.slice(0, 1 + MOST_OTHERS), ...best(now.hands, 1)], tell);
-    makingMs += performance.now() - searched;
     const { total, at } = memoryOfChoice(way, stated, result.plan);
     const excess = total - request.memoryBytes;
     if (!isNew && excess <= 0) return { ...now, result, before };
-    const isLast = round === MOST_ROUNDS || (excess <= 0 && leftMs() === 0);
+    const isLast = round === MOST_ROUNDS || (excess <= 0 && (effort.isOver() || boundPs >= belowPs));
     const { peaks = [], memoryBytes } = way.terms;
     // what is there at the peak is counted from now on; where it is already, what was not counted is left free
     const terms =
@@ -338,9 +345,14 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
   }
   const searched: SearchedSplit[] = [];
   const chosen = [...ways].sort((a, b) => a.byHandPs - b.byHandPs).slice(0, MOST_SEARCHED);
-  for (const way of chosen) {
-    tell("searches", searched.length, chosen.length);
-    searched.push(await searchSplit(engine, way, request, request.timeLimitMs / chosen.length, tell));
+  const effort = effortOf(request.timeLimitMs);
+  let belowPs = Number.POSITIVE_INFINITY;
+  for (const [done, way] of chosen.entries()) {
+    tell("searches", done, chosen.length);
+    const own = effort.part(done + 1 < chosen.length ? PART_OF_WAY : 1);
+    const one = await searchSplit(engine, way, request, { effort: own, belowPs }, tell);
+    belowPs = Math.min(belowPs, TOO_SLOW * foundPs(one, memoryBytes));
+    searched.push(one);
   }
   const steps: { readonly step: PlannedStep; readonly boundPs: number; readonly from: SearchedSplit }[] = [];
   for (const [done, from] of searched.entries()) {
@@ -367,6 +379,16 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
     looked: ways.length,
     searched: searched.length,
   };
+}
+
+/** Returns what the best plan takes that was found and fits, by the search's count; Infinity where none was. */
+function foundPs({ stages }: SearchedSplit, memoryBytes: number): number {
+  const all = stages.map(({ way, stated, result }) =>
+    "plan" in result && memoryOfChoice(way, stated, result.plan).total <= memoryBytes
+      ? result.ps
+      : Number.POSITIVE_INFINITY,
+  );
+  return pipelinePs(all, (stages[0] as SearchedWay).way.terms.microBatches);
 }
 
 const stagesPasses = ({ stages }: PlannedStep): number => (stages[0] as PlannedStage).terms.microBatches;
@@ -444,19 +466,24 @@ async function searchSplit(
   engine: Engine,
   { stages, ...split }: Split,
   request: PlanRequest,
-  timeLimitMs: number,
+  { effort, belowPs }: Search,
   tell: Tell,
 ): Promise<SearchedSplit> {
-  const began = performance.now();
   const stated = await stages();
   const found: (SearchedWay | undefined)[] = stated.map(() => undefined);
+  const bounds = stated.map((own) => leastOfAll(own.stated.problem));
   for (let s = stated.length - 1; s >= 0; s--) {
     const own = stated[s] as StatedWay;
     const like = found.find((one) => one !== undefined && isAlike(one.way, own.way));
-    const leftMs = Math.max(0, timeLimitMs - (performance.now() - began)) / (s + 1);
-    found[s] =
+    const part = {
+      effort: effort.part(1 / (s + 1)),
+      belowPs: belowOfStage(bounds, s, belowPs, own.way.terms.microBatches),
+    };
+    const one =
       (like === undefined ? null : foundAsIn(like, own.way, request.memoryBytes)) ??
-      (await searchWay(engine, own, request, leftMs, tell));
+      (await searchWay(engine, own, request, part, tell));
+    found[s] = one;
+    if ("plan" in one.result) bounds[s] = one.result.boundPs;
   }
   return { ...split, stages: found.filter((one) => one !== undefined) };
 }

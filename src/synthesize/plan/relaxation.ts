@@ -41,6 +41,8 @@ interface Side {
 
 /** A bound that grows: costs are moved between choosers and links so that the sum of their least ones becomes greater. */
 export interface Relaxation {
+  /** Pairs of labels of all links, and ways of making copies that give one: what a pass looks at. */
+  readonly size: number;
   /** Takes other costs; what was moved stays. */
   setCosts(costs: Costs): void;
   /** Moves costs forwards, then backwards; returns the choices that looked best on the way, [choosers]. */
@@ -264,6 +266,7 @@ export function relaxation(tables: PlanTables, first: Costs): Relaxation {
   };
 
   return {
+    size: [...edges, ...selves].reduce((all, { cost, wayCopy }) => all + cost.length + wayCopy.length, 0),
     uses: usesAtBound,
     setCosts: (next) => {
       costs = next;

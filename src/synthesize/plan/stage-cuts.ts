@@ -40,6 +40,18 @@ export function pipelinePs(stagePs: readonly number[], passes: number): number {
   return (sum + (passes - 1) * Math.max(...stagePs)) / passes;
 }
 
+/**
+ * Returns what a stage has to take less than for a step to take less than `belowPs`, whose other stages take what `stagePs` says of
+ * them; 0 where none is that fast.
+ */
+export function belowOfStage(stagePs: readonly number[], stage: number, belowPs: number, passes: number): number {
+  const others = stagePs.filter((_, s) => s !== stage);
+  const sum = others.reduce((all, ps) => all + ps, 0);
+  const most = Math.max(0, ...others);
+  const asSlowest = belowPs - sum / passes;
+  return Math.max(0, asSlowest >= most ? asSlowest : belowPs * passes - sum - (passes - 1) * most);
+}
+
 /** Returns passes whose activations a stage keeps at a time, in 1F1B. */
 export const passesInFlight = (stage: number, stages: number, passes: number): number =>
   Math.min(passes, stages - stage);

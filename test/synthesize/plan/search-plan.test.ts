@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { MilpRunner } from "../../../src/engine/contract/programs.ts";
 import { PARTIAL } from "../../../src/model/tensor-plan/patterns.ts";
 import { type PlanChoice, type PlanProblem, planTotals } from "../../../src/model/tensor-plan/problem.ts";
+import { effortOf } from "../../../src/synthesize/plan/effort.ts";
 import { planProgram, planProgramSize } from "../../../src/synthesize/plan/program.ts";
 import { searchPlan } from "../../../src/synthesize/plan/solve.ts";
 import { planTables } from "../../../src/synthesize/plan/tables.ts";
@@ -42,7 +43,7 @@ describe("plans of small problems", () => {
     let [tight, none, streamed] = [0, 0, 0];
     for (const [seed, problem] of tinyProblems(500, 20_000)) {
       const best = bestByTrying(problem);
-      const found = await searchPlan(problem, { milp, timeLimitMs: 20_000 });
+      const found = await searchPlan(problem, { milp, effort: effortOf(20_000) });
       if (best === null || !("plan" in found)) throw new Error(`seed ${seed}: no plan`);
       expect(Math.abs(found.ps - best.ps), `seed ${seed}`).toBeLessThanOrEqual(1e-9 * best.ps);
       expect(found.status).toBe("optimal");
@@ -52,7 +53,7 @@ describe("plans of small problems", () => {
       const memory = memoryOf(problem, found.totals) * (seed % 2 === 0 ? 0.9 : 0.6);
       const scarce = withMemory(problem, memory);
       const within = bestByTrying(scarce);
-      const answer = await searchPlan(scarce, { milp, timeLimitMs: 20_000 });
+      const answer = await searchPlan(scarce, { milp, effort: effortOf(20_000) });
       if (within === null) {
         none++;
         expect(answer.status, `seed ${seed}`).toBe("memory");
@@ -87,7 +88,7 @@ describe("plans of small problems", () => {
       const { problem: program, planOf } = planProgram(tables, 1, null);
       const whole = await milp.solve(program, { timeLimitMs: 60_000 });
       expect(whole.status).toBe("optimal");
-      const found = await searchPlan(problem, { milp, timeLimitMs: 60_000, seed });
+      const found = await searchPlan(problem, { milp, effort: effortOf(60_000), seed });
       if (!("plan" in found)) throw new Error(`seed ${seed}: no plan`);
       expect(Math.abs(found.ps + whole.objective), `seed ${seed}`).toBeLessThanOrEqual(1e-7 * found.ps);
       expect(found.boundPs).toBeLessThanOrEqual(found.ps);
@@ -96,7 +97,7 @@ describe("plans of small problems", () => {
       const { choices, copies } = planOf(whole.primal);
       const start = { choices, copies: copies.map((own, s) => own.map((i) => tables.supplies[s].copy[i])) };
       const known = planTotals(problem, start)?.ps ?? Number.NaN;
-      const hurried = await searchPlan(problem, { milp, timeLimitMs: 1, starts: [start] });
+      const hurried = await searchPlan(problem, { milp, effort: effortOf(1), starts: [start] });
       expect("plan" in hurried && hurried.ps <= known).toBe(true);
     }
   }, 200_000);
