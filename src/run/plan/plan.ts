@@ -7,6 +7,7 @@ import type { DimensionUses } from "../../model/tensor-graph/dimension-uses.ts";
 import type { GraphNode, TensorGraph } from "../../model/tensor-graph/graph.ts";
 import type { StagedGraph } from "../../model/tensor-graph/stages.ts";
 import { coarserMeshes, fineAxes, finerChoice, restated } from "../../model/tensor-plan/coarser.ts";
+import { leastComputingPs } from "../../model/tensor-plan/least-computing.ts";
 import { type PlanMemory, planMemory } from "../../model/tensor-plan/lifetimes.ts";
 import type { Mesh } from "../../model/tensor-plan/mesh.ts";
 import type { StagePlan } from "../../model/tensor-plan/pipeline.ts";
@@ -143,11 +144,15 @@ interface Split {
   readonly hand: HandPlan | null;
   readonly staged: StagedGraph | null;
   readonly stages: () => Promise<readonly StatedWay[]>;
+  /** Of one cut by what collectives take at least: the same by schedules of the best plans by hand, which take no less. */
+  readonly settled?: () => Promise<Split | null>;
 }
 
 /** A way, stated as a search, and its hand-made plans. */
 interface StatedWay {
   readonly way: Way;
+  /** Schedules that were made of collectives by then. */
+  readonly madeCount: number;
   readonly stated: StatedProblem;
   readonly hands: readonly MadeByHand[];
 }
@@ -178,7 +183,7 @@ const planCosts = ({ costs, timeOf, receivePs }: Way): PlanCosts => ({
 function stateWay(way: Way): StatedWay {
   const { graph, mesh, terms, uses } = way;
   const stated = planProblem(graph, mesh, planCosts(way), terms);
-  return { way, stated, hands: plansByHand(graph, stated, uses) };
+  return { way, madeCount: way.costs.madeCount(), stated, hands: plansByHand(graph, stated, uses) };
 }
 
 /** Has the collectives of some plans scheduled; returns whether any was not. */
@@ -189,7 +194,7 @@ async function makeCosts({ way, stated }: StatedWay, choices: readonly PlanChoic
 
 /** Returns a way whose best plan by hand takes no collectives but such as are scheduled. */
 async function settledByHand(first: StatedWay, tell: Tell): Promise<StatedWay> {
-  let now = stateWay(first.way);
+  let now = first.madeCount === first.way.costs.madeCount() ? first : stateWay(first.way);
   while (await makeCosts(now, best(now.hands, HANDS_MADE), tell)) now = stateWay(now.way);
   return now;
 }
@@ -318,7 +323,11 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
   const timeOf = (computation: Computation): number => computationPs(accelerator, precision, computation);
   const { passes, shapes, memoryBytes, optimizerBytes, gradientBytes } = request;
   const ways: Split[] = [];
-  for (const shape of shapes) {
+  let looked = 0;
+  /** What the best plan by hand of one stage takes. */
+  let wholePs: number | null = null;
+  const inOrder = [...shapes].sort((a, b) => a.stages - b.stages);
+  for (const shape of inOrder) {
     const { mesh, stages } = shape;
     const costsOf = stageCosts(topology, shape, costOf, request.costsOf);
     for (const microBatches of passesFor(stages, passes)) {
@@ -327,14 +336,20 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
       const samples = request.batch / microBatches;
       const common = { mesh, timeOf };
       if (stages === 1) {
+        looked += 1;
         const stated = stateWay({ ...common, graph: request.graphOf(samples), terms, costs: costsOf(0) });
-        const [first] = stated.hands;
-        const byHandPs = first?.fits === true ? first.ps : Number.POSITIVE_INFINITY;
-        ways.push({ byHandPs, hand: null, staged: null, stages: async () => [stated] });
+        ways.push(wholeSplit(stated));
       } else {
-        const state = (way: Omit<Way, "mesh" | "timeOf">) => settledByHand(stateWay({ ...common, ...way }), tell);
-        const split = await cutSplit(topology, shape, request.forwardOf(samples), terms, costsOf, state);
-        if (split !== null) ways.push(split);
+        wholePs ??= await settledPs(ways, tell);
+        const computingPs = microBatches * leastComputingPs(request.graphOf(samples), mesh, timeOf);
+        looked += 1;
+        if (pipelinePs(new Array(stages).fill(computingPs / stages), microBatches) > TOO_SLOW * wholePs) continue;
+        const state = (way: Omit<Way, "mesh" | "timeOf">): StatedWay => stateWay({ ...common, ...way });
+        const cut = (settle: (stated: StatedWay) => Promise<StatedWay>): Promise<Split | null> =>
+          cutSplit(topology, shape, request.forwardOf(samples), terms, costsOf, (way) => settle(state(way)));
+        const split = await cut(async (stated) => stated);
+        const settled = () => cut((stated) => settledByHand(stated, tell));
+        if (split !== null) ways.push({ ...split, settled });
       }
       refuseStopped(signal);
     }
@@ -344,7 +359,7 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
     throw new InputError(optionName("stages"), "at most the parts of the graph that repeat", most).as("not-applicable");
   }
   const searched: SearchedSplit[] = [];
-  const chosen = [...ways].sort((a, b) => a.byHandPs - b.byHandPs).slice(0, MOST_SEARCHED);
+  const chosen = await mostPromising(ways, MOST_SEARCHED);
   const effort = effortOf(request.timeLimitMs);
   let belowPs = Number.POSITIVE_INFINITY;
   for (const [done, way] of chosen.entries()) {
@@ -376,7 +391,7 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
     gap: 1 - best.boundPs / best.step.countedPs,
     leftFreeBytes: Math.max(...stages.map(({ way }) => memoryBytes - way.terms.memoryBytes)),
     how: [...new Set(stages.map(({ result }) => result.how))].join("; "),
-    looked: ways.length,
+    looked,
     searched: searched.length,
   };
 }
@@ -453,8 +468,39 @@ async function cutSplit(
   return { byHandPs: ps, hand, staged, stages };
 }
 
+/** Returns one stage as a way of splitting. */
+function wholeSplit(stated: StatedWay): Split {
+  const [first] = stated.hands;
+  const byHandPs = first?.fits === true ? first.ps : Number.POSITIVE_INFINITY;
+  return { byHandPs, hand: null, staged: null, stages: async () => [stated] };
+}
+
+/** Returns what the best plan by hand of the best of some ways of one stage takes by schedules; Infinity where none fits. */
+async function settledPs(ways: readonly Split[], tell: Tell): Promise<number> {
+  const [first] = [...ways].sort((a, b) => a.byHandPs - b.byHandPs);
+  if (first === undefined) return Number.POSITIVE_INFINITY;
+  const [stated] = (await first.stages()) as [StatedWay];
+  return wholeSplit(await settledByHand(stated, tell)).byHandPs;
+}
+
+/** Returns the ways whose best plans by hand take least, so many at most, the best first; settled are no more than have to be. */
+async function mostPromising(ways: readonly Split[], count: number): Promise<readonly Split[]> {
+  const left = [...ways];
+  const chosen: Split[] = [];
+  while (chosen.length < count && left.length > 0) {
+    const at = left.reduce((best, { byHandPs }, w) => (byHandPs < (left[best] as Split).byHandPs ? w : best), 0);
+    const [first] = left.splice(at, 1) as [Split];
+    if (first.settled === undefined) chosen.push(first);
+    else {
+      const settled = await first.settled();
+      if (settled !== null) left.splice(at, 0, settled);
+    }
+  }
+  return chosen;
+}
+
 /** A way of splitting that was searched. */
-interface SearchedSplit extends Omit<Split, "stages"> {
+interface SearchedSplit extends Omit<Split, "stages" | "settled"> {
   readonly stages: readonly SearchedWay[];
 }
 
@@ -464,7 +510,7 @@ interface SearchedSplit extends Omit<Split, "stages"> {
  */
 async function searchSplit(
   engine: Engine,
-  { stages, ...split }: Split,
+  { stages, settled: _, ...split }: Split,
   request: PlanRequest,
   { effort, belowPs }: Search,
   tell: Tell,
