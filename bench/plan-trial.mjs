@@ -28,6 +28,7 @@ const byVolume = (mesh) => ({
     }
     return ps;
   },
+  madeCount: () => 0,
   make: async () => 0,
 });
 

@@ -62,6 +62,8 @@ export interface MilpOptions {
   readonly timeLimitMs?: number;
   /** Stops after this many nodes of the search tree; a limit that does not depend on the machine. */
   readonly nodeLimit?: number;
+  /** Stops after this many iterations of the simplex method, as they are seen between relaxations; as independent of the machine. */
+  readonly iterationLimit?: number;
   /** Stops once bound - objective is at most this; 0 without it. */
   readonly absoluteGap?: number;
   /** Stops at the first point with at least this objective. */
@@ -95,6 +97,8 @@ export interface MilpSolution {
   readonly bound: number;
   readonly nodes: number;
   readonly ms: number;
+  /** Of the simplex method, all relaxations together; absent where the solver did not live to tell. */
+  readonly iterations?: number;
 }
 
 /** Size of a program. */

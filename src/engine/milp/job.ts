@@ -54,6 +54,7 @@ interface Search {
   point: Float64Array | undefined;
   bound: number;
   nodes: number;
+  iterations: number;
   lastToldMs: number;
   /** Made in the solver, to be freed there. */
   readonly models: Model[];
@@ -78,7 +79,14 @@ export function solveMilp(
   watch: SolveWatch = {},
 ): MilpSolution {
   const began = performance.now();
-  const search: Search = { point: undefined, bound: Number.POSITIVE_INFINITY, nodes: 0, lastToldMs: 0, models: [] };
+  const search: Search = {
+    point: undefined,
+    bound: Number.POSITIVE_INFINITY,
+    nodes: 0,
+    iterations: 0,
+    lastToldMs: 0,
+    models: [],
+  };
   const heard = listener(search, options, watch, () => performance.now() - began);
   const found = within(instance, () => searched(instance, problem, options, search, heard)) ?? "memory";
   const point = pointOf(instance, problem, search);
@@ -86,7 +94,9 @@ export function solveMilp(
     for (const model of search.models) model.dispose();
   });
   const bound = found === "optimal" && !hasWhole(problem) ? Number.NEGATIVE_INFINITY : search.bound;
-  return solutionOf(problem, { status: found, point, bound, nodes: search.nodes, ms: performance.now() - began });
+  const { nodes, iterations } = search;
+  const solution = solutionOf(problem, { status: found, point, bound, nodes, ms: performance.now() - began });
+  return { ...solution, iterations };
 }
 
 const hasWhole = ({ integer }: MilpProblem): boolean => integer.includes(1);
@@ -110,6 +120,7 @@ function searched(
     search.bound = numberOf(model.info.get("mip_dual_bound"), search.bound);
     search.nodes = Math.max(0, Number(model.info.get("mip_node_count")));
   }
+  search.iterations = Math.max(search.iterations, Number(model.info.get("simplex_iteration_count")));
   if (SOLVED.includes(code)) return "optimal";
   if (code === infeasible) return "infeasible";
   if (code === objectiveTarget) return "enough";
@@ -178,7 +189,7 @@ function run({ highs }: Instance, { raw }: Model, heard: Listener): number | und
 /** Returns what HiGHS calls while it works: notes what is found, tells progress, and stops where it should. */
 function listener(
   search: Search,
-  { timeLimitMs = Number.POSITIVE_INFINITY, onProgress }: MilpOptions,
+  { timeLimitMs = Number.POSITIVE_INFINITY, iterationLimit = Number.POSITIVE_INFINITY, onProgress }: MilpOptions,
   { stopped, onPoint }: SolveWatch,
   elapsed: () => number,
 ): Listener {
@@ -191,13 +202,14 @@ function listener(
     if (!("interrupt" in event)) return;
     search.bound = numberOf(data.mip_dual_bound, search.bound);
     search.nodes = Math.max(search.nodes, Number(data.mip_node_count ?? 0));
+    search.iterations = Math.max(search.iterations, Number(data.mip_total_lp_iterations ?? 0));
     const ms = elapsed();
     if (onProgress !== undefined && ms - search.lastToldMs >= PROGRESS_MS) {
       search.lastToldMs = ms;
       const objective = numberOf(data.mip_primal_bound, Number.NaN);
       onProgress({ ms, nodes: search.nodes, objective, bound: search.bound });
     }
-    if (stopped?.() === true || ms > timeLimitMs) event.interrupt();
+    if (stopped?.() === true || ms > timeLimitMs || search.iterations > iterationLimit) event.interrupt();
   };
 }
 

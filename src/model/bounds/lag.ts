@@ -59,6 +59,30 @@ function nearestParts(
   return { part: nearest, first, second };
 }
 
+/** From all parts of a network, and towards them. */
+interface BothWays {
+  readonly before: Nearest;
+  readonly behind: Nearest;
+}
+
+/** By network and parts, which collectives of all sizes share; so many numbers of them at most. */
+const remembered = new WeakMap<Topology, Map<string, BothWays>>();
+const MOST_REMEMBERED = 2 ** 20;
+
+function nearestBothWays(topology: Topology, part: Int32Array): BothWays {
+  const known = remembered.get(topology) ?? new Map<string, BothWays>();
+  remembered.set(topology, known);
+  const key = part.join();
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const { entering, leaving } = portsOf(topology);
+  const before = nearestParts(topology, part, topology.linkTarget, leaving);
+  const behind = nearestParts(topology, part, topology.linkSource, entering);
+  if (known.size * part.length >= MOST_REMEMBERED) known.clear();
+  known.set(key, { before, behind });
+  return { before, behind };
+}
+
 /**
  * Returns how long what crosses each link of a border is on its way at least: from the nearest node of the part that it
  * leaves, over the link, to the nearest of another part, on ways through nodes in no part (`part` [nodes] is -1 there). Where
@@ -66,9 +90,7 @@ function nearestParts(
  */
 export function lagsOf(topology: Topology, part: Int32Array, visitLinks: VisitLinks): Lags {
   const { linkSource, linkTarget, linkLatencyPs, linkBytesPerSecond } = topology;
-  const { entering, leaving } = portsOf(topology);
-  const before = nearestParts(topology, part, linkTarget, leaving);
-  const behind = nearestParts(topology, part, linkSource, entering);
+  const { before, behind } = nearestBothWays(topology, part);
   const lags = new Map<number, bigint>();
   visitLinks((link, from) => {
     const [tail, head] = [linkSource[link], linkTarget[link]];

@@ -48,6 +48,8 @@ export interface PlanTerms {
   readonly gradientBytes: number;
   /** By parameter: from how many other stages its gradient comes too, to be summed. */
   readonly gradientsFrom?: ReadonlyMap<number, number>;
+  /** No product is streamed. */
+  readonly isPlain?: boolean;
   /** Nodes at which memory is counted with all tensors that are there then, each as a memory of its own; none without. */
   readonly peaks?: readonly number[];
 }
@@ -396,6 +398,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
    * whose operands come from the same patterns, and whose result is brought to the same.
    */
   const streamsOf = ({ nodes: members, node }: ClassOf, rules: readonly TimedRule[]): WorkRule[] => {
+    if (terms.isPlain === true) return [];
     const first = members[0] as number;
     const taken = operandsOf(node).map(({ node: of }) => of);
     const fastest = [...rules].sort((a, b) => a.ps - b.ps);

@@ -10,7 +10,13 @@ import { planSteps } from "../../model/tensor-plan/steps.ts";
 import { localBytes } from "../../model/tensor-plan/work.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { HandPlan, MadeByHand } from "../../synthesize/plan/by-dimensions.ts";
-import { bestCuts, type CutCost, type PartCost, passesInFlight } from "../../synthesize/plan/stage-cuts.ts";
+import {
+  bestCuts,
+  type CutCost,
+  leastOfCuts,
+  type PartCost,
+  passesInFlight,
+} from "../../synthesize/plan/stage-cuts.ts";
 import { sendCost } from "../training/costs.ts";
 
 /** Stages that NPUs are dealt to, so many each, on a mesh of their own. */
@@ -133,7 +139,8 @@ export async function cutByHand(
   const known = new Map<string, PartByHand>();
   const byHand: PartByHand[] = [];
   for (const [p, graph] of apart.graphs.entries()) {
-    const own = { ...termsOf(terms, apart, p, count), inFlight: 1, memoryBytes: Number.POSITIVE_INFINITY };
+    const memoryBytes = Number.POSITIVE_INFINITY;
+    const own = { ...termsOf(terms, apart, p, count), inFlight: 1, memoryBytes, isPlain: true };
     const key = `${graphKey(graph)} ${[...(own.gradientsFrom ?? [])]}`;
     const comes = apart.crossings.filter(({ to }) => to.stage === p).map(({ to }) => to);
     const part = known.get(key) ?? partByHand(graph, own, await state(graph, own, uses), comes);
@@ -161,9 +168,14 @@ export async function cutByHand(
     return { parts: apart.graphs.map((_, p) => of(p).cost), cuts, stages, passes, memoryBytes };
   };
   const keys = [...(byHand[0]?.keys() ?? [])].filter((key) => byHand.every((part) => part.has(key)));
+  const problems = keys.map((key) => {
+    const problem = problemOf(key, terms.memoryBytes);
+    return { key, problem, leastPs: leastOfCuts(problem) };
+  });
   let best: { readonly key: string; readonly firsts: readonly number[]; readonly ps: number } | null = null;
-  for (const key of keys) {
-    const found = bestCuts(problemOf(key, terms.memoryBytes));
+  for (const { key, problem, leastPs } of problems.sort((a, b) => a.leastPs - b.leastPs)) {
+    if (best !== null && leastPs >= best.ps) break;
+    const found = bestCuts(problem);
     if (found !== null && found.ps < (best?.ps ?? Number.POSITIVE_INFINITY)) best = { key, ...found };
   }
   if (best === null) {

@@ -7,6 +7,7 @@ import type { DimensionUses } from "../../model/tensor-graph/dimension-uses.ts";
 import type { GraphNode, TensorGraph } from "../../model/tensor-graph/graph.ts";
 import type { StagedGraph } from "../../model/tensor-graph/stages.ts";
 import { coarserMeshes, fineAxes, finerChoice, restated } from "../../model/tensor-plan/coarser.ts";
+import { leastComputingPs } from "../../model/tensor-plan/least-computing.ts";
 import { type PlanMemory, planMemory } from "../../model/tensor-plan/lifetimes.ts";
 import type { Mesh } from "../../model/tensor-plan/mesh.ts";
 import type { StagePlan } from "../../model/tensor-plan/pipeline.ts";
@@ -31,8 +32,9 @@ import type { PlacedTasks } from "../../model/workload/placed-tasks.ts";
 import { computationPs } from "../../model/workload/roofline.ts";
 import { roundedSize } from "../../report/amounts.ts";
 import { type HandPlan, type MadeByHand, plansByHand } from "../../synthesize/plan/by-dimensions.ts";
-import { type FoundPlan, type NoPlan, searchPlan } from "../../synthesize/plan/solve.ts";
-import { pipelinePs } from "../../synthesize/plan/stage-cuts.ts";
+import { type Effort, effortOf } from "../../synthesize/plan/effort.ts";
+import { type FoundPlan, leastOfAll, type NoPlan, searchPlan } from "../../synthesize/plan/solve.ts";
+import { belowOfStage, pipelinePs } from "../../synthesize/plan/stage-cuts.ts";
 import { milpRunner } from "../threads/milp-runner.ts";
 import { type CostOf, communicationCosts, leastCosts } from "../training/costs.ts";
 import { simulateTraining, type TrainedStep } from "../training/train.ts";
@@ -107,10 +109,13 @@ export interface Planned {
 
 /** So many ways of splitting are searched, the best by their hand-made plans. */
 const MOST_SEARCHED = 4;
-/** A search has so much time at least, and half of what is left of its way's. */
+/** A way has half of the effort that is left, the last all of it; a search half of its way's, the first of a way so much at least. */
+const PART_OF_WAY = 1 / 2;
 const LEAST_LIMIT_MS = 1000;
-/** Part of the time for each mesh in which two axes of three or more are one. */
-const COARSER_TIME = 1 / 6;
+/** Part of the effort for each mesh in which two axes of three or more are one. */
+const PART_OF_COARSER = 1 / 6;
+/** Ways of which all plans take more than so many times the best one's count are searched no further. */
+const TOO_SLOW = 1.1;
 /** Runners-up that are simulated. */
 const MOST_OTHERS = 3;
 const MOST_HAND = 24;
@@ -139,11 +144,15 @@ interface Split {
   readonly hand: HandPlan | null;
   readonly staged: StagedGraph | null;
   readonly stages: () => Promise<readonly StatedWay[]>;
+  /** Of one cut by what collectives take at least: the same by schedules of the best plans by hand, which take no less. */
+  readonly settled?: () => Promise<Split | null>;
 }
 
 /** A way, stated as a search, and its hand-made plans. */
 interface StatedWay {
   readonly way: Way;
+  /** Schedules that were made of collectives by then. */
+  readonly madeCount: number;
   readonly stated: StatedProblem;
   readonly hands: readonly MadeByHand[];
 }
@@ -153,6 +162,12 @@ interface SearchedWay extends StatedWay {
   readonly result: FoundPlan | NoPlan;
   /** Plans of searches before, whose memory by lifetimes may be more than there is. */
   readonly before: readonly PlanChoice[];
+}
+
+/** What may be done for a search, and what a plan has to take less than to be of use. */
+interface Search {
+  readonly effort: Effort;
+  readonly belowPs: number;
 }
 
 type Tell = (what: string, done: number, total: number) => void;
@@ -168,7 +183,7 @@ const planCosts = ({ costs, timeOf, receivePs }: Way): PlanCosts => ({
 function stateWay(way: Way): StatedWay {
   const { graph, mesh, terms, uses } = way;
   const stated = planProblem(graph, mesh, planCosts(way), terms);
-  return { way, stated, hands: plansByHand(graph, stated, uses) };
+  return { way, madeCount: way.costs.madeCount(), stated, hands: plansByHand(graph, stated, uses) };
 }
 
 /** Has the collectives of some plans scheduled; returns whether any was not. */
@@ -179,7 +194,7 @@ async function makeCosts({ way, stated }: StatedWay, choices: readonly PlanChoic
 
 /** Returns a way whose best plan by hand takes no collectives but such as are scheduled. */
 async function settledByHand(first: StatedWay, tell: Tell): Promise<StatedWay> {
-  let now = stateWay(first.way);
+  let now = first.madeCount === first.way.costs.madeCount() ? first : stateWay(first.way);
   while (await makeCosts(now, best(now.hands, HANDS_MADE), tell)) now = stateWay(now.way);
   return now;
 }
@@ -192,7 +207,7 @@ async function coarserPlans(
   engine: Engine,
   { way, stated }: StatedWay,
   { signal }: PlanRequest,
-  timeLimitMs: number,
+  effort: Effort,
 ): Promise<PlanChoice[]> {
   const { graph, mesh, terms, costs, uses } = way;
   const plans: PlanChoice[] = [];
@@ -202,7 +217,7 @@ async function coarserPlans(
     const found = await searchPlan(rough.problem, {
       milp: milpRunner(engine, signal),
       starts: best(plansByHand(graph, rough, uses), MOST_HAND),
-      timeLimitMs: Math.max(LEAST_LIMIT_MS, timeLimitMs),
+      effort: effort.part(PART_OF_COARSER).atLeast(LEAST_LIMIT_MS),
       ...(signal && { signal }),
     });
     if (!("plan" in found)) continue;
@@ -221,22 +236,21 @@ async function searchWay(
   engine: Engine,
   first: StatedWay,
   request: PlanRequest,
-  timeLimitMs: number,
+  { effort, belowPs }: Search,
   tell: Tell,
 ): Promise<SearchedWay> {
   const { signal } = request;
   let now = await settledByHand(first, tell);
-  const began = performance.now();
-  // collectives are scheduled beside the time for searches
-  let makingMs = 0;
-  const leftMs = (): number => Math.max(0, timeLimitMs + makingMs - (performance.now() - began));
-  let before: readonly PlanChoice[] = await coarserPlans(engine, now, request, COARSER_TIME * timeLimitMs);
+  const isOfUse = leastOfAll(now.stated.problem) < belowPs;
+  let before: readonly PlanChoice[] = isOfUse ? await coarserPlans(engine, now, request, effort) : [];
   let boundPs = 0;
   for (let round = 1; ; round++) {
+    const half = effort.part(1 / 2);
     const found = await searchPlan(now.stated.problem, {
       milp: milpRunner(engine, signal),
       starts: [...before, ...best(now.hands, MOST_HAND)],
-      timeLimitMs: Math.max(LEAST_LIMIT_MS, leftMs() / 2),
+      effort: round === 1 ? half.atLeast(LEAST_LIMIT_MS) : half,
+      belowPs,
       ...(signal && { signal }),
     });
     if (!("plan" in found)) return { ...now, result: found, before };
@@ -244,13 +258,11 @@ async function searchWay(
     const result = { ...found, boundPs };
     before = [result.plan, ...result.alternatives];
     const { way, stated } = now;
-    const searched = performance.now();
     const isNew = await makeCosts(now, [...before.slice(0, 1 + MOST_OTHERS), ...best(now.hands, 1)], tell);
-    makingMs += performance.now() - searched;
     const { total, at } = memoryOfChoice(way, stated, result.plan);
     const excess = total - request.memoryBytes;
     if (!isNew && excess <= 0) return { ...now, result, before };
-    const isLast = round === MOST_ROUNDS || (excess <= 0 && leftMs() === 0);
+    const isLast = round === MOST_ROUNDS || (excess <= 0 && (effort.isOver() || boundPs >= belowPs));
     const { peaks = [], memoryBytes } = way.terms;
     // what is there at the peak is counted from now on; where it is already, what was not counted is left free
     const terms =
@@ -312,7 +324,11 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
   const timeOf = (computation: Computation): number => computationPs(accelerator, precision, computation);
   const { passes, shapes, memoryBytes, optimizerBytes, gradientBytes } = request;
   const ways: Split[] = [];
-  for (const shape of shapes) {
+  let looked = 0;
+  /** What the best plan by hand of one stage takes. */
+  let wholePs: number | null = null;
+  const inOrder = [...shapes].sort((a, b) => a.stages - b.stages);
+  for (const shape of inOrder) {
     const { mesh, stages } = shape;
     const costsOf = stageCosts(topology, shape, costOf, request.costsOf);
     for (const microBatches of passesFor(stages, passes)) {
@@ -321,14 +337,20 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
       const samples = request.batch / microBatches;
       const common = { mesh, timeOf };
       if (stages === 1) {
+        looked += 1;
         const stated = stateWay({ ...common, graph: request.graphOf(samples), terms, costs: costsOf(0) });
-        const [first] = stated.hands;
-        const byHandPs = first?.fits === true ? first.ps : Number.POSITIVE_INFINITY;
-        ways.push({ byHandPs, hand: null, staged: null, stages: async () => [stated] });
+        ways.push(wholeSplit(stated));
       } else {
-        const state = (way: Omit<Way, "mesh" | "timeOf">) => settledByHand(stateWay({ ...common, ...way }), tell);
-        const split = await cutSplit(topology, shape, request.forwardOf(samples), terms, costsOf, state);
-        if (split !== null) ways.push(split);
+        wholePs ??= await settledPs(ways, tell);
+        const computingPs = microBatches * leastComputingPs(request.graphOf(samples), mesh, timeOf);
+        looked += 1;
+        if (pipelinePs(new Array(stages).fill(computingPs / stages), microBatches) > TOO_SLOW * wholePs) continue;
+        const state = (way: Omit<Way, "mesh" | "timeOf">): StatedWay => stateWay({ ...common, ...way });
+        const cut = (settle: (stated: StatedWay) => Promise<StatedWay>): Promise<Split | null> =>
+          cutSplit(topology, shape, request.forwardOf(samples), terms, costsOf, (way) => settle(state(way)));
+        const split = await cut(async (stated) => stated);
+        const settled = () => cut((stated) => settledByHand(stated, tell));
+        if (split !== null) ways.push({ ...split, settled });
       }
       refuseStopped(signal);
     }
@@ -338,10 +360,15 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
     throw new InputError(optionName("stages"), "at most the parts of the graph that repeat", most).as("not-applicable");
   }
   const searched: SearchedSplit[] = [];
-  const chosen = [...ways].sort((a, b) => a.byHandPs - b.byHandPs).slice(0, MOST_SEARCHED);
-  for (const way of chosen) {
-    tell("searches", searched.length, chosen.length);
-    searched.push(await searchSplit(engine, way, request, request.timeLimitMs / chosen.length, tell));
+  const chosen = await mostPromising(ways, MOST_SEARCHED);
+  const effort = effortOf(request.timeLimitMs);
+  let belowPs = Number.POSITIVE_INFINITY;
+  for (const [done, way] of chosen.entries()) {
+    tell("searches", done, chosen.length);
+    const own = effort.part(done + 1 < chosen.length ? PART_OF_WAY : 1);
+    const one = await searchSplit(engine, way, request, { effort: own, belowPs }, tell);
+    belowPs = Math.min(belowPs, TOO_SLOW * foundPs(one, memoryBytes));
+    searched.push(one);
   }
   const steps: { readonly step: PlannedStep; readonly boundPs: number; readonly from: SearchedSplit }[] = [];
   for (const [done, from] of searched.entries()) {
@@ -365,9 +392,19 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
     gap: 1 - best.boundPs / best.step.countedPs,
     leftFreeBytes: Math.max(...stages.map(({ way }) => memoryBytes - way.terms.memoryBytes)),
     how: [...new Set(stages.map(({ result }) => result.how))].join("; "),
-    looked: ways.length,
+    looked,
     searched: searched.length,
   };
+}
+
+/** Returns what the best plan takes that was found and fits, by the search's count; Infinity where none was. */
+function foundPs({ stages }: SearchedSplit, memoryBytes: number): number {
+  const all = stages.map(({ way, stated, result }) =>
+    "plan" in result && memoryOfChoice(way, stated, result.plan).total <= memoryBytes
+      ? result.ps
+      : Number.POSITIVE_INFINITY,
+  );
+  return pipelinePs(all, (stages[0] as SearchedWay).way.terms.microBatches);
 }
 
 const stagesPasses = ({ stages }: PlannedStep): number => (stages[0] as PlannedStage).terms.microBatches;
@@ -432,8 +469,39 @@ async function cutSplit(
   return { byHandPs: ps, hand, staged, stages };
 }
 
+/** Returns one stage as a way of splitting. */
+function wholeSplit(stated: StatedWay): Split {
+  const [first] = stated.hands;
+  const byHandPs = first?.fits === true ? first.ps : Number.POSITIVE_INFINITY;
+  return { byHandPs, hand: null, staged: null, stages: async () => [stated] };
+}
+
+/** Returns what the best plan by hand of the best of some ways of one stage takes by schedules; Infinity where none fits. */
+async function settledPs(ways: readonly Split[], tell: Tell): Promise<number> {
+  const [first] = [...ways].sort((a, b) => a.byHandPs - b.byHandPs);
+  if (first === undefined) return Number.POSITIVE_INFINITY;
+  const [stated] = (await first.stages()) as [StatedWay];
+  return wholeSplit(await settledByHand(stated, tell)).byHandPs;
+}
+
+/** Returns the ways whose best plans by hand take least, so many at most, the best first; settled are no more than have to be. */
+async function mostPromising(ways: readonly Split[], count: number): Promise<readonly Split[]> {
+  const left = [...ways];
+  const chosen: Split[] = [];
+  while (chosen.length < count && left.length > 0) {
+    const at = left.reduce((best, { byHandPs }, w) => (byHandPs < (left[best] as Split).byHandPs ? w : best), 0);
+    const [first] = left.splice(at, 1) as [Split];
+    if (first.settled === undefined) chosen.push(first);
+    else {
+      const settled = await first.settled();
+      if (settled !== null) left.splice(at, 0, settled);
+    }
+  }
+  return chosen;
+}
+
 /** A way of splitting that was searched. */
-interface SearchedSplit extends Omit<Split, "stages"> {
+interface SearchedSplit extends Omit<Split, "stages" | "settled"> {
   readonly stages: readonly SearchedWay[];
 }
 
@@ -443,21 +511,26 @@ interface SearchedSplit extends Omit<Split, "stages"> {
  */
 async function searchSplit(
   engine: Engine,
-  { stages, ...split }: Split,
+  { stages, settled: _, ...split }: Split,
   request: PlanRequest,
-  timeLimitMs: number,
+  { effort, belowPs }: Search,
   tell: Tell,
 ): Promise<SearchedSplit> {
-  const began = performance.now();
   const stated = await stages();
   const found: (SearchedWay | undefined)[] = stated.map(() => undefined);
+  const bounds = stated.map((own) => leastOfAll(own.stated.problem));
   for (let s = stated.length - 1; s >= 0; s--) {
     const own = stated[s] as StatedWay;
     const like = found.find((one) => one !== undefined && isAlike(one.way, own.way));
-    const leftMs = Math.max(0, timeLimitMs - (performance.now() - began)) / (s + 1);
-    found[s] =
+    const part = {
+      effort: effort.part(1 / (s + 1)),
+      belowPs: belowOfStage(bounds, s, belowPs, own.way.terms.microBatches),
+    };
+    const one =
       (like === undefined ? null : foundAsIn(like, own.way, request.memoryBytes)) ??
-      (await searchWay(engine, own, request, leftMs, tell));
+      (await searchWay(engine, own, request, part, tell));
+    found[s] = one;
+    if ("plan" in one.result) bounds[s] = one.result.boundPs;
   }
   return { ...split, stages: found.filter((one) => one !== undefined) };
 }

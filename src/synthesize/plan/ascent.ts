@@ -1,4 +1,5 @@
 import { type Costs, costsUnder, type Weights } from "./covers.ts";
+import type { Stopped } from "./effort.ts";
 import { standingAt } from "./local.ts";
 import { type Relaxation, relaxation } from "./relaxation.ts";
 import type { PlanTables } from "./tables.ts";
@@ -20,13 +21,15 @@ export interface AscentOptions {
   /** What the best known plan takes; what is worth striving for. */
   readonly unitPs: number;
   readonly rounds: number;
-  readonly stopped: () => boolean;
+  readonly stopped: Stopped;
   /** Hears of choices that looked best, [choosers]. */
   readonly tried: (choices: Int32Array, costs: Costs) => void;
 }
 
 /** Passes over the relaxation for each weights. */
 const PASSES = 3;
+/** What a pass takes for each pair of its links, as work is counted. */
+const PASS_MS = 1e-5;
 /** By what power of e a weight of time changes at most in a step, at first, and how that shrinks in all rounds together. */
 const FIRST_STEP = 0.3;
 const SHRUNK = 0.025;
@@ -86,7 +89,8 @@ export function ascend(tables: PlanTables, options: AscentOptions): Ascent {
     return normal(next);
   };
   let now = best;
-  for (let round = 0; round < rounds && !stopped(); round++) {
+  const roundMs = PASSES * PASS_MS * relaxed.size;
+  for (let round = 0; round < rounds && !stopped(roundMs); round++) {
     let choices = relaxed.pass();
     for (let i = 1; i < PASSES; i++) choices = relaxed.pass();
     tried(choices, costs);

@@ -14,25 +14,27 @@ export interface Costs {
   readonly pair: readonly PairCosts[];
 }
 
-/** What one pattern of a supply costs. */
+/** What patterns of a supply cost, worked out as they are asked for. */
 export interface PairCosts {
-  /** [made x wanted] the cheapest copy that gives it, 0 where it is there, Infinity where nothing gives it. */
-  readonly cost: Float64Array;
-  /** [made x wanted] that copy, the first of equal ones; NOTHING where there is none. */
-  readonly copy: Int32Array;
+  /** Returns the cheapest copy that gives a wanted pattern of what is made, the first of equal ones; NOTHING where there is none. */
+  copyFor(made: number, wanted: number): number;
+  /** Returns what that costs: 0 where the pattern is there, Infinity where nothing gives it. */
+  costOf(made: number, wanted: number): number;
 }
 
 /** Returns sums of amounts times weights, one a row of `uses`. */
 function weighed(uses: Float64Array, weights: Weights): Float64Array {
   const count = weights.length;
-  return Float64Array.from({ length: uses.length / count }, (_, i) => {
+  const sums = new Float64Array(uses.length / count);
+  for (let i = 0, at = 0; i < sums.length; i++) {
     let sum = 0;
-    for (let r = 0; r < count; r++) sum += uses[i * count + r] * weights[r];
-    return sum;
-  });
+    for (let r = 0; r < count; r++, at++) sum += uses[at] * weights[r];
+    sums[i] = sum;
+  }
+  return sums;
 }
 
-/** Returns what all choices and copies cost under weights. O(choices + copies x patterns that each gives). */
+/** Returns what all choices and copies cost under weights. O(choices + copies). */
 export function costsUnder({ uses, supplies }: PlanTables, weights: Weights): Costs {
   const copy = supplies.map((supply) => weighed(supply.uses, weights));
   return {
@@ -42,26 +44,33 @@ export function costsUnder({ uses, supplies }: PlanTables, weights: Weights): Co
   };
 }
 
-/** Returns, for each way in which a supply is made and each pattern wanted of it, what the cheapest copy costs. */
-export function pairCosts(
+/** Returns what the patterns of a supply cost. O(copies x patterns that each gives) for each way in which it is made. */
+function pairCosts(
   { madeCount, wanted, free, copyOffset, target, gives }: SupplyTable,
   copyCost: Float64Array,
 ): PairCosts {
   const width = wanted.length;
-  const cost = Float64Array.from(free, (is) => (is === 1 ? 0 : Number.POSITIVE_INFINITY));
-  const copy = new Int32Array(cost.length).fill(NOTHING);
-  for (let p = 0; p < madeCount; p++) {
+  /** [made][wanted] */
+  const rows: ({ readonly cost: Float64Array; readonly copy: Int32Array } | undefined)[] = new Array(madeCount);
+  const rowOf = (p: number) => {
+    let row = rows[p];
+    if (row !== undefined) return row;
+    const cost = new Float64Array(width);
+    for (let q = 0; q < width; q++) cost[q] = free[p * width + q] === 1 ? 0 : Number.POSITIVE_INFINITY;
+    const copy = new Int32Array(width).fill(NOTHING);
     for (let i = copyOffset[p]; i < copyOffset[p + 1]; i++) {
       const given = gives[target[i]];
       for (let g = 0; g < given.length; g++) {
-        const at = p * width + given[g];
-        if (copyCost[i] >= cost[at]) continue;
-        cost[at] = copyCost[i];
-        copy[at] = i;
+        if (copyCost[i] >= cost[given[g]]) continue;
+        cost[given[g]] = copyCost[i];
+        copy[given[g]] = i;
       }
     }
-  }
-  return { cost, copy };
+    row = { cost, copy };
+    rows[p] = row;
+    return row;
+  };
+  return { copyFor: (p, q) => rowOf(p).copy[q], costOf: (p, q) => rowOf(p).cost[q] };
 }
 
 /** So many patterns of one supply at most are met at the least cost together; of more, each by the copy that is best for what is left. */
@@ -86,7 +95,7 @@ export function cheapestCopies(
   if (left.length === 0) return [];
   const [first, end] = [copyOffset[made], copyOffset[made + 1]];
   if (left.length === 1) {
-    const best = pair.copy[made * width + left[0]];
+    const best = pair.copyFor(made, left[0]);
     return best === NOTHING ? null : [best];
   }
   const together = left.slice(0, MOST_TOGETHER);

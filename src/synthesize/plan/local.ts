@@ -1,6 +1,7 @@
 import type { Random } from "../../base/random.ts";
 import type { PlanChoice } from "../../model/tensor-plan/problem.ts";
 import { type Costs, cheapestCopies, needsOf, numbered } from "./covers.ts";
+import type { Stopped } from "./effort.ts";
 import { NOTHING, type PlanTables } from "./tables.ts";
 
 /** A plan that is being improved, with what it uses. */
@@ -15,6 +16,8 @@ export interface Standing {
 /** How good totals are: less is better. */
 export type Score = (totals: Float64Array) => number;
 
+/** What it takes to find a supply's copies, as work is counted. */
+const COVER_MS = 5e-4;
 /** A gain of less is none: sums of doubles differ by their order. */
 const LEAST_GAIN = 1e-12;
 
@@ -75,10 +78,11 @@ export interface Moves {
  * Returns moves under costs, which say what copies are taken, and a score, which says what is better. A descent takes O(choices x
  * copies of a supply) a round.
  */
-export function localMoves(tables: PlanTables, costs: Costs, score: Score, stopped: () => boolean): Moves {
+export function localMoves(tables: PlanTables, costs: Costs, score: Score, stopped: Stopped): Moves {
   const { allowed, supplies, links, takes, makes, uses, resourceCount } = tables;
   const choosers = allowed.map((one) => [...one.keys()].filter((c) => one[c] === 1));
   const touched = allowed.map((_, v) => [...new Set([...makes[v], ...takes[v].map((e) => links[e].supply)])]);
+  const triesMs = choosers.map((own, v) => COVER_MS * own.length * touched[v].length);
   const linksOf: number[][] = allowed.map((_, v) => [...takes[v]]);
   links.forEach(({ maker, taker }, e) => {
     if (maker !== taker) linksOf[maker].push(e);
@@ -101,7 +105,7 @@ export function localMoves(tables: PlanTables, costs: Costs, score: Score, stopp
     let now = score(totals);
     for (let isBetter = true; isBetter; ) {
       isBetter = false;
-      for (let v = 0; v < choosers.length && !stopped(); v++) {
+      for (let v = 0; v < choosers.length && !stopped(triesMs[v]); v++) {
         const old = choices[v];
         const rest = Float64Array.from(totals);
         for (let r = 0; r < resourceCount; r++) rest[r] -= uses[v][old * resourceCount + r];
@@ -154,10 +158,7 @@ export function localMoves(tables: PlanTables, costs: Costs, score: Score, stopp
             const q = asked[taker === v ? c : choices[taker]];
             if (q === NOTHING) continue;
             const p = supplies[supply].made[maker === v ? c : choices[maker]];
-            sum +=
-              p === NOTHING
-                ? Number.POSITIVE_INFINITY
-                : costs.pair[supply].cost[p * supplies[supply].wanted.length + q];
+            sum += p === NOTHING ? Number.POSITIVE_INFINITY : costs.pair[supply].costOf(p, q);
           }
           if (sum < least) {
             least = sum;
@@ -193,12 +194,12 @@ export function wander(
   { descend, wave }: Moves,
   score: Score,
   from: Standing,
-  { random, waves, stopped }: { readonly random: Random; readonly waves: number; readonly stopped: () => boolean },
+  { random, waves, stopped }: { readonly random: Random; readonly waves: number; readonly stopped: Stopped },
 ): Standing {
   const choosers = tables.allowed.map((one) => [...one.keys()].filter((c) => one[c] === 1));
   let best = descend(from);
   let least = score(best.totals);
-  for (let i = 0; i < waves && !stopped(); i++) {
+  for (let i = 0; i < waves && !stopped(COVER_MS * tables.supplies.length); i++) {
     const v = random.below(choosers.length);
     const choice = choosers[v][random.below(choosers[v].length)];
     const far = wave(best, v, choice, 1 + random.below(choosers.length));

@@ -1,5 +1,5 @@
-import { type Costs, pairCosts } from "./covers.ts";
-import { NOTHING, type PlanTables } from "./tables.ts";
+import type { Costs } from "./covers.ts";
+import { NOTHING, type PlanTables, type SupplyTable } from "./tables.ts";
 
 /** Instead of what is impossible: more than any plan is worth, in units of the best known one. A bound stays one. */
 const FORBIDDEN = 100;
@@ -16,8 +16,12 @@ interface Edge {
   /** [choices left of the maker], [choices left of the taker] */
   readonly madeOf: Int32Array;
   readonly askOf: Int32Array;
-  /** [made x asks] */
+  /** [made x asks] what it costs where no copy is made: nothing, or FORBIDDEN; and what it costs. */
+  readonly bare: Float64Array;
   readonly cost: Float64Array;
+  /** [ways] a copy, and the pair that it gives. */
+  readonly wayCopy: Int32Array;
+  readonly wayPair: Int32Array;
   /** What was moved from the edge to its ends, [made], [asks]. */
   readonly toMaker: Float64Array;
   readonly toTaker: Float64Array;
@@ -25,8 +29,20 @@ interface Edge {
   readonly share: Float64Array;
 }
 
+/** An edge as one of its ends sees it. */
+interface Side {
+  readonly edge: Edge;
+  readonly other: number;
+  readonly isMaker: boolean;
+  /** [choices left] label, and what was moved to them, [labels]. */
+  readonly of: Int32Array;
+  readonly moved: Float64Array;
+}
+
 /** A bound that grows: costs are moved between choosers and links so that the sum of their least ones becomes greater. */
 export interface Relaxation {
+  /** Pairs of labels of all links, and ways of making copies that give one: what a pass looks at. */
+  readonly size: number;
   /** Takes other costs; what was moved stays. */
   setCosts(costs: Costs): void;
   /** Moves costs forwards, then backwards; returns the choices that looked best on the way, [choosers]. */
@@ -59,6 +75,7 @@ export function relaxation(tables: PlanTables, first: Costs): Relaxation {
     const madeOf = left[maker].map((c) => (made[c] === NOTHING ? madeCount : made[c]));
     const askOf = left[taker].map((c) => (asked[c] === NOTHING ? asks.length : asks.indexOf(asked[c])));
     const [makes, takes] = [Math.max(...madeOf) + 1, Math.max(...askOf) + 1];
+    const { bare, wayCopy, wayPair } = pricesOf(supplies[supply], asks, makes, takes);
     const edge: Edge = {
       link,
       maker,
@@ -68,123 +85,128 @@ export function relaxation(tables: PlanTables, first: Costs): Relaxation {
       asks: Int32Array.from(asks),
       madeOf,
       askOf,
-      cost: new Float64Array(makes * takes),
+      bare,
+      cost: Float64Array.from(bare),
+      wayCopy,
+      wayPair,
       toMaker: new Float64Array(makes),
       toTaker: new Float64Array(takes),
       share: new Float64Array(copy.length).fill(1 / all.length),
     };
     (maker === taker ? selves : edges).push(edge);
   });
-  const edgesOf: number[][] = left.map(() => []);
-  edges.forEach(({ maker, taker }, e) => {
-    edgesOf[maker].push(e);
-    edgesOf[taker].push(e);
-  });
+  /** [choosers] sides of edges whose other ends come before them, and behind. */
+  const below: Side[][] = left.map(() => []);
+  const above: Side[][] = left.map(() => []);
+  for (const edge of edges) {
+    const { maker, taker, madeOf, askOf, toMaker, toTaker } = edge;
+    (taker < maker ? below : above)[maker].push({ edge, other: taker, isMaker: true, of: madeOf, moved: toMaker });
+    (maker < taker ? below : above)[taker].push({ edge, other: maker, isMaker: false, of: askOf, moved: toTaker });
+  }
+  const ofSupply: Edge[][] = supplies.map(() => []);
+  for (const edge of [...edges, ...selves]) ofSupply[links[edge.link].supply].push(edge);
+  const ownSelves = left.map((_, v) => selves.filter(({ taker }) => taker === v));
   let costs = first;
-
-  const price = (edge: Edge): void => {
-    const { supply } = links[edge.link];
-    // the only link pays for all
-    const isOnly = supplies[supply].links.length === 1;
-    const pair = isOnly
-      ? costs.pair[supply].cost
-      : pairCosts(
-          supplies[supply],
-          costs.copy[supply].map((cost, i) => cost * edge.share[i]),
-        ).cost;
-    const width = supplies[supply].wanted.length;
-    const { askCount, asks, cost } = edge;
-    const { madeCount } = supplies[supply];
-    cost.fill(FORBIDDEN);
-    for (let p = 0; p < madeCount; p++) {
-      for (let a = 0; a < asks.length; a++) cost[p * askCount + a] = Math.min(pair[p * width + asks[a]], FORBIDDEN);
+  let isPriced = false;
+  /** Prices all edges, if costs or shares have changed. */
+  const price = (): void => {
+    if (isPriced) return;
+    isPriced = true;
+    for (const list of [edges, selves]) {
+      for (const { link, bare, cost, wayCopy, wayPair, share } of list) {
+        const copyCost = costs.copy[links[link].supply];
+        cost.set(bare);
+        for (let w = 0; w < wayCopy.length; w++) {
+          const one = copyCost[wayCopy[w]] * share[wayCopy[w]];
+          if (one < cost[wayPair[w]]) cost[wayPair[w]] = one;
+        }
+      }
     }
-    if (askCount > asks.length) for (let p = 0; p < edge.madeCount; p++) cost[p * askCount + asks.length] = 0;
   };
-  const priceAll = (): void => {
-    edges.forEach(price);
-    selves.forEach(price);
-  };
-  priceAll();
 
+  /** Writes what a chooser's choices cost by themselves, [choices left]. */
+  const alone = (v: number, into: Float64Array): void => {
+    const own = left[v];
+    for (let i = 0; i < own.length; i++) into[i] = costs.choice[v][own[i]];
+    for (const { madeOf, askOf, cost, askCount } of ownSelves[v])
+      for (let i = 0; i < own.length; i++) into[i] += cost[madeOf[i] * askCount + askOf[i]];
+  };
+  const addMoved = (sides: readonly Side[], count: number, into: Float64Array): void => {
+    for (const { of, moved } of sides) for (let i = 0; i < count; i++) into[i] += moved[of[i]];
+  };
   /** Returns what a chooser's choices cost with all that was moved there, [choices left]. */
   const reduced = (v: number): Float64Array => {
-    const sum = Float64Array.from(left[v], (c) => costs.choice[v][c]);
-    for (const { taker, madeOf, askOf, cost, askCount } of selves) {
-      if (taker === v) for (let i = 0; i < sum.length; i++) sum[i] += cost[madeOf[i] * askCount + askOf[i]];
-    }
-    for (const e of edgesOf[v]) {
-      const { maker, madeOf, askOf, toMaker, toTaker } = edges[e];
-      const [of, moved] = maker === v ? [madeOf, toMaker] : [askOf, toTaker];
-      for (let i = 0; i < sum.length; i++) sum[i] += moved[of[i]];
-    }
+    price();
+    const sum = new Float64Array(left[v].length);
+    alone(v, sum);
+    addMoved(below[v], sum.length, sum);
+    addMoved(above[v], sum.length, sum);
     return sum;
   };
 
-  /** Returns, for each label of an end of an edge, the least that the edge costs with it, without what was moved to that end. */
-  const leastAt = ({ maker, madeCount, askCount, cost, toMaker, toTaker }: Edge, v: number): Float64Array => {
-    if (maker === v) {
-      const least = new Float64Array(madeCount);
+  /** Writes, for each label of an end of an edge, the least that the edge costs with it, without what was moved to that end. */
+  const writeLeast = (
+    { madeCount, askCount, cost, toMaker, toTaker }: Edge,
+    isMaker: boolean,
+    least: Float64Array,
+  ): void => {
+    if (isMaker) {
       for (let p = 0; p < madeCount; p++) {
         let min = Number.POSITIVE_INFINITY;
-        for (let a = 0; a < askCount; a++) min = Math.min(min, cost[p * askCount + a] - toTaker[a]);
+        for (let a = 0, at = p * askCount; a < askCount; a++, at++) {
+          const now = cost[at] - toTaker[a];
+          if (now < min) min = now;
+        }
         least[p] = min;
       }
-      return least;
+      return;
     }
-    const least = new Float64Array(askCount).fill(Number.POSITIVE_INFINITY);
+    least.fill(Number.POSITIVE_INFINITY);
     for (let p = 0; p < madeCount; p++) {
       const moved = toMaker[p];
-      for (let a = 0; a < askCount; a++) {
-        const now = cost[p * askCount + a] - moved;
+      for (let a = 0, at = p * askCount; a < askCount; a++, at++) {
+        const now = cost[at] - moved;
         if (now < least[a]) least[a] = now;
       }
     }
+  };
+  const leastAt = (edge: Edge, v: number): Float64Array => {
+    price();
+    const least = new Float64Array(edge.maker === v ? edge.madeCount : edge.askCount);
+    writeLeast(edge, edge.maker === v, least);
     return least;
   };
 
   const chosen = new Int32Array(left.length);
-  /** Costs of an edge for the labels of v, where the other end has the label of its choice. */
-  const costWith = ({ maker, taker, madeOf, askOf, askCount, cost, toMaker, toTaker }: Edge, v: number) => {
-    if (maker === v) {
-      const a = askOf[chosen[taker]];
-      return (p: number): number => cost[p * askCount + a] - toTaker[a];
-    }
-    const p = madeOf[chosen[maker]];
-    return (a: number): number => cost[p * askCount + a] - toMaker[p];
-  };
-  const visit = (v: number, isBehind: (other: number) => boolean): void => {
-    const sides = edgesOf[v].map((e) => {
-      const edge = edges[e];
-      const isMaker = edge.maker === v;
-      return {
-        edge,
-        of: isMaker ? edge.madeOf : edge.askOf,
-        moved: isMaker ? edge.toMaker : edge.toTaker,
-        behind: isBehind(isMaker ? edge.taker : edge.maker),
-      };
-    });
-    const behind = sides.filter((side) => side.behind);
-    const ahead = sides.filter((side) => !side.behind);
-    for (const { moved } of behind) moved.fill(0);
-    const alone = reduced(v);
-    const sum = Float64Array.from(alone);
-    for (const { edge, of, moved } of behind) {
-      moved.set(leastAt(edge, v));
-      const known = costWith(edge, v);
-      for (let i = 0; i < sum.length; i++) {
+  const most = left.reduce((all, own) => Math.max(all, own.length), 0);
+  const [sum, single] = [new Float64Array(most), new Float64Array(most)];
+  const mostLabels = edges.reduce((all, { madeCount, askCount }) => Math.max(all, madeCount, askCount), 0);
+  const labelLeast = new Float64Array(mostLabels);
+  const visit = (v: number, behind: readonly Side[], ahead: readonly Side[]): void => {
+    const count = left[v].length;
+    alone(v, sum);
+    addMoved(ahead, count, sum);
+    for (let i = 0; i < count; i++) single[i] = sum[i];
+    for (const { edge, other, isMaker, of, moved } of behind) {
+      writeLeast(edge, isMaker, moved);
+      // what the edge costs where the other end has the label of its choice
+      const { cost, askCount, madeOf, askOf, toMaker, toTaker } = edge;
+      const label = (isMaker ? askOf : madeOf)[chosen[other]];
+      const [from, by, off] = isMaker ? [label, askCount, toTaker[label]] : [label * askCount, 1, toMaker[label]];
+      for (let i = 0; i < count; i++) {
         sum[i] += moved[of[i]];
-        alone[i] += known(of[i]);
+        single[i] += cost[from + by * of[i]] - off;
       }
     }
     let best = 0;
-    for (let i = 1; i < alone.length; i++) if (alone[i] < alone[best]) best = i;
+    for (let i = 1; i < count; i++) if (single[i] < single[best]) best = i;
     chosen[v] = best;
     const part = 1 / Math.max(behind.length, ahead.length);
     for (const { of, moved } of ahead) {
-      const least = new Float64Array(moved.length).fill(Number.POSITIVE_INFINITY);
-      for (let i = 0; i < sum.length; i++) if (sum[i] < least[of[i]]) least[of[i]] = sum[i];
-      for (let l = 0; l < least.length; l++) moved[l] -= part * least[l];
+      const labels = moved.length;
+      for (let l = 0; l < labels; l++) labelLeast[l] = Number.POSITIVE_INFINITY;
+      for (let i = 0; i < count; i++) if (sum[i] < labelLeast[of[i]]) labelLeast[of[i]] = sum[i];
+      for (let l = 0; l < labels; l++) moved[l] -= part * labelLeast[l];
     }
   };
   const minOf = (values: Float64Array): number => {
@@ -198,6 +220,7 @@ export function relaxation(tables: PlanTables, first: Costs): Relaxation {
     return minOf(least.map((value, p) => value - edge.toMaker[p]));
   };
   const bound = (): number => {
+    price();
     let sum = 0;
     for (let v = 0; v < left.length; v++) sum += minOf(reduced(v));
     for (const edge of edges) sum += edgeLeast(edge);
@@ -226,6 +249,7 @@ export function relaxation(tables: PlanTables, first: Costs): Relaxation {
     return best;
   };
   const usesAtBound = (): Float64Array => {
+    price();
     const sum = new Float64Array(tables.resourceCount);
     left.forEach((own, v) => {
       const i = indexOfLeast(reduced(v));
@@ -242,14 +266,16 @@ export function relaxation(tables: PlanTables, first: Costs): Relaxation {
   };
 
   return {
+    size: [...edges, ...selves].reduce((all, { cost, wayCopy }) => all + cost.length + wayCopy.length, 0),
     uses: usesAtBound,
     setCosts: (next) => {
       costs = next;
-      priceAll();
+      isPriced = false;
     },
     pass: () => {
-      for (let v = 0; v < left.length; v++) visit(v, (other) => other < v);
-      for (let v = left.length - 1; v >= 0; v--) visit(v, (other) => other > v);
+      price();
+      for (let v = 0; v < left.length; v++) visit(v, below[v], above[v]);
+      for (let v = left.length - 1; v >= 0; v--) visit(v, above[v], below[v]);
       return Int32Array.from(chosen, (i, v) => left[v][i]);
     },
     bound,
@@ -257,7 +283,7 @@ export function relaxation(tables: PlanTables, first: Costs): Relaxation {
       supplies.forEach((supply, s) => {
         const p = supply.made[choices[supply.chooser]];
         if (supply.links.length < 2 || p === NOTHING) return;
-        const ours = [...edges, ...selves].filter(({ link }) => links[link].supply === s);
+        const ours = ofSupply[s];
         const width = supply.wanted.length;
         const takers: { readonly edge: Edge; readonly copy: number }[] = [];
         for (const edge of ours) {
@@ -277,8 +303,8 @@ export function relaxation(tables: PlanTables, first: Costs): Relaxation {
             edge.share[copy] += part * (aim - edge.share[copy]);
           }
         }
-        for (const edge of ours) price(edge);
       });
+      isPriced = false;
     },
     withChoice: () => {
       const least = bound();
@@ -286,9 +312,7 @@ export function relaxation(tables: PlanTables, first: Costs): Relaxation {
       left.forEach((own, v) => {
         const sum = reduced(v);
         const min = minOf(sum);
-        const sides = edgesOf[v].map((e) => {
-          const edge = edges[e];
-          const [of, moved] = edge.maker === v ? [edge.madeOf, edge.toMaker] : [edge.askOf, edge.toTaker];
+        const sides = [...below[v], ...above[v]].map(({ edge, of, moved }) => {
           const values = leastAt(edge, v).map((value, l) => value - moved[l]);
           return { of, values, min: minOf(values) };
         });
@@ -327,4 +351,33 @@ export function relaxation(tables: PlanTables, first: Costs): Relaxation {
       return result;
     },
   };
+}
+
+/** Returns what an edge costs where no copy is made, [made x asks], and all ways of making one that gives what is asked for. */
+function pricesOf(
+  { madeCount, wanted, free, copyOffset, target, gives }: SupplyTable,
+  asks: readonly number[],
+  makes: number,
+  takes: number,
+): Pick<Edge, "bare" | "wayCopy" | "wayPair"> {
+  const bare = new Float64Array(makes * takes).fill(FORBIDDEN);
+  const labelOf = new Int32Array(wanted.length).fill(NOTHING);
+  asks.forEach((q, a) => {
+    labelOf[q] = a;
+  });
+  const wayCopy: number[] = [];
+  const wayPair: number[] = [];
+  const madeHere = Math.min(madeCount, makes);
+  for (let p = 0; p < madeHere; p++) {
+    for (let a = 0; a < asks.length; a++) if (free[p * wanted.length + asks[a]] === 1) bare[p * takes + a] = 0;
+    for (let i = copyOffset[p]; i < copyOffset[p + 1]; i++) {
+      for (const q of gives[target[i]]) {
+        if (labelOf[q] === NOTHING || free[p * wanted.length + q] === 1) continue;
+        wayCopy.push(i);
+        wayPair.push(p * takes + labelOf[q]);
+      }
+    }
+  }
+  if (takes > asks.length) for (let p = 0; p < makes; p++) bare[p * takes + asks.length] = 0;
+  return { bare, wayCopy: Int32Array.from(wayCopy), wayPair: Int32Array.from(wayPair) };
 }

@@ -1,14 +1,15 @@
 import { random } from "../../base/random.ts";
 import { refuseStopped, turn } from "../../base/stopping.ts";
-import type { MilpRunner, MilpSolution } from "../../engine/contract/programs.ts";
+import type { MilpRunner, MilpSize, MilpSolution } from "../../engine/contract/programs.ts";
 import { stateOn } from "../../model/tensor-plan/patterns.ts";
 import { type PlanChoice, type PlanProblem, planTotals, type Uses } from "../../model/tensor-plan/problem.ts";
-import { type Deadline, deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
+import { USUAL_SOLVE_MS } from "../deadline.ts";
 import { type Ascent, ascend } from "./ascent.ts";
 import { type Costs, costsUnder } from "./covers.ts";
+import { type Effort, effortOf } from "./effort.ts";
 import { localMoves, planAt, type Score, type Standing, standingAt, wander } from "./local.ts";
 import { type Known, type Pool, planPool } from "./pool.ts";
-import { planProgram, planProgramSize } from "./program.ts";
+import { type PlanProgram, planProgram, planProgramSize } from "./program.ts";
 import { type PlanTables, planTables, type Without } from "./tables.ts";
 
 /** How far a search is. */
@@ -23,8 +24,10 @@ export interface PlanSearchOptions {
   readonly milp: MilpRunner;
   /** Plans to begin with; the answer is never worse than one of them that fits. */
   readonly starts?: readonly PlanChoice[];
-  /** For all of it; a minute without. */
-  readonly timeLimitMs?: number;
+  /** What may be done for all of it; what can be in a minute without. */
+  readonly effort?: Effort;
+  /** Plans that take as much or more are of no use: the search ends once there are no others. Infinity without. */
+  readonly belowPs?: number;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: PlanProgress) => void;
   /** Of the draws of local search; 0 without. */
@@ -33,7 +36,7 @@ export interface PlanSearchOptions {
 
 /** A plan that fits, the best that was found. */
 export interface FoundPlan extends Known {
-  /** "optimal": proved, but for the rounding of doubles. "limit": time ran out. */
+  /** "optimal": proved, but for the rounding of doubles. "limit": time ran out, or no plan takes less than was asked for. */
   readonly status: "optimal" | "limit";
   /** No plan that fits takes less. */
   readonly boundPs: number;
@@ -47,7 +50,7 @@ export interface FoundPlan extends Known {
 
 /** There is no answer. */
 export interface NoPlan {
-  /** "unmet": no choices meet all demands. "memory": none that do fit. "unknown": time ran out before any was found. */
+  /** "unmet": no choices meet all demands. "memory": none that do fit. "unknown": it ended before any was found. */
   readonly status: "unmet" | "memory" | "unknown";
   /** Of "memory": what a plan of the least memory uses, [resources]; where time ran out, of the least that was found. */
   readonly least: PlanChoice | null;
@@ -60,15 +63,17 @@ export interface NoPlan {
 const SMALL = 1500;
 /** Programs of more are solved for parts of a plan only. */
 const MOST_COLUMNS = 40_000;
-/** Rounds of weights, times the relaxation is begun again with what is left, and part of the time for it. */
+/** Rounds of weights, times the relaxation is begun again with what is left, and part of the effort for it. */
 const ROUNDS = 100;
 const MOST_RESTARTS = 3;
-const RELAXATION_TIME = 0.5;
+const RELAXATION_PART = 0.5;
 /** Of the rounds one in so many is followed by a descent. */
 const DESCENT_EVERY = 8;
 const WAVES = 60;
-/** Part of the time left that one part of a plan may take. */
-const PART_TIME = 0.15;
+/** Part of the effort left that one part of a plan may take. */
+const PART_OF_PLAN = 0.25;
+/** What is done at least to find the least memory. */
+const LEAST_FOR_MEMORY_MS = 1000;
 /** Choices are ruled out where a plan with them takes more than the best one by more than this part: doubles are rounded. */
 const SLACK = 1e-9;
 /** A gap of less is a proof. */
@@ -81,37 +86,64 @@ const TOO_MUCH = 10;
  * Returns the fastest plan of a problem that was found, with a bound on all of them; or why there is none. Small problems are an
  * integer program. Of others a relaxation gives a bound, first plans, and rules out choices with which none is better; local
  * search, and programs of parts of a plan (all that differs along one axis), improve the best; then the program of what is left
- * is solved as long as there is time. Never worse than a start that fits; every plan is held against the problem. The same for
- * the same seed as long as no clock strikes. Throws CancelledError once the signal aborts.
+ * is solved as long as there is effort left. Never worse than a start that fits; every plan is held against the problem. The same
+ * for the same seed and effort as long as no clock strikes. Throws CancelledError once the signal aborts.
  */
 export async function searchPlan(problem: PlanProblem, options: PlanSearchOptions): Promise<FoundPlan | NoPlan> {
-  const { milp, signal, starts = [], timeLimitMs = USUAL_SOLVE_MS } = options;
+  const { milp, signal, starts = [], effort = effortOf(USUAL_SOLVE_MS), belowPs = Number.POSITIVE_INFINITY } = options;
   refuseStopped(signal);
-  const deadline = deadlineIn(timeLimitMs);
   const pool = planPool(problem);
   for (const start of starts) pool.add(start);
+  const boundPs = leastOfAll(problem);
+  const search: Search = { problem, options, effort, belowPs, pool, began: performance.now(), boundPs, how: [] };
+  if (isProved(search)) return ended(search);
   const tables = planTables(problem);
   if (tables === null) {
     const how = "no choices meet all demands";
     return { status: "unmet", least: null, leastTotals: null, isLeastProved: false, how };
   }
-  const search: Search = { problem, options, deadline, pool, began: performance.now(), boundPs: 0, how: [] };
   const size = planProgramSize(tables);
   let left: PlanTables | null = tables;
   if (size.columns > SMALL) {
     left = await relaxed(search, tables);
-    if (left !== null) await solvedInParts(search, left);
+    // all of a plan differs along an only axis
+    if (left !== null && problem.mesh.axes.length > 1) await solvedInParts(search, left);
   }
   let isNone = false;
   if (left !== null && !isProved(search)) {
     const solution = await solvedWhole(search, left, milp);
-    isNone = solution?.status === "infeasible" && pool.list().length === 0;
+    isNone = solution?.status === "infeasible" && aimPs(search) === Number.POSITIVE_INFINITY;
     if (solution?.status === "infeasible") prove(search);
   } else if (left === null) prove(search);
   refuseStopped(signal);
+  return isNone ? noneFits(search) : ended(search);
+}
+
+/** Returns the best plan of a search that has ended, if there is one. */
+function ended(search: Search): FoundPlan | NoPlan {
+  const { belowPs, boundPs, pool, how } = search;
+  if (boundPs >= belowPs * (1 - PROVED)) how.push("another way is faster than all plans");
   const [best] = pool.list();
-  if (best !== undefined) return found(search, best);
-  return isNone ? noneFits(search) : { ...NO_LEAST, status: "unknown", how: search.how.join("; ") };
+  return best === undefined ? { ...NO_LEAST, status: "unknown", how: how.join("; ") } : found(search, best);
+}
+
+/** Returns what no plan takes less than, for no chooser uses less of a time than its least choice. O(choices). */
+export function leastOfAll({ resources, base, choosers }: PlanProblem): number {
+  const sums = Float64Array.from(base);
+  const least = new Float64Array(resources.length);
+  const own = new Float64Array(resources.length);
+  for (const { choices } of choosers) {
+    least.fill(Number.POSITIVE_INFINITY);
+    for (const { uses } of choices) {
+      own.fill(0);
+      uses.resources.forEach((r, i) => {
+        own[r] += uses.amounts[i];
+      });
+      for (let r = 0; r < own.length; r++) if (own[r] < least[r]) least[r] = own[r];
+    }
+    for (let r = 0; r < own.length; r++) sums[r] += least[r];
+  }
+  return resources.reduce((most, { kind }, r) => (kind === "time" ? Math.max(most, sums[r]) : most), 0);
 }
 
 const NO_LEAST = { least: null, leastTotals: null, isLeastProved: false };
@@ -119,7 +151,8 @@ const NO_LEAST = { least: null, leastTotals: null, isLeastProved: false };
 interface Search {
   readonly problem: PlanProblem;
   readonly options: PlanSearchOptions;
-  readonly deadline: Deadline;
+  readonly effort: Effort;
+  readonly belowPs: number;
   readonly pool: Pool;
   readonly began: number;
   boundPs: number;
@@ -127,12 +160,15 @@ interface Search {
 }
 
 const bestPs = ({ pool }: Search): number => pool.list()[0]?.ps ?? Number.POSITIVE_INFINITY;
-const isProved = (search: Search): boolean => search.boundPs >= bestPs(search) * (1 - PROVED);
-const isOver = ({ deadline, options }: Search): boolean => deadline.leftMs() === 0 || options.signal?.aborted === true;
+/** What a plan has to take less than to be of use. */
+const aimPs = (search: Search): number => Math.min(bestPs(search), search.belowPs);
+const isProved = (search: Search): boolean => search.boundPs >= aimPs(search) * (1 - PROVED);
+const isOver = ({ effort, options }: Search): boolean => effort.isOver() || options.signal?.aborted === true;
 
-/** Notes that nothing is better than the best plan. */
+/** Notes that nothing takes less than what is aimed at, if anything is. */
 function prove(search: Search): void {
-  if (search.pool.list().length > 0) search.boundPs = Math.max(search.boundPs, bestPs(search));
+  const ps = aimPs(search);
+  if (Number.isFinite(ps)) search.boundPs = Math.max(search.boundPs, ps);
 }
 
 function tell(search: Search): void {
@@ -180,12 +216,15 @@ function standingOf(tables: PlanTables, { choices }: PlanChoice, costs: Costs): 
 /** Raises the bound and improves plans; returns the tables of what is left, null where nothing better is. */
 async function relaxed(search: Search, all: PlanTables): Promise<PlanTables | null> {
   const { problem, pool, options } = search;
-  const deadline = search.deadline.part(RELAXATION_TIME);
-  const stopped = (): boolean => deadline.leftMs() === 0 || isOver(search);
+  const effort = search.effort.part(RELAXATION_PART);
+  const stopped = (ms: number): boolean => {
+    effort.spend(ms);
+    return effort.isOver() || isOver(search);
+  };
   let tables = all;
   let weights: Float64Array | undefined;
   const drawn = random(options.seed ?? 0, 11);
-  for (let i = 0; i < MOST_RESTARTS && !stopped(); i++) {
+  for (let i = 0; i < MOST_RESTARTS && !stopped(0); i++) {
     await turn(options.signal);
     const unitPs = unitOf(bestPs(search), tables);
     const score = scoreIn(problem, unitPs);
@@ -213,9 +252,9 @@ async function relaxed(search: Search, all: PlanTables): Promise<PlanTables | nu
     }
     tell(search);
     if (isProved(search)) break;
-    if (!Number.isFinite(bestPs(search))) continue;
+    if (!Number.isFinite(aimPs(search))) continue;
     const before = countLeft(tables);
-    const left = planTables(problem, ruledOut(tables, ascent, bestPs(search) / unitPs));
+    const left = planTables(problem, ruledOut(tables, ascent, aimPs(search) / unitPs));
     if (left === null) return null;
     const after = countLeft(left);
     tables = left;
@@ -271,7 +310,7 @@ function ruledOut(
 
 /** Solves programs of what differs from the best plan along one axis, axis after axis, until none is better. */
 async function solvedInParts(search: Search, tables: PlanTables): Promise<void> {
-  const { problem, pool, options, deadline } = search;
+  const { problem, pool, options, effort } = search;
   const { axes } = problem.mesh;
   let since = 0;
   for (let j = 0; since < axes.length && !isOver(search); j = (j + 1) % axes.length) {
@@ -289,9 +328,12 @@ async function solvedInParts(search: Search, tables: PlanTables): Promise<void> 
     const choices = tables.allowed.map((one, v) => Uint8Array.from(one, (is, c) => (is === 1 && isSame(v, c) ? 0 : 1)));
     const part = planTables(problem, { choices });
     since++;
-    if (part === null || planProgramSize(part).columns > MOST_COLUMNS) continue;
+    if (part === null) continue;
+    const size = planProgramSize(part);
+    const own = effort.part(PART_OF_PLAN);
+    if (size.columns > MOST_COLUMNS || leastMs(size) > own.leftMs()) continue;
     const before = best.ps;
-    await solveProgram(search, part, PART_TIME * deadline.leftMs());
+    await solveProgram(search, part, own);
     tell(search);
     await turn(options.signal);
     if (bestPs(search) < before * (1 - PROVED)) since = 0;
@@ -308,17 +350,30 @@ async function solvedWhole(search: Search, tables: PlanTables, milp: MilpRunner)
     return null;
   }
   if (isOver(search)) return null;
-  const before = bestPs(search);
-  const solution = await solveProgram(search, tables, search.deadline.leftMs());
-  const unitPs = unitOf(before, tables);
+  if (leastMs(size) > search.effort.leftMs()) {
+    search.how.push(`no time for a program of ${words}`);
+    return null;
+  }
+  const before = aimPs(search);
+  const unitPs = unitOf(bestPs(search), tables);
+  const solution = await solveProgram(search, tables, search.effort);
   // choices that were ruled out are in no plan better than the best
   if (solution.bound < 0) search.boundPs = Math.max(search.boundPs, Math.min(before, -solution.bound * unitPs));
   search.how.push(`an integer program of about ${words}: ${solution.status}`);
   return solution;
 }
 
+/** Milliseconds that a line of a program takes in an iteration of the simplex method, as counted. */
+const LINE_MS = 1e-4;
+/** Iterations that solve the first relaxation, a row. */
+const FIRST_ITERATIONS = 0.6;
+const iterationMs = ({ objective, rows }: PlanProgram["problem"]): number =>
+  LINE_MS * (objective.length + rows.lower.length);
+/** Returns what a program takes at least, as counted: its first relaxation is not left before it is solved. */
+const leastMs = ({ columns, rows }: MilpSize): number => FIRST_ITERATIONS * rows * LINE_MS * (columns + rows);
+
 /** Solves a program from the best plan; what it finds is checked and kept, and its bound counts where it is of all that is left. */
-async function solveProgram(search: Search, tables: PlanTables, timeLimitMs: number): Promise<MilpSolution> {
+async function solveProgram(search: Search, tables: PlanTables, effort: Effort): Promise<MilpSolution> {
   const { pool, options, problem } = search;
   const unitPs = unitOf(bestPs(search), tables);
   const even = costsUnder(
@@ -333,23 +388,31 @@ async function solveProgram(search: Search, tables: PlanTables, timeLimitMs: num
   const onProgress = (): void => {
     tell(search);
   };
-  const solution = await options.milp.solve(program, { timeLimitMs: Math.max(1, timeLimitMs), onProgress });
+  const iterationLimit = Math.floor(effort.leftMs() / iterationMs(program));
+  const timeLimitMs = Math.max(1, effort.clockMs());
+  const solution = await options.milp.solve(program, { timeLimitMs, iterationLimit, onProgress });
+  effort.spend((solution.iterations ?? iterationLimit) * iterationMs(program));
   if (solution.primal.length === 0) return solution;
   const { choices, copies } = planOf(solution.primal);
   pool.add(planAt(tables, { choices, copies }));
   const score = scoreIn(problem, unitPs);
   const standing = standingAt(tables, choices, even);
   if (standing !== null) {
-    pool.add(planAt(tables, localMoves(tables, even, score, () => isOver(search)).descend(standing)));
+    const stopped = (ms: number): boolean => {
+      effort.spend(ms);
+      return isOver(search);
+    };
+    pool.add(planAt(tables, localMoves(tables, even, score, stopped).descend(standing)));
   }
   return solution;
 }
 
 /** Returns that no plan fits, with one that needs the least memory of all. */
 async function noneFits(search: Search): Promise<NoPlan> {
-  const { problem, options, deadline } = search;
-  const { starts: _, onProgress: __, ...rest } = options;
-  const answer = await searchPlan(memoryProblem(problem), { ...rest, timeLimitMs: Math.max(1000, deadline.leftMs()) });
+  const { problem, options } = search;
+  const { starts: _, onProgress: __, belowPs: ___, ...rest } = options;
+  const effort = search.effort.atLeast(LEAST_FOR_MEMORY_MS);
+  const answer = await searchPlan(memoryProblem(problem), { ...rest, effort });
   const how = "no plan fits in memory";
   if (!("plan" in answer)) return { ...NO_LEAST, status: "memory", how };
   return {

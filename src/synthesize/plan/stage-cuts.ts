@@ -40,24 +40,51 @@ export function pipelinePs(stagePs: readonly number[], passes: number): number {
   return (sum + (passes - 1) * Math.max(...stagePs)) / passes;
 }
 
+/**
+ * Returns what a stage has to take less than for a step to take less than `belowPs`, whose other stages take what `stagePs` says of
+ * them; 0 where none is that fast.
+ */
+export function belowOfStage(stagePs: readonly number[], stage: number, belowPs: number, passes: number): number {
+  const others = stagePs.filter((_, s) => s !== stage);
+  const sum = others.reduce((all, ps) => all + ps, 0);
+  const most = Math.max(0, ...others);
+  const asSlowest = belowPs - sum / passes;
+  return Math.max(0, asSlowest >= most ? asSlowest : belowPs * passes - sum - (passes - 1) * most);
+}
+
 /** Returns passes whose activations a stage keeps at a time, in 1F1B. */
 export const passesInFlight = (stage: number, stages: number, passes: number): number =>
   Math.min(passes, stages - stage);
 
-/** Returns what a stage of the parts from `first` to before `end` takes; null where it does not fit. */
-export function stagePs(problem: CutProblem, first: number, end: number, stage: number): number | null {
+/** Returns what no cuts take less than: parts as they are, dealt evenly. O(parts). */
+export function leastOfCuts({ parts, stages, passes }: CutProblem): number {
+  const sums = (parts[0]?.times ?? []).map((_, r) => parts.reduce((all, { times }) => all + (times[r] as number), 0));
+  const stagePs = Math.max(...sums) / stages;
+  return pipelinePs(new Array(stages).fill(stagePs), passes);
+}
+
+/** Returns what stages of the parts from `first` on take, by where they end, [behind the last part]; Infinity where they do not fit. */
+function stagesFrom(problem: CutProblem, first: number, stage: number): Float64Array {
   const { parts, cuts, stages, passes, memoryBytes } = problem;
-  const own = parts.slice(first, end);
   const inFlight = passesInFlight(stage, stages, passes);
-  const sum = (of: (part: PartCost) => number): number => own.reduce((all, part) => all + of(part), 0);
   const before = first > 0 ? cuts[first] : undefined;
-  const bytes =
-    sum(({ lastingBytes }) => lastingBytes) +
-    inFlight * (sum(({ keptBytes }) => keptBytes) + (before?.keptBytes ?? 0)) +
-    Math.max(0, ...own.map(({ workingBytes }) => workingBytes));
-  if (bytes > memoryBytes) return null;
-  const busiest = Math.max(...(own[0]?.times ?? []).map((_, r) => sum(({ times }) => times[r] as number)));
-  return busiest + (before?.forwardPs ?? 0) + (end < parts.length ? (cuts[end]?.backwardPs ?? 0) : 0);
+  const times = new Float64Array(parts[first]?.times.length ?? 0);
+  const found = new Float64Array(parts.length + 1).fill(Number.POSITIVE_INFINITY);
+  let [lasting, kept, working] = [0, before?.keptBytes ?? 0, 0];
+  for (let end = first + 1; end <= parts.length; end++) {
+    const { times: own, lastingBytes, keptBytes, workingBytes } = parts[end - 1] as PartCost;
+    lasting += lastingBytes;
+    kept += keptBytes;
+    working = Math.max(working, workingBytes);
+    for (let r = 0; r < times.length; r++) times[r] = (times[r] as number) + (own[r] as number);
+    // more parts keep more
+    if (lasting + inFlight * kept > memoryBytes) break;
+    if (lasting + inFlight * kept + working > memoryBytes) continue;
+    const busiest = Math.max(...times);
+    const behind = end < parts.length ? (cuts[end]?.backwardPs ?? 0) : 0;
+    found[end] = busiest + (before?.forwardPs ?? 0) + behind;
+  }
+  return found;
 }
 
 /**
@@ -71,13 +98,11 @@ export function bestCuts(problem: CutProblem): StageCuts | null {
   const count = parts.length;
   /** [stages][first part][behind the last] */
   const ps = Array.from({ length: stages }, (_, stage) =>
-    Array.from({ length: count }, (_, first) =>
-      Float64Array.from({ length: count + 1 }, (_, end) =>
-        end <= first || (stage === 0) !== (first === 0) || (stage === stages - 1) !== (end === count)
-          ? Number.POSITIVE_INFINITY
-          : (stagePs(problem, first, end, stage) ?? Number.POSITIVE_INFINITY),
-      ),
-    ),
+    Array.from({ length: count }, (_, first) => {
+      if ((stage === 0) !== (first === 0)) return new Float64Array(count + 1).fill(Number.POSITIVE_INFINITY);
+      const own = stagesFrom(problem, first, stage);
+      return own.map((one, end) => ((stage === stages - 1) === (end === count) ? one : Number.POSITIVE_INFINITY));
+    }),
   );
   const times = [...new Set(ps.flatMap((all) => all.flatMap((own) => [...own])))]
     .filter(Number.isFinite)

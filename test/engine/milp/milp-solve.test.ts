@@ -90,6 +90,18 @@ describe("solveMilp", () => {
     expect(cut.nodes).toBeLessThan(whole.nodes);
   });
 
+  it("counts iterations, and stops behind so many at the same point each time", () => {
+    const whole = solve(SMALL);
+    expect(whole.iterations).toBeGreaterThan(100);
+    const iterationLimit = Math.floor((whole.iterations as number) / 2);
+    const { ms: _, ...cut } = solve(SMALL, { iterationLimit });
+    expect(cut.status).toBe("limit");
+    expect(cut.iterations).toBeLessThan(whole.iterations as number);
+    expect(cut.bound).toBeGreaterThanOrEqual(whole.objective);
+    const { ms: __, ...again } = solve(SMALL, { iterationLimit });
+    expect(again).toEqual(cut);
+  });
+
   it("stops before it has a point, and says so", () => {
     const { status, primal, objective, bound } = solve(knapsacks(30, 5, 1), { nodeLimit: 0 });
     expect([status, primal.length, objective, bound]).toEqual(["limit", 0, Number.NaN, inf]);

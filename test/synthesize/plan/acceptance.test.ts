@@ -20,6 +20,7 @@ import { memoryOf, planOf, planProblem, type StatedProblem } from "../../../src/
 import { type PlanStep, planSteps } from "../../../src/model/tensor-plan/steps.ts";
 import { acceleratorNamed } from "../../../src/model/workload/accelerators.ts";
 import { computationPs } from "../../../src/model/workload/roofline.ts";
+import { effortOf } from "../../../src/synthesize/plan/effort.ts";
 import { searchPlan } from "../../../src/synthesize/plan/solve.ts";
 import { milpHere } from "../../support/milp-here.ts";
 
@@ -70,7 +71,7 @@ async function search(graph: TensorGraph, memoryBytes: number): Promise<Searched
     movePs,
   };
   const stated = planProblem(graph, MESH, costs, terms);
-  const found = await searchPlan(stated.problem, { milp, timeLimitMs: 160_000 });
+  const found = await searchPlan(stated.problem, { milp, effort: effortOf(160_000) });
   if (!("plan" in found)) throw new Error(found.status);
   expect(found.status).toBe("optimal");
   const plan = planOf(graph, stated, found.plan);
@@ -242,7 +243,7 @@ describe("the search finds", () => {
       ...one,
       choices: one.choices.filter((_, c) => index.meanings[v][c].rule?.stream === undefined),
     }));
-    const materialised = await searchPlan({ ...problem, choosers }, { milp, timeLimitMs: 60_000 });
+    const materialised = await searchPlan({ ...problem, choosers }, { milp, effort: effortOf(60_000) });
     if (!("plan" in materialised)) throw new Error(materialised.status);
     expect(materialised.status).toBe("optimal");
     expect(ps).toBeLessThan(0.99 * materialised.ps);
