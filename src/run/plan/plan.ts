@@ -240,7 +240,7 @@ async function searchWay(
   tell: Tell,
 ): Promise<SearchedWay> {
   const { signal } = request;
-  let now = await settledByHand(first, tell);
+  let now = await effort.aside(() => settledByHand(first, tell));
   const isOfUse = leastOfAll(now.stated.problem) < belowPs;
   let before: readonly PlanChoice[] = isOfUse ? await coarserPlans(engine, now, request, effort) : [];
   let boundPs = 0;
@@ -258,7 +258,9 @@ async function searchWay(
     const result = { ...found, boundPs };
     before = [result.plan, ...result.alternatives];
     const { way, stated } = now;
-    const isNew = await makeCosts(now, [...before.slice(0, 1 + MOST_OTHERS), ...best(now.hands, 1)], tell);
+    const searched = now;
+    const asked = [...before.slice(0, 1 + MOST_OTHERS), ...best(searched.hands, 1)];
+    const isNew = await effort.aside(() => makeCosts(searched, asked, tell));
     const { total, at } = memoryOfChoice(way, stated, result.plan);
     const excess = total - request.memoryBytes;
     if (!isNew && excess <= 0) return { ...now, result, before };
@@ -516,7 +518,7 @@ async function searchSplit(
   { effort, belowPs }: Search,
   tell: Tell,
 ): Promise<SearchedSplit> {
-  const stated = await stages();
+  const stated = await effort.aside(stages);
   const found: (SearchedWay | undefined)[] = stated.map(() => undefined);
   const bounds = stated.map((own) => leastOfAll(own.stated.problem));
   for (let s = stated.length - 1; s >= 0; s--) {

@@ -13,6 +13,8 @@ export interface Effort {
   isOver(): boolean;
   /** Returns a part (0 .. 1) of the work that is left; what is spent of it is spent here too. */
   part(share: number): Effort;
+  /** Does what is no part of the search: the clock stands meanwhile. */
+  aside<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Returns what is left, or so many milliseconds of both where less is. */
   atLeast(ms: number): Effort;
 }
@@ -25,6 +27,14 @@ const WORKED = 0.6;
 
 /** Returns what can be done in so many milliseconds from now, by a clock in milliseconds. */
 export function effortOf(limitMs: number, now: () => number = () => performance.now()): Effort {
+  let asideMs = 0;
+  const searched = (): number => now() - asideMs;
+  const aside = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const began = now();
+    const result = await work();
+    asideMs += now() - began;
+    return result;
+  };
   const made = (workMs: number, end: number, above: (ms: number) => void): Effort => {
     let left = workMs;
     const spend = (ms: number): void => {
@@ -32,14 +42,15 @@ export function effortOf(limitMs: number, now: () => number = () => performance.
       above(ms);
     };
     const leftMs = (): number => Math.max(0, left);
-    const clockMs = (): number => Math.max(0, end - now());
+    const clockMs = (): number => Math.max(0, end - searched());
     return {
       spend,
       leftMs,
       clockMs,
+      aside,
       isOver: () => left <= 0 || clockMs() === 0,
       part: (share) => made(share * leftMs(), end, spend),
-      atLeast: (ms) => made(Math.max(ms, leftMs()), Math.max(now() + ms, end), spend),
+      atLeast: (ms) => made(Math.max(ms, leftMs()), Math.max(searched() + ms, end), spend),
     };
   };
   return made(WORKED * limitMs, now() + limitMs, () => undefined);

@@ -16,6 +16,18 @@ describe("what a search may do", () => {
     expect([least.leftMs(), least.isOver()]).toEqual([50, false]);
   });
 
+  it("does other things while the clock stands", async () => {
+    let now = 0;
+    const effort = effortOf(1000, () => now);
+    const part = effort.part(1 / 2);
+    now = 100;
+    const answer = await part.aside(async () => {
+      now = 5000;
+      return "done";
+    });
+    expect([answer, effort.clockMs(), part.clockMs()]).toEqual(["done", 900, 900]);
+  });
+
   it("ends by the clock as well, but for what is done at least", () => {
     let now = 0;
     const effort = effortOf(1000, () => now);
