@@ -202,7 +202,7 @@ export function planProblem(
       for (const pattern of machine.streams ? dealt.slice(i % dealt.length).slice(0, 1) : all) {
         const each = node.role === "parameter" ? TRAINED_BYTES : ELEMENT_BYTES;
         const bytes = ((elementsOf(sketch, node.dims) * each) / shardCount(mesh, pattern)) * counts[i];
-        choices.push({ pattern, isKept: true, uses: uses([[memory, bytes]]), demands: [] });
+        choices.push({ pattern, kept: pattern, uses: uses([[memory, bytes]]), demands: [] });
       }
     } else {
       const labels = [
@@ -237,17 +237,17 @@ export function planProblem(
             ),
           );
         const one = { pattern: rule.result, uses: uses([[0, ps], ...traffic]), demands: demands(false) };
-        choices.push({ ...one, isKept: false });
+        choices.push({ ...one, kept: null });
         if (node.phase === "backward") continue;
         const bytes = (bytesOf(i) / shardCount(mesh, rule.result)) * counts[i];
         choices.push({
           ...one,
-          isKept: true,
+          kept: rule.result,
           uses: uses([[0, ps], ...traffic, [memory, bytes]]),
         });
         choices.push({
           ...one,
-          isKept: true,
+          kept: rule.result,
           uses: uses([[0, 2 * ps], ...traffic.map(([r, amount]) => [r, 2 * amount] as const)]),
           demands: [...one.demands, ...demands(true)],
         });
@@ -262,7 +262,7 @@ export function planProblem(
       name: `update ${node.name}`,
       choices: patternsOf(mesh, sizesOf(node), false).map((pattern) => ({
         pattern,
-        isKept: false,
+        kept: null,
         uses: uses([]),
         demands: [
           { supply: forward(parameter), pattern },
