@@ -112,6 +112,9 @@ const NO_USES: Uses = { resources: [], amounts: [] };
 /** Streams are choices where they save so much of the least that a step computes. */
 const LEAST_SAVED = 1e-3;
 
+/** Choices of a class that keep a copy, at most. */
+const MOST_KEPT = 64;
+
 /** Amounts by resource, put together. */
 class UseList {
   readonly #amounts = new Map<number, number>();
@@ -300,7 +303,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     readonly wantsKept: boolean;
     readonly members: number[];
     readonly wanted: Set<Pattern>;
-    /** Those of them that products want. */
+    /** Those of them that products want, and what is done inside kernels. */
     readonly byProducts: Set<Pattern>;
   }
   const groups: Group[] = [];
@@ -368,12 +371,12 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
   const demandsOf = (
     taken: readonly { supply: number; operand: number }[],
     rule: WorkRule,
-    { kind }: GraphNode,
+    node: GraphNode,
   ): Demand[] => {
     const wanted = new Map<string, Demand>();
     for (const { supply, operand } of taken) {
       const one = demand(supply, rule.operands[operand] as Pattern);
-      if (kind === "einsum") (groups[supply] as Group).byProducts.add(one.pattern);
+      if (node.kind === "einsum" || node.isFused) (groups[supply] as Group).byProducts.add(one.pattern);
       wanted.set(`${one.supply} ${one.pattern}`, one);
     }
     return [...wanted.values()];
@@ -445,7 +448,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
 
   /**
    * Returns, of choices of a class that are known, those that keep a copy besides: one in a pattern that products of both passes want,
-   * where bringing the tensor there once less saves enough. What was made is there no longer than for the forward pass, but for
+   * where bringing the tensor there once less saves enough; those that save most, what their work takes taken off. What was made is there no longer than for the forward pass, but for
    * placeholders. Parameters are the same for all passes.
    */
   const copiesKept = (
@@ -460,26 +463,33 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     const [once, again] = [wantedOf(forward), wantedOf(backward)];
     const both = [...once].filter((pattern) => again.has(pattern));
     const first = members[0] as number;
-    const times = members.length * (gradientOf.has(first) ? 1 : terms.inFlight);
+    const copies = members.length * (gradientOf.has(first) ? 1 : terms.inFlight);
     const listOf = listsOf(sizes[first] as number[]);
+    const least = (LEAST_SAVED * leastPs) / members.length;
     /** What is dealt is gathered, or dealt otherwise, by one collective. */
     const isWorth = (from: Pattern, to: Pattern): boolean =>
       mesh.axes.every((_, j) => stateOn(from, j) === stateOn(to, j) || shardedAt(stateOn(from, j)) >= 0) &&
       listOf(from, to)?.length === 1 &&
-      bringPs(first, from, to) * members.length > LEAST_SAVED * leastPs;
+      bringPs(first, from, to) > least;
+    const times = members.length * microBatches;
     return known
       .filter(({ retention }) => retention === (node.kind === "placeholder" ? "kept" : "dropped"))
-      .flatMap((choice) =>
-        both
-          .filter((kept) => isWorth(choice.pattern, kept))
-          .map((kept) => ({
-            ...choice,
-            kept,
-            retention: "kept",
-            uses: addLasting(new UseList(choice.uses), localBytes(graph, mesh, node, kept) * times).uses(),
-            demands: [...choice.demands, ...forward.map((supply) => demand(supply, kept))],
-          })),
-      );
+      .flatMap((choice) => {
+        const { pattern, uses } = choice;
+        const ps = uses.resources[0] === STEP_TIME ? (uses.amounts[0] as number) : 0;
+        return both
+          .filter((kept) => isWorth(pattern, kept))
+          .map((kept) => ({ choice, kept, gain: bringPs(first, pattern, kept) * times - ps }));
+      })
+      .sort((a, b) => b.gain - a.gain)
+      .slice(0, MOST_KEPT)
+      .map(({ choice, kept }) => ({
+        ...choice,
+        kept,
+        retention: "kept",
+        uses: addLasting(new UseList(choice.uses), localBytes(graph, mesh, node, kept) * copies).uses(),
+        demands: [...choice.demands, ...forward.map((supply) => demand(supply, kept))],
+      }));
   };
 
   const choosers: Chooser[] = [];
