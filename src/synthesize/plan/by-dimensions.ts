@@ -11,6 +11,7 @@ import {
 } from "../../model/tensor-plan/patterns.ts";
 import type { Retention } from "../../model/tensor-plan/plan.ts";
 import {
+  basisOf,
   type Choice,
   type Chooser,
   isFree,
@@ -133,11 +134,11 @@ function plannerByHand(
     const chosen = (v: number): Choice => (choosers[v] as Chooser).choices[choices[v] as number] as Choice;
     for (let v = 0; v < choosers.length; v++) {
       for (const { supply, pattern } of chosen(v).demands) {
-        const { chooser, wantsKept } = supplies[supply] as Supply;
-        const made = chosen(chooser);
-        if (wantsKept && !made.isKept) return null;
-        if (isFree(mesh, made.pattern, pattern)) continue;
-        const copy = byEnds[supply]?.get(made.pattern)?.get(pattern);
+        const of = supplies[supply] as Supply;
+        const basis = basisOf(of, chosen(of.chooser));
+        if (basis === null) return null;
+        if (isFree(mesh, basis, pattern)) continue;
+        const copy = byEnds[supply]?.get(basis)?.get(pattern);
         if (copy === undefined) return null;
         (copies[supply] as Set<number>).add(copy);
       }

@@ -106,6 +106,7 @@ describe("streamed products", () => {
           rule,
           pattern,
           retention: "dropped",
+          keptAs: pattern,
           forwardCopies: [],
           backwardCopies: [],
           updateCopies: [],
