@@ -169,9 +169,10 @@ export function stageTasks(
       const own = phase === "forward" ? FORWARD : BACKWARD;
       const waits = waitsFor(step.takes);
       if (step.kind === "answer") madeBy[step.makes] = waits[0] ?? -1;
-      else if (step.kind === "update")
-        madeBy[step.makes] = addComputation(step, UPDATE, -1, [...new Set([...waits, ...sums])]);
-      else if (step.kind === "compute") {
+      else if (step.kind === "update") {
+        // those behind the first one wait for it
+        madeBy[step.makes] = addComputation(step, UPDATE, -1, [...new Set([...waits, ...sums.splice(0)])]);
+      } else if (step.kind === "compute") {
         const rule = streamed(plans[step.node]?.rule);
         const when = step.isAgain ? BACKWARD : own;
         const task =
