@@ -28,6 +28,7 @@ const byVolume = (mesh) => ({
     }
     return ps;
   },
+  areMade: () => false,
   make: async () => 0,
 });
 

@@ -17,6 +17,8 @@ export type LeastOf = (kind: MoveKind, groups: NpuGroups, bytes: number) => numb
 export interface MoveCosts {
   /** Returns picoseconds: of its schedule where one was made, else what any takes at least. */
   readonly movePs: (kind: MoveKind, axes: AxisSet, bytes: number) => number;
+  /** Returns whether a schedule of all of them was made. */
+  areMade(asked: readonly MoveAsked[]): boolean;
   /** Has schedules made of what has none yet; returns of how many. */
   make(asked: readonly MoveAsked[], onProgress?: (done: number, total: number) => void): Promise<number>;
 }
@@ -53,6 +55,7 @@ export function moveCosts(mesh: Mesh, costOf: CostOf, leastOf: LeastOf): MoveCos
       const above = below * RATIO;
       return Math.max(leastAt(kind, axes, below), (leastAt(kind, axes, above) * bytes) / above);
     },
+    areMade: (asked) => asked.every((one) => made.has(keyOf(one))),
     async make(asked, onProgress) {
       const wanted = new Map(asked.filter((one) => !made.has(keyOf(one))).map((one) => [keyOf(one), one]));
       let done = 0;

@@ -7,12 +7,11 @@ import type { DimensionUses } from "../../model/tensor-graph/dimension-uses.ts";
 import type { GraphNode, TensorGraph } from "../../model/tensor-graph/graph.ts";
 import type { StagedGraph } from "../../model/tensor-graph/stages.ts";
 import { coarserMeshes, fineAxes, finerChoice, restated } from "../../model/tensor-plan/coarser.ts";
-import { type PlanMemory, planMemory } from "../../model/tensor-plan/lifetimes.ts";
+import type { PlanMemory } from "../../model/tensor-plan/lifetimes.ts";
 import type { Mesh } from "../../model/tensor-plan/mesh.ts";
 import type { StagePlan } from "../../model/tensor-plan/pipeline.ts";
-import { pipelineTasks } from "../../model/tensor-plan/pipeline-tasks.ts";
 import type { TensorPlan } from "../../model/tensor-plan/plan.ts";
-import { type PlanChoice, planTotals } from "../../model/tensor-plan/problem.ts";
+import type { PlanChoice } from "../../model/tensor-plan/problem.ts";
 import {
   memoryOf,
   type PlanCosts,
@@ -35,9 +34,10 @@ import { type FoundPlan, type NoPlan, searchPlan } from "../../synthesize/plan/s
 import { pipelinePs } from "../../synthesize/plan/stage-cuts.ts";
 import { milpRunner } from "../threads/milp-runner.ts";
 import { type CostOf, communicationCosts, leastCosts } from "../training/costs.ts";
-import { simulateTraining, type TrainedStep } from "../training/train.ts";
+import type { TrainedStep } from "../training/train.ts";
 import { type LeastOf, type MoveAsked, type MoveCosts, moveCosts } from "./move-costs.ts";
 import { cutByHand, graphKey, type PipelineShape, receiveTimes, sendTimes } from "./pipeline.ts";
+import { foundSteps, handSteps, MOST_OTHERS, memoryOfChoice, type Simulating } from "./simulated.ts";
 
 /** What is to be planned. */
 export interface PlanRequest {
@@ -111,8 +111,6 @@ const MOST_SEARCHED = 4;
 const LEAST_LIMIT_MS = 1000;
 /** Part of the time for each mesh in which two axes of three or more are one. */
 const COARSER_TIME = 1 / 6;
-/** Runners-up that are simulated. */
-const MOST_OTHERS = 3;
 const MOST_HAND = 24;
 
 /** Searches are begun again so often, with the costs of the collectives that plans take, and peaks of memory. */
@@ -121,7 +119,7 @@ const MOST_ROUNDS = 8;
 const HANDS_MADE = 3;
 
 /** A graph on a mesh, in passes: of a step, or of a stage. */
-interface Way {
+export interface Way {
   readonly mesh: Mesh;
   readonly graph: TensorGraph;
   readonly terms: PlanTerms;
@@ -133,7 +131,7 @@ interface Way {
 }
 
 /** A way of splitting a step: one way, or stages with one each. */
-interface Split {
+export interface Split {
   /** What its best hand-made plan takes; Infinity where none fits. */
   readonly byHandPs: number;
   readonly hand: HandPlan | null;
@@ -142,14 +140,14 @@ interface Split {
 }
 
 /** A way, stated as a search, and its hand-made plans. */
-interface StatedWay {
+export interface StatedWay {
   readonly way: Way;
   readonly stated: StatedProblem;
   readonly hands: readonly MadeByHand[];
 }
 
 /** A way that was searched. */
-interface SearchedWay extends StatedWay {
+export interface SearchedWay extends StatedWay {
   readonly result: FoundPlan | NoPlan;
   /** Plans of searches before, whose memory by lifetimes may be more than there is. */
   readonly before: readonly PlanChoice[];
@@ -277,12 +275,6 @@ function foundIn(result: FoundPlan, from: StatedProblem, to: StatedProblem): Fou
   return plan && { ...result, plan, alternatives: restatedAll(result.alternatives, from, to) };
 }
 
-/** Returns the memory of a choice by the lifetimes of its values. */
-function memoryOfChoice({ graph, terms }: Way, stated: StatedProblem, choice: PlanChoice): PlanMemory {
-  const plan = planOf(graph, stated, choice);
-  return planMemory(plan, planSteps(plan), terms);
-}
-
 /** Returns the collectives of a plan; of streamed products that of a piece and that of all at once, which it is held against. */
 function movesOf(plan: TensorPlan): MoveAsked[] {
   const { graph, mesh, nodes } = plan;
@@ -342,26 +334,24 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
     tell("searches", searched.length, chosen.length);
     searched.push(await searchSplit(engine, way, request, request.timeLimitMs / chosen.length, tell));
   }
-  const steps: { readonly step: PlannedStep; readonly boundPs: number; readonly from: SearchedSplit }[] = [];
-  for (const [done, from] of searched.entries()) {
-    tell("simulations", done, searched.length);
-    for (const { choices, hand } of candidatesOf(from, memoryBytes)) {
-      const step = await plannedStep(topology, from, choices, hand, costOf);
-      const bounds = from.stages.map(({ result }) => ("plan" in result ? result.boundPs : 0));
-      steps.push({ step, boundPs: pipelinePs(bounds, stagesPasses(step)), from });
-      refuseStopped(signal);
-    }
-  }
-  steps.sort((a, b) => a.step.ps - b.step.ps);
+  tell("simulations", 0, 1);
+  const by: Simulating = { topology, costOf, memoryBytes, movesOf, signal };
+  const hands = await handSteps(searched, by);
+  const handPs = Math.min(...hands.map(({ step }) => step.ps));
+  const others = ways.filter((way) => !chosen.includes(way) && way.byHandPs < Math.min(handPs, Number.MAX_VALUE));
+  hands.push(...(await handSteps(await Promise.all(others.map(byHandOnly)), by)));
+  const steps = [...(await foundSteps(searched, by)), ...hands].sort((a, b) => a.step.ps - b.step.ps);
   const [best] = steps;
   if (best === undefined) throw nothingFits(request, searched);
   const { stages } = best.from;
+  const bounds = stages.map(({ result }) => ("plan" in result ? result.boundPs : 0));
+  const boundPs = pipelinePs(bounds, (best.step.stages[0] as PlannedStage).terms.microBatches);
   return {
     best: best.step,
     others: steps.slice(1).map(({ step }) => step),
     byHand: steps.find(({ step }) => step.hand !== null)?.step ?? null,
-    boundPs: best.boundPs,
-    gap: 1 - best.boundPs / best.step.countedPs,
+    boundPs,
+    gap: 1 - boundPs / best.step.countedPs,
     leftFreeBytes: Math.max(...stages.map(({ way }) => memoryBytes - way.terms.memoryBytes)),
     how: [...new Set(stages.map(({ result }) => result.how))].join("; "),
     looked: ways.length,
@@ -369,7 +359,11 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
   };
 }
 
-const stagesPasses = ({ stages }: PlannedStep): number => (stages[0] as PlannedStage).terms.microBatches;
+/** Returns a way of splitting of which only hand-made plans are looked at. */
+async function byHandOnly({ stages, ...split }: Split): Promise<SearchedSplit> {
+  const result: NoPlan = { status: "unknown", least: null, leastTotals: null, isLeastProved: false, how: "by hand" };
+  return { ...split, stages: (await stages()).map((stated) => ({ ...stated, result, before: [] })) };
+}
 
 /** Returns the passes that are tried with so many stages: those that keep them all busy, if any do. */
 function passesFor(stages: number, passes: readonly number[]): readonly number[] {
@@ -432,7 +426,7 @@ async function cutSplit(
 }
 
 /** A way of splitting that was searched. */
-interface SearchedSplit extends Omit<Split, "stages"> {
+export interface SearchedSplit extends Omit<Split, "stages"> {
   readonly stages: readonly SearchedWay[];
 }
 
@@ -478,60 +472,6 @@ function isAlike({ graph, costs, receivePs }: Way, other: Way): boolean {
       node.kind !== "placeholder" ||
       [0, 2 ** 30].every((bytes) => receivePs?.(i, bytes) === other.receivePs?.(i, bytes)),
   );
-}
-
-/** Plans of a way of splitting that are simulated: a choice for each stage. */
-interface Candidate {
-  readonly choices: readonly PlanChoice[];
-  readonly hand: HandPlan | null;
-}
-
-/** Returns the plans of a way of splitting that fit by lifetimes: those that were found, then the best hand-made one. */
-function candidatesOf({ stages, staged, hand }: SearchedSplit, memoryBytes: number): Candidate[] {
-  const fitting = ({ way, stated, hands, result }: SearchedWay) => {
-    const isWithin = (choice: PlanChoice): boolean => memoryOfChoice(way, stated, choice).total <= memoryBytes;
-    const found = "plan" in result ? [result.plan, ...result.alternatives.slice(0, MOST_OTHERS)] : [];
-    return { found: found.filter(isWithin), hands: hands.filter(({ choice }) => isWithin(choice)) };
-  };
-  if (staged === null) {
-    const [only] = stages.map(fitting) as [ReturnType<typeof fitting>];
-    const [first] = only.hands;
-    return [
-      ...only.found.map((choice) => ({ choices: [choice], hand: null })),
-      ...(first === undefined ? [] : [{ choices: [first.choice], hand: first.hand }]),
-    ];
-  }
-  const all = stages.map(fitting);
-  const best = all.map(({ found, hands }) => found[0] ?? hands[0]?.choice);
-  const byHand = all.map(({ hands }) => hands.find((one) => JSON.stringify(one.hand) === JSON.stringify(hand))?.choice);
-  const whole = (choices: readonly (PlanChoice | undefined)[], by: HandPlan | null): Candidate[] =>
-    choices.every((choice) => choice !== undefined) ? [{ choices, hand: by }] : [];
-  return [...whole(best, null), ...whole(byHand, hand)];
-}
-
-/** Returns choices as a plan that was simulated. */
-async function plannedStep(
-  topology: Topology,
-  { stages: ways, staged }: SearchedSplit,
-  choices: readonly PlanChoice[],
-  hand: HandPlan | null,
-  costOf: CostOf,
-): Promise<PlannedStep> {
-  const stages = ways.map(({ way: { graph, terms }, stated }, s): PlannedStage => {
-    const choice = choices[s] as PlanChoice;
-    const plan = planOf(graph, stated, choice);
-    const steps = planSteps(plan);
-    const countedPs = planTotals(stated.problem, choice)?.ps ?? Number.NaN;
-    return { plan, steps, terms, memory: planMemory(plan, steps, terms), countedPs };
-  });
-  const { timeOf, terms } = (ways[0] as SearchedWay).way;
-  const placed = pipelineTasks({ stages, staged }, terms.microBatches);
-  const simulated = await simulateTraining(topology, placed, { costOf, computationPs: timeOf });
-  const countedPs = pipelinePs(
-    stages.map((stage) => stage.countedPs),
-    terms.microBatches,
-  );
-  return { stages, staged, ps: simulated.times.ps, countedPs, hand, placed, simulated };
 }
 
 /** Returns the error for a step that fits in no way: the least that was proved, and what is enough for a plan that is known. */
