@@ -3,13 +3,9 @@ import { optionName } from "../../base/option-names.ts";
 import { refuseStopped } from "../../base/stopping.ts";
 import type { Engine } from "../../engine/types.ts";
 import { shiftedLinks } from "../../model/symmetry/shift.ts";
-import type { DimensionUses } from "../../model/tensor-graph/dimension-uses.ts";
 import type { GraphNode, TensorGraph } from "../../model/tensor-graph/graph.ts";
-import type { StagedGraph } from "../../model/tensor-graph/stages.ts";
 import { coarserMeshes, fineAxes, finerChoice, restated } from "../../model/tensor-plan/coarser.ts";
-import type { PlanMemory } from "../../model/tensor-plan/lifetimes.ts";
 import type { Mesh } from "../../model/tensor-plan/mesh.ts";
-import type { StagePlan } from "../../model/tensor-plan/pipeline.ts";
 import type { TensorPlan } from "../../model/tensor-plan/plan.ts";
 import type { PlanChoice } from "../../model/tensor-plan/problem.ts";
 import {
@@ -26,18 +22,17 @@ import { tensorBytes } from "../../model/tensor-plan/work.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Accelerator, Precision } from "../../model/workload/accelerators.ts";
 import type { Computation, NpuGroups } from "../../model/workload/layer-work.ts";
-import type { PlacedTasks } from "../../model/workload/placed-tasks.ts";
 import { computationPs } from "../../model/workload/roofline.ts";
 import { roundedSize } from "../../report/amounts.ts";
-import { type HandPlan, type MadeByHand, plansByHand } from "../../synthesize/plan/by-dimensions.ts";
+import { type MadeByHand, plansByHand } from "../../synthesize/plan/by-dimensions.ts";
 import { type FoundPlan, type NoPlan, searchPlan } from "../../synthesize/plan/solve.ts";
 import { pipelinePs } from "../../synthesize/plan/stage-cuts.ts";
 import { milpRunner } from "../threads/milp-runner.ts";
 import { type CostOf, communicationCosts, leastCosts } from "../training/costs.ts";
-import type { TrainedStep } from "../training/train.ts";
 import { type LeastOf, type MoveAsked, type MoveCosts, moveCosts } from "./move-costs.ts";
 import { cutByHand, graphKey, type PipelineShape, receiveTimes, sendTimes } from "./pipeline.ts";
 import { foundSteps, handSteps, MOST_OTHERS, memoryOfChoice, type Simulating } from "./simulated.ts";
+import type { PlannedStage, PlannedStep, SearchedSplit, SearchedWay, Split, StatedWay, Way } from "./ways.ts";
 
 /** What is to be planned. */
 export interface PlanRequest {
@@ -62,28 +57,6 @@ export interface PlanRequest {
   readonly costsOf?: (mesh: Mesh) => MoveCosts;
   readonly signal?: AbortSignal;
   readonly onProgress?: (what: string, done: number, total: number) => void;
-}
-
-/** A stage of a plan with what it takes. */
-export interface PlannedStage extends StagePlan {
-  readonly memory: PlanMemory;
-  /** By the search's own count, for all passes: the greatest of its times. */
-  readonly countedPs: number;
-}
-
-/** A plan with what it takes. */
-export interface PlannedStep {
-  /** One or more. */
-  readonly stages: readonly PlannedStage[];
-  readonly staged: StagedGraph | null;
-  /** Of the whole step, simulated; picoseconds. */
-  readonly ps: number;
-  /** By the search's own count: the greatest of its times; of stages, the first pass through all, then the slowest's. */
-  readonly countedPs: number;
-  /** The hand-made plan that it is; null of one that was found. */
-  readonly hand: HandPlan | null;
-  readonly placed: PlacedTasks;
-  readonly simulated: TrainedStep;
 }
 
 /** The best plan and the runners-up. */
@@ -117,41 +90,6 @@ const MOST_HAND = 24;
 const MOST_ROUNDS = 8;
 /** The collectives of so many plans by hand are scheduled at a time. */
 const HANDS_MADE = 3;
-
-/** A graph on a mesh, in passes: of a step, or of a stage. */
-export interface Way {
-  readonly mesh: Mesh;
-  readonly graph: TensorGraph;
-  readonly terms: PlanTerms;
-  readonly costs: MoveCosts;
-  readonly timeOf: (computation: Computation) => number;
-  /** Of a stage. */
-  readonly receivePs?: PlanCosts["receivePs"];
-  readonly uses?: DimensionUses;
-}
-
-/** A way of splitting a step: one way, or stages with one each. */
-export interface Split {
-  /** What its best hand-made plan takes; Infinity where none fits. */
-  readonly byHandPs: number;
-  readonly hand: HandPlan | null;
-  readonly staged: StagedGraph | null;
-  readonly stages: () => Promise<readonly StatedWay[]>;
-}
-
-/** A way, stated as a search, and its hand-made plans. */
-export interface StatedWay {
-  readonly way: Way;
-  readonly stated: StatedProblem;
-  readonly hands: readonly MadeByHand[];
-}
-
-/** A way that was searched. */
-export interface SearchedWay extends StatedWay {
-  readonly result: FoundPlan | NoPlan;
-  /** Plans of searches before, whose memory by lifetimes may be more than there is. */
-  readonly before: readonly PlanChoice[];
-}
 
 type Tell = (what: string, done: number, total: number) => void;
 
@@ -423,11 +361,6 @@ async function cutSplit(
     return all;
   };
   return { byHandPs: ps, hand, staged, stages };
-}
-
-/** A way of splitting that was searched. */
-export interface SearchedSplit extends Omit<Split, "stages"> {
-  readonly stages: readonly SearchedWay[];
 }
 
 /**

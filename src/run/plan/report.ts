@@ -7,7 +7,8 @@ import { topologySummary } from "../../report/result.ts";
 import { type CostedCollective, plannedTensors, planRow } from "../../report/tensor-plan.ts";
 import type { ActorTime } from "../../simulate/workload/exposure.ts";
 import type { CommunicationCost } from "../training/costs.ts";
-import type { Planned, PlannedStep, PlanRequest } from "./plan.ts";
+import type { Planned, PlanRequest } from "./plan.ts";
+import type { PlannedStep } from "./ways.ts";
 
 export type PlanReport = ReturnType<typeof planReport>;
 

@@ -12,7 +12,7 @@ import { pipelinePs } from "../../synthesize/plan/stage-cuts.ts";
 import type { CostOf } from "../training/costs.ts";
 import { simulateTraining } from "../training/train.ts";
 import type { MoveAsked } from "./move-costs.ts";
-import type { PlannedStage, PlannedStep, SearchedSplit, SearchedWay, Way } from "./plan.ts";
+import type { PlannedStage, PlannedStep, SearchedSplit, SearchedWay, Way } from "./ways.ts";
 
 /** Plans that were found so near each other in count that only a simulation tells which is faster. */
 
