@@ -4,7 +4,10 @@ import type { AxisStrategy, PlanRow } from "./tensor-plan.ts";
 /** What is said of plans of tensor states, on the command line and the page. */
 
 /** Returns stages and the mesh of each: "4 stages of 2x8"; of one stage its mesh. */
-export function meshText({ mesh, stages }: Pick<PlanRow, "mesh" | "stages">): string {
+export function meshText({
+  mesh,
+  stages,
+}: Pick<PlanRow, "mesh"> & { readonly stages: { readonly length: number } }): string {
   const own = mesh.map(({ size }) => size).join("x");
   return stages.length === 1 ? own : `${stages.length} stages of ${own}`;
 }

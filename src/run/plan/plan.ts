@@ -29,7 +29,9 @@ import { type FoundPlan, type NoPlan, searchPlan } from "../../synthesize/plan/s
 import { pipelinePs } from "../../synthesize/plan/stage-cuts.ts";
 import { milpRunner } from "../threads/milp-runner.ts";
 import { type CostOf, communicationCosts, leastCosts } from "../training/costs.ts";
+import { type HandClass, handClasses } from "./by-hand.ts";
 import { type LeastOf, type MoveAsked, type MoveCosts, moveCosts } from "./move-costs.ts";
+import { type NextState, nextStates } from "./next-states.ts";
 import { cutByHand, graphKey, type PipelineShape, receiveTimes, sendTimes } from "./pipeline.ts";
 import { foundSteps, handSteps, MOST_OTHERS, memoryOfChoice, type Simulating } from "./simulated.ts";
 import type { PlannedStage, PlannedStep, SearchedSplit, SearchedWay, Split, StatedWay, Way } from "./ways.ts";
@@ -65,6 +67,10 @@ export interface Planned {
   readonly others: readonly PlannedStep[];
   /** The fastest of the hand-made plans that fit; null where none does. */
   readonly byHand: PlannedStep | null;
+  /** The best hand-made plan of each class, but for that of the best plan if it is one. */
+  readonly classes: readonly HandClass[];
+  /** [stages of the best] what other states of its tensors would cost. */
+  readonly nextStates: readonly (readonly NextState[])[];
   /**
    * Of the search that found the best: by its count no plan takes less on that mesh, in as many passes, that leaves so many bytes
    * of the memory free for what is not counted; and by how much of its count the best may be above that.
@@ -253,7 +259,7 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
         const stated = stateWay({ ...common, graph: request.graphOf(samples), terms, costs: costsOf(0) });
         const [first] = stated.hands;
         const byHandPs = first?.fits === true ? first.ps : Number.POSITIVE_INFINITY;
-        ways.push({ byHandPs, hand: null, staged: null, stages: async () => [stated] });
+        ways.push({ shape, passes: microBatches, byHandPs, hand: null, staged: null, stages: async () => [stated] });
       } else {
         const state = (way: Omit<Way, "mesh" | "timeOf">) => settledByHand(stateWay({ ...common, ...way }), tell);
         const split = await cutSplit(topology, shape, request.forwardOf(samples), terms, costsOf, state);
@@ -275,9 +281,10 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
   tell("simulations", 0, 1);
   const by: Simulating = { topology, costOf, memoryBytes, movesOf, signal };
   const hands = await handSteps(searched, by);
+  const others: SearchedSplit[] = [];
   const handPs = Math.min(...hands.map(({ step }) => step.ps));
-  const others = ways.filter((way) => !chosen.includes(way) && way.byHandPs < Math.min(handPs, Number.MAX_VALUE));
-  hands.push(...(await handSteps(await Promise.all(others.map(byHandOnly)), by)));
+  for (const way of ways) if (!chosen.includes(way)) others.push(await byHandOnly(way, way.byHandPs < handPs));
+  hands.push(...(await handSteps(others, by, handPs)));
   const steps = [...(await foundSteps(searched, by)), ...hands].sort((a, b) => a.step.ps - b.step.ps);
   const [best] = steps;
   if (best === undefined) throw nothingFits(request, searched);
@@ -288,6 +295,8 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
     best: best.step,
     others: steps.slice(1).map(({ step }) => step),
     byHand: steps.find(({ step }) => step.hand !== null)?.step ?? null,
+    classes: handClasses([...searched, ...others], hands, memoryBytes).filter(({ hand }) => hand !== best.step.hand),
+    nextStates: stages.map((stage, s) => nextStates(stage, best.choices[s] as PlanChoice)),
     boundPs,
     gap: 1 - boundPs / best.step.countedPs,
     leftFreeBytes: Math.max(...stages.map(({ way }) => memoryBytes - way.terms.memoryBytes)),
@@ -297,8 +306,9 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
   };
 }
 
-/** Returns a way of splitting of which only hand-made plans are looked at. */
-async function byHandOnly({ stages, ...split }: Split): Promise<SearchedSplit> {
+/** Returns a way of splitting of which only hand-made plans are looked at; cut into stages where they may be the fastest. */
+async function byHandOnly({ stages, ...split }: Split, isNear: boolean): Promise<SearchedSplit> {
+  if (split.staged !== null && !isNear) return { ...split, stages: [] };
   const result: NoPlan = { status: "unknown", least: null, leastTotals: null, isLeastProved: false, how: "by hand" };
   return { ...split, stages: (await stages()).map((stated) => ({ ...stated, result, before: [] })) };
 }
@@ -360,7 +370,7 @@ async function cutSplit(
     }
     return all;
   };
-  return { byHandPs: ps, hand, staged, stages };
+  return { shape, passes: terms.microBatches, byHandPs: ps, hand, staged, stages };
 }
 
 /**

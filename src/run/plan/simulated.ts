@@ -25,6 +25,8 @@ const MOST_HANDS = 8;
 export interface SimulatedStep {
   readonly step: PlannedStep;
   readonly from: SearchedSplit;
+  /** [stages] */
+  readonly choices: readonly PlanChoice[];
 }
 
 /** A plan of a way of splitting: a choice for each stage. */
@@ -63,13 +65,17 @@ export async function foundSteps(searched: readonly SearchedSplit[], by: Simulat
 
 /**
  * Returns hand-made plans that fit, simulated, of all ways of splitting: those that count least first, until none that is left
- * counts less than the fastest of them takes.
+ * counts less than the fastest of them takes, or `fasterThanPs`.
  */
-export async function handSteps(splits: readonly SearchedSplit[], by: Simulating): Promise<SimulatedStep[]> {
+export async function handSteps(
+  splits: readonly SearchedSplit[],
+  by: Simulating,
+  fasterThanPs = Number.POSITIVE_INFINITY,
+): Promise<SimulatedStep[]> {
   const candidates = splits.flatMap(handsOf).sort((a, b) => a.countedPs - b.countedPs);
   const steps: SimulatedStep[] = [];
   const known = new Set<string>();
-  let fastest = Number.POSITIVE_INFINITY;
+  let fastest = fasterThanPs;
   for (const candidate of candidates) {
     if (candidate.countedPs >= fastest || steps.length === MOST_HANDS) break;
     const key = `${splits.indexOf(candidate.from)} ${candidate.choices.map(planKey).join(" ")}`;
@@ -108,6 +114,7 @@ function foundOf(from: SearchedSplit, by: Simulating): Candidate[] {
 /** Returns the hand-made plans of a way of splitting: of stages the one by which they were cut. */
 function handsOf(from: SearchedSplit): Candidate[] {
   const { stages, staged, hand } = from;
+  if (stages.length === 0) return [];
   if (staged === null) {
     const [{ hands }] = stages as [SearchedWay];
     return hands.filter(({ fits }) => fits).map((one) => candidateOf(from, [one.choice], one.hand));
@@ -140,5 +147,5 @@ async function simulated({ from, choices, hand, countedPs }: Candidate, by: Simu
   const placed = pipelineTasks({ stages, staged }, terms.microBatches);
   const step = await simulateTraining(by.topology, placed, { costOf: by.costOf, computationPs: timeOf });
   refuseStopped(by.signal);
-  return { from, step: { stages, staged, ps: step.times.ps, countedPs, hand, placed, simulated: step } };
+  return { from, choices, step: { stages, staged, ps: step.times.ps, countedPs, hand, placed, simulated: step } };
 }

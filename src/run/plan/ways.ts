@@ -12,6 +12,7 @@ import type { HandPlan, MadeByHand } from "../../synthesize/plan/by-dimensions.t
 import type { FoundPlan, NoPlan } from "../../synthesize/plan/solve.ts";
 import type { TrainedStep } from "../training/train.ts";
 import type { MoveCosts } from "./move-costs.ts";
+import type { PipelineShape } from "./pipeline.ts";
 
 /** Ways of splitting a step, as they are searched, and what plans of them take. */
 
@@ -51,6 +52,8 @@ export interface Way {
 
 /** A way of splitting a step: one way, or stages with one each. */
 export interface Split {
+  readonly shape: PipelineShape;
+  readonly passes: number;
   /** What its best hand-made plan takes; Infinity where none fits. */
   readonly byHandPs: number;
   readonly hand: HandPlan | null;
