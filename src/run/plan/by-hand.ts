@@ -22,7 +22,7 @@ export interface PlanParts {
 }
 
 /** The best hand-made plan of those that are called the same. */
-export interface HandClass extends PlanParts {
+export interface HandClass {
   /** Of a stage. */
   readonly hand: HandPlan;
   readonly split: Pick<Split, "shape" | "passes">;
@@ -31,6 +31,8 @@ export interface HandClass extends PlanParts {
   readonly isSimulated: boolean;
   /** Of the NPU that needs most; null where that was not worked out. */
   readonly memoryBytes: number | null;
+  /** Null of stages that were not simulated. */
+  readonly parts: PlanParts | null;
 }
 
 /** So many of a class are tried for whether they fit by lifetimes, those that count least first. */
@@ -113,7 +115,7 @@ export function handClasses(
     if (step.hand === null || name === null || (found.get(name)?.ps ?? Number.POSITIVE_INFINITY) <= step.ps) continue;
     const bytes = Math.max(...step.stages.map(({ memory }) => memory.total));
     const { ps, hand } = step;
-    found.set(name, { hand, split: from, ps, isSimulated: true, memoryBytes: bytes, ...partsOfStep(step) });
+    found.set(name, { hand, split: from, ps, isSimulated: true, memoryBytes: bytes, parts: partsOfStep(step) });
   }
   for (const of of splits) {
     if (of.staged !== null) {
@@ -122,14 +124,13 @@ export function handClasses(
       const fits = of.byHandPs < Number.POSITIVE_INFINITY;
       if (of.hand === null || known?.isSimulated === true || (known?.ps ?? Number.POSITIVE_INFINITY) < of.byHandPs)
         continue;
-      const parts = { computePs: of.byHandPs, waitPs: new Map<string, number>() };
       found.set(name, {
         hand: of.hand,
         split: of,
         ps: fits ? of.byHandPs : null,
         isSimulated: false,
         memoryBytes: null,
-        ...parts,
+        parts: null,
       });
       continue;
     }
@@ -160,7 +161,7 @@ export function handClasses(
       ps: fitting === undefined ? null : one.made.ps,
       isSimulated: false,
       memoryBytes: bytes,
-      ...countedParts(problem, one.made.choice),
+      parts: countedParts(problem, one.made.choice),
     });
   }
   const psOf = ({ ps }: HandClass): number => ps ?? Number.MAX_VALUE;

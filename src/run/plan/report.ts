@@ -65,13 +65,10 @@ function sharesOf({ simulated: { actors, times } }: PlannedStep): {
 }
 
 /** Returns what the report says of a class of hand-made plans beside the best plan. */
-function handRow(
-  { hand, split, ps, isSimulated, memoryBytes, computePs, waitPs }: HandClass,
-  best: PlannedStep,
-): HandRow {
+function handRow({ hand, split, ps, isSimulated, memoryBytes, parts }: HandClass, best: PlannedStep): HandRow {
   const { shape, passes } = split;
   const own = partsOfStep(best);
-  const names = new Set([...waitPs.keys(), ...own.waitPs.keys()]);
+  const names = parts === null ? [] : [...new Set([...parts.waitPs.keys(), ...own.waitPs.keys()])];
   return {
     name: handText(hand, shape),
     mesh: shape.mesh.axes.map(({ name, size }) => ({ name, size })),
@@ -82,9 +79,9 @@ function handRow(
     us: ps === null ? null : toUs(ps),
     isSimulated,
     moreUs: ps === null ? null : toUs(ps - best.ps),
-    moreComputeUs: toUs(computePs - own.computePs),
+    moreComputeUs: parts && toUs(parts.computePs - own.computePs),
     moreWaitUs: Object.fromEntries(
-      [...names].map((name) => [name, toUs((waitPs.get(name) ?? 0) - (own.waitPs.get(name) ?? 0))]),
+      names.map((name) => [name, toUs((parts?.waitPs.get(name) ?? 0) - (own.waitPs.get(name) ?? 0))]),
     ),
   };
 }

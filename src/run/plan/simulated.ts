@@ -20,6 +20,8 @@ import type { PlannedStage, PlannedStep, SearchedSplit, SearchedWay, Way } from 
 export const MOST_OTHERS = 3;
 /** Hand-made plans that are simulated. */
 const MOST_HANDS = 8;
+/** The count takes what follows updates as one after the other, so that a plan may take less than it counts, if not by this factor. */
+const COUNTED_OVER = 1.3;
 
 /** A plan that was simulated, and the way of splitting that it is of. */
 export interface SimulatedStep {
@@ -65,7 +67,7 @@ export async function foundSteps(searched: readonly SearchedSplit[], by: Simulat
 
 /**
  * Returns hand-made plans that fit, simulated, of all ways of splitting: those that count least first, until none that is left
- * counts less than the fastest of them takes, or `fasterThanPs`.
+ * may take less than the fastest of them, or `fasterThanPs`.
  */
 export async function handSteps(
   splits: readonly SearchedSplit[],
@@ -77,7 +79,7 @@ export async function handSteps(
   const known = new Set<string>();
   let fastest = fasterThanPs;
   for (const candidate of candidates) {
-    if (candidate.countedPs >= fastest || steps.length === MOST_HANDS) break;
+    if (candidate.countedPs >= COUNTED_OVER * fastest || steps.length === MOST_HANDS) break;
     const key = `${splits.indexOf(candidate.from)} ${candidate.choices.map(planKey).join(" ")}`;
     if (known.has(key) || !isWithin(candidate, by)) continue;
     known.add(key);
