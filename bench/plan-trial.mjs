@@ -29,6 +29,7 @@ const byVolume = (mesh) => ({
     return ps;
   },
   madeCount: () => 0,
+  areMade: () => false,
   make: async () => 0,
 });
 

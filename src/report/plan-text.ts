@@ -4,7 +4,10 @@ import type { AxisStrategy, PlanRow } from "./tensor-plan.ts";
 /** What is said of plans of tensor states, on the command line and the page. */
 
 /** Returns stages and the mesh of each: "4 stages of 2x8"; of one stage its mesh. */
-export function meshText({ mesh, stages }: Pick<PlanRow, "mesh" | "stages">): string {
+export function meshText({
+  mesh,
+  stages,
+}: Pick<PlanRow, "mesh"> & { readonly stages: { readonly length: number } }): string {
   const own = mesh.map(({ size }) => size).join("x");
   return stages.length === 1 ? own : `${stages.length} stages of ${own}`;
 }
@@ -43,9 +46,12 @@ export function boundText(
   return `${bound} counted for any plan of these stages and number of passes${free}, ${own} for this one: ${near}`;
 }
 
-/** Returns the plans that are called otherwise than the best, each name once, the first of them. */
+/** So many runners-up are told. */
+const MOST_RUNNERS_UP = 5;
+
+/** Returns the first plans that are called otherwise than the best, each name once, the first of them. */
 export function runnersUp(best: PlanRow, others: readonly PlanRow[]): PlanRow[] {
   const key = (row: PlanRow): string => `${strategyText(row)} on ${meshText(row)}`;
   const seen = new Set([key(best)]);
-  return others.filter((row) => !seen.has(key(row)) && seen.add(key(row)));
+  return others.filter((row) => !seen.has(key(row)) && seen.add(key(row))).slice(0, MOST_RUNNERS_UP);
 }

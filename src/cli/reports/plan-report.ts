@@ -1,12 +1,25 @@
 import { count, grouped, percent, roundedSize, significant, timeText } from "../../report/amounts.ts";
 import { gainText } from "../../report/gains.ts";
 import { axesText, axisText, boundText, meshText, runnersUp, strategyText } from "../../report/plan-text.ts";
+import {
+  type HandRow,
+  handMesh,
+  handTime,
+  mainHands,
+  nextCostText,
+  nextName,
+  nextStateText,
+  whyNotText,
+} from "../../report/plan-why.ts";
 import { networkText } from "../../report/subject-text.ts";
 import type { PlanRow } from "../../report/tensor-plan.ts";
 import type { PlanReport } from "../../run/plan/report.ts";
 import type { Context } from "../context.ts";
 import { table } from "./table.ts";
 import { labelled } from "./text.ts";
+
+/** Classes of hand-made plans that are told without details. */
+const MOST_CLASSES = 6;
 
 function memoryText({ memory }: Pick<PlanRow, "memory">): string {
   const { parameters, gradients, optimizer, activations, working } = memory;
@@ -67,13 +80,50 @@ export function planLines(report: PlanReport, context: Pick<Context, "style" | "
     ]);
     lines.push(...table(head.map(style.dim), cells, ["left", "left", "right", "right", "right"]));
   }
-  if (context.options["details"] === true) {
+  const isDetailed = context.options["details"] === true;
+  const told = isDetailed ? report.classes : mainHands(report.classes, MOST_CLASSES);
+  if (told.length > 0) lines.push("", ...classLines(report, told, context));
+  if (isDetailed) {
     if (plan.stages.length > 1) {
       lines.push("", ...plan.stages.map((stage, s) => labelled(`memory ${s + 1}`, memoryText(stage))));
     }
+    if (report.nextStates.length > 0) lines.push("", ...nextLines(report, context));
     lines.push("", ...collectiveLines(report, context), "", ...tensorLines(report, context));
   }
   return ["", ...lines].map((line) => `  ${line}`.trimEnd());
+}
+
+/** Returns hand-made plans and why they are not the plan. */
+function classLines(
+  { plan, shares }: PlanReport,
+  rows: readonly HandRow[],
+  { style }: Pick<Context, "style">,
+): string[] {
+  const best = { us: plan.us, computeUs: shares.compute * plan.us };
+  const head = ["by hand", "mesh", "passes", "memory", "step", "why not"];
+  const cells = rows.map((row) => [
+    row.name,
+    handMesh(row),
+    String(row.passes),
+    row.memoryBytes === null ? "-" : roundedSize(row.memoryBytes),
+    handTime(row),
+    whyNotText(row, best),
+  ]);
+  return table(head.map(style.dim), cells, ["left", "left", "right", "right", "left", "left"]);
+}
+
+/** Returns what the next best states of tensors would cost. */
+function nextLines({ nextStates }: PlanReport, { style }: Pick<Context, "style">): string[] {
+  const isStaged = nextStates.some(({ stage }) => stage > 1);
+  const head = ["tensor", "times", "lies", "instead", "would take"];
+  const cells = nextStates.map((row) => [
+    `${isStaged ? `${row.stage}: ` : ""}${nextName(row)}`,
+    grouped(row.count),
+    nextStateText(row, row.now),
+    nextStateText(row, row.instead),
+    nextCostText(row),
+  ]);
+  return table(head.map(style.dim), cells, ["left", "right", "left", "left", "left"]);
 }
 
 function collectiveLines({ collectives }: PlanReport, { style }: Pick<Context, "style">): string[] {

@@ -22,6 +22,9 @@ type Computed = Extract<PlanStep, { kind: "compute" | "update" }>;
 /** Forward, backward, gradients, update: PHASE_NAMES of a step's tasks. */
 const [FORWARD, BACKWARD, GRADIENTS, UPDATE] = [0, 1, 2, 3] as const;
 
+/** Copies of parameters of less than this part of the greatest do not hold up those after the next. */
+const LEAST_FETCHED = 1 / 256;
+
 /** Tables that all stages of a step put their tasks into. */
 export interface TaskTables {
   readonly tasks: TaskList;
@@ -43,7 +46,7 @@ export interface StageTasks {
 /**
  * Returns what lays out a stage's part of the tasks of a step: all NPUs of the stage do the same, so they are one actor; it
  * computes one node at a time in the order of the plan, and collectives of the same axes take turns. Copies of parameters are
- * fetched ahead, the next one while the node before the one that takes it computes; pieces of streamed products move while others
+ * fetched ahead, the next one while the node before the one that takes it computes (small ones sooner); pieces of streamed products move while others
  * are computed with; sums of gradients go on beside what follows, and the update waits for all of them. `comes`: placeholders that
  * other stages send. O(steps).
  */
@@ -151,6 +154,12 @@ export function stageTasks(
   const gradients = new Set(graph.gradients.map(({ gradient }) => gradient));
   /** Values that nodes take, which sums for the update are not. */
   const taken = new Set(steps.filter(({ kind }) => kind === "compute").flatMap(({ takes }) => takes));
+  /** Whether a value is a parameter that was brought. */
+  const isFetched = (at: number): boolean =>
+    nodeOf(values[at] as PlanValue).kind === "placeholder" && !comes.has((values[at] as PlanValue).node);
+  const fetched = steps.filter(({ kind, makes }) => kind === "move" && isFetched(makes));
+  /** Less is there beside what else is fetched. */
+  const least = LEAST_FETCHED * Math.max(0, ...fetched.map(({ makes }) => (values[makes] as PlanValue).bytes));
   /** Computations that took a copy of a parameter, the last two: the copy after the next begins when the first is done. */
   let takers: number[] = [];
   const sums: number[] = [];
@@ -169,19 +178,18 @@ export function stageTasks(
       const own = phase === "forward" ? FORWARD : BACKWARD;
       const waits = waitsFor(step.takes);
       if (step.kind === "answer") madeBy[step.makes] = waits[0] ?? -1;
-      else if (step.kind === "update")
-        madeBy[step.makes] = addComputation(step, UPDATE, -1, [...new Set([...waits, ...sums])]);
-      else if (step.kind === "compute") {
+      else if (step.kind === "update") {
+        // those behind the first one wait for it
+        madeBy[step.makes] = addComputation(step, UPDATE, -1, [...new Set([...waits, ...sums.splice(0)])]);
+      } else if (step.kind === "compute") {
         const rule = streamed(plans[step.node]?.rule);
         const when = step.isAgain ? BACKWARD : own;
         const task =
           rule === null ? addComputation(step, when, pass, waits) : addStreamed(step, rule, when, pass, waitsFor);
         madeBy[step.makes] = task;
-        const isFetched = (at: number): boolean =>
-          nodeOf(values[at] as PlanValue).kind === "placeholder" &&
-          !comes.has((values[at] as PlanValue).node) &&
-          (madeBy[at] as number) >= 0;
-        if (step.takes.some(isFetched)) takers = [...takers.slice(-1), task];
+        const holds = (at: number): boolean =>
+          isFetched(at) && (madeBy[at] as number) >= 0 && (values[at] as PlanValue).bytes >= least;
+        if (step.takes.some(holds)) takers = [...takers.slice(-1), task];
       } else if (isUpdating(step)) madeBy[step.makes] = addMove(step, UPDATE, pass, waits);
       else if (gradients.has(step.node) && !taken.has(step.makes)) {
         if (plans[step.node]?.isSummedOnce === true && !isLast) continue;

@@ -19,6 +19,8 @@ export interface MoveCosts {
   readonly movePs: (kind: MoveKind, axes: AxisSet, bytes: number) => number;
   /** Returns for how many collectives schedules were made: what costs are told by changes with it. */
   madeCount(): number;
+  /** Returns whether a schedule of all of them was made. */
+  areMade(asked: readonly MoveAsked[]): boolean;
   /** Has schedules made of what has none yet; returns of how many. */
   make(asked: readonly MoveAsked[], onProgress?: (done: number, total: number) => void): Promise<number>;
 }
@@ -56,6 +58,7 @@ export function moveCosts(mesh: Mesh, costOf: CostOf, leastOf: LeastOf): MoveCos
       return Math.max(leastAt(kind, axes, below), (leastAt(kind, axes, above) * bytes) / above);
     },
     madeCount: () => made.size,
+    areMade: (asked) => asked.every((one) => made.has(keyOf(one))),
     async make(asked, onProgress) {
       const wanted = new Map(asked.filter((one) => !made.has(keyOf(one))).map((one) => [keyOf(one), one]));
       let done = 0;

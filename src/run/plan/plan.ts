@@ -3,17 +3,12 @@ import { optionName } from "../../base/option-names.ts";
 import { refuseStopped } from "../../base/stopping.ts";
 import type { Engine } from "../../engine/types.ts";
 import { shiftedLinks } from "../../model/symmetry/shift.ts";
-import type { DimensionUses } from "../../model/tensor-graph/dimension-uses.ts";
 import type { GraphNode, TensorGraph } from "../../model/tensor-graph/graph.ts";
-import type { StagedGraph } from "../../model/tensor-graph/stages.ts";
 import { coarserMeshes, fineAxes, finerChoice, restated } from "../../model/tensor-plan/coarser.ts";
 import { leastComputingPs } from "../../model/tensor-plan/least-computing.ts";
-import { type PlanMemory, planMemory } from "../../model/tensor-plan/lifetimes.ts";
 import type { Mesh } from "../../model/tensor-plan/mesh.ts";
-import type { StagePlan } from "../../model/tensor-plan/pipeline.ts";
-import { pipelineTasks } from "../../model/tensor-plan/pipeline-tasks.ts";
 import type { TensorPlan } from "../../model/tensor-plan/plan.ts";
-import { type PlanChoice, planTotals } from "../../model/tensor-plan/problem.ts";
+import type { PlanChoice } from "../../model/tensor-plan/problem.ts";
 import {
   memoryOf,
   type PlanCosts,
@@ -28,18 +23,20 @@ import { tensorBytes } from "../../model/tensor-plan/work.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Accelerator, Precision } from "../../model/workload/accelerators.ts";
 import type { Computation, NpuGroups } from "../../model/workload/layer-work.ts";
-import type { PlacedTasks } from "../../model/workload/placed-tasks.ts";
 import { computationPs } from "../../model/workload/roofline.ts";
 import { roundedSize } from "../../report/amounts.ts";
-import { type HandPlan, type MadeByHand, plansByHand } from "../../synthesize/plan/by-dimensions.ts";
+import { type MadeByHand, plansByHand } from "../../synthesize/plan/by-dimensions.ts";
 import { type Effort, effortOf } from "../../synthesize/plan/effort.ts";
 import { type FoundPlan, leastOfAll, type NoPlan, searchPlan } from "../../synthesize/plan/solve.ts";
 import { belowOfStage, pipelinePs } from "../../synthesize/plan/stage-cuts.ts";
 import { milpRunner } from "../threads/milp-runner.ts";
 import { type CostOf, communicationCosts, leastCosts } from "../training/costs.ts";
-import { simulateTraining, type TrainedStep } from "../training/train.ts";
+import { type HandClass, handClasses } from "./by-hand.ts";
 import { type LeastOf, type MoveAsked, type MoveCosts, moveCosts } from "./move-costs.ts";
+import { type NextState, nextStates } from "./next-states.ts";
 import { cutByHand, graphKey, type PipelineShape, receiveTimes, sendTimes } from "./pipeline.ts";
+import { foundSteps, handSteps, MOST_OTHERS, memoryOfChoice, type Simulating } from "./simulated.ts";
+import type { PlannedStage, PlannedStep, SearchedSplit, SearchedWay, Split, StatedWay, Way } from "./ways.ts";
 
 /** What is to be planned. */
 export interface PlanRequest {
@@ -66,34 +63,16 @@ export interface PlanRequest {
   readonly onProgress?: (what: string, done: number, total: number) => void;
 }
 
-/** A stage of a plan with what it takes. */
-export interface PlannedStage extends StagePlan {
-  readonly memory: PlanMemory;
-  /** By the search's own count, for all passes: the greatest of its times. */
-  readonly countedPs: number;
-}
-
-/** A plan with what it takes. */
-export interface PlannedStep {
-  /** One or more. */
-  readonly stages: readonly PlannedStage[];
-  readonly staged: StagedGraph | null;
-  /** Of the whole step, simulated; picoseconds. */
-  readonly ps: number;
-  /** By the search's own count: the greatest of its times; of stages, the first pass through all, then the slowest's. */
-  readonly countedPs: number;
-  /** The hand-made plan that it is; null of one that was found. */
-  readonly hand: HandPlan | null;
-  readonly placed: PlacedTasks;
-  readonly simulated: TrainedStep;
-}
-
 /** The best plan and the runners-up. */
 export interface Planned {
   readonly best: PlannedStep;
   readonly others: readonly PlannedStep[];
   /** The fastest of the hand-made plans that fit; null where none does. */
   readonly byHand: PlannedStep | null;
+  /** The best hand-made plan of each class, but for that of the best plan if it is one. */
+  readonly classes: readonly HandClass[];
+  /** [stages of the best] what other states of its tensors would cost. */
+  readonly nextStates: readonly (readonly NextState[])[];
   /**
    * Of the search that found the best: by its count no plan takes less on that mesh, in as many passes, that leaves so many bytes
    * of the memory free for what is not counted; and by how much of its count the best may be above that.
@@ -116,53 +95,12 @@ const LEAST_LIMIT_MS = 1000;
 const PART_OF_COARSER = 1 / 6;
 /** Ways of which all plans take more than so many times the best one's count are searched no further. */
 const TOO_SLOW = 1.1;
-/** Runners-up that are simulated. */
-const MOST_OTHERS = 3;
 const MOST_HAND = 24;
 
 /** Searches are begun again so often, with the costs of the collectives that plans take, and peaks of memory. */
 const MOST_ROUNDS = 8;
 /** The collectives of so many plans by hand are scheduled at a time. */
 const HANDS_MADE = 3;
-
-/** A graph on a mesh, in passes: of a step, or of a stage. */
-interface Way {
-  readonly mesh: Mesh;
-  readonly graph: TensorGraph;
-  readonly terms: PlanTerms;
-  readonly costs: MoveCosts;
-  readonly timeOf: (computation: Computation) => number;
-  /** Of a stage. */
-  readonly receivePs?: PlanCosts["receivePs"];
-  readonly uses?: DimensionUses;
-}
-
-/** A way of splitting a step: one way, or stages with one each. */
-interface Split {
-  /** What its best hand-made plan takes; Infinity where none fits. */
-  readonly byHandPs: number;
-  readonly hand: HandPlan | null;
-  readonly staged: StagedGraph | null;
-  readonly stages: () => Promise<readonly StatedWay[]>;
-  /** Of one cut by what collectives take at least: the same by schedules of the best plans by hand, which take no less. */
-  readonly settled?: () => Promise<Split | null>;
-}
-
-/** A way, stated as a search, and its hand-made plans. */
-interface StatedWay {
-  readonly way: Way;
-  /** Schedules that were made of collectives by then. */
-  readonly madeCount: number;
-  readonly stated: StatedProblem;
-  readonly hands: readonly MadeByHand[];
-}
-
-/** A way that was searched. */
-interface SearchedWay extends StatedWay {
-  readonly result: FoundPlan | NoPlan;
-  /** Plans of searches before, whose memory by lifetimes may be more than there is. */
-  readonly before: readonly PlanChoice[];
-}
 
 /** What may be done for a search, and what a plan has to take less than to be of use. */
 interface Search {
@@ -291,12 +229,6 @@ function foundIn(result: FoundPlan, from: StatedProblem, to: StatedProblem): Fou
   return plan && { ...result, plan, alternatives: restatedAll(result.alternatives, from, to) };
 }
 
-/** Returns the memory of a choice by the lifetimes of its values. */
-function memoryOfChoice({ graph, terms }: Way, stated: StatedProblem, choice: PlanChoice): PlanMemory {
-  const plan = planOf(graph, stated, choice);
-  return planMemory(plan, planSteps(plan), terms);
-}
-
 /** Returns the collectives of a plan; of streamed products that of a piece and that of all at once, which it is held against. */
 function movesOf(plan: TensorPlan): MoveAsked[] {
   const { graph, mesh, nodes } = plan;
@@ -341,7 +273,7 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
       if (stages === 1) {
         looked += 1;
         const stated = stateWay({ ...common, graph: request.graphOf(samples), terms, costs: costsOf(0) });
-        ways.push(wholeSplit(stated));
+        ways.push(wholeSplit(shape, microBatches, stated));
       } else {
         wholePs ??= await settledPs(ways, tell);
         const computingPs = microBatches * leastComputingPs(request.graphOf(samples), mesh, timeOf);
@@ -362,7 +294,7 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
     throw new InputError(optionName("stages"), "at most the parts of the graph that repeat", most).as("not-applicable");
   }
   const searched: SearchedSplit[] = [];
-  const chosen = await mostPromising(ways, MOST_SEARCHED);
+  const { chosen, left } = await mostPromising(ways, MOST_SEARCHED);
   const effort = effortOf(request.timeLimitMs);
   let belowPs = Number.POSITIVE_INFINITY;
   for (const [done, way] of chosen.entries()) {
@@ -372,26 +304,27 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
     belowPs = Math.min(belowPs, TOO_SLOW * foundPs(one, memoryBytes));
     searched.push(one);
   }
-  const steps: { readonly step: PlannedStep; readonly boundPs: number; readonly from: SearchedSplit }[] = [];
-  for (const [done, from] of searched.entries()) {
-    tell("simulations", done, searched.length);
-    for (const { choices, hand } of candidatesOf(from, memoryBytes)) {
-      const step = await plannedStep(topology, from, choices, hand, costOf);
-      const bounds = from.stages.map(({ result }) => ("plan" in result ? result.boundPs : 0));
-      steps.push({ step, boundPs: pipelinePs(bounds, stagesPasses(step)), from });
-      refuseStopped(signal);
-    }
-  }
-  steps.sort((a, b) => a.step.ps - b.step.ps);
+  tell("simulations", 0, 1);
+  const by: Simulating = { topology, costOf, memoryBytes, movesOf, signal };
+  const hands = await handSteps(searched, by);
+  const others: SearchedSplit[] = [];
+  const handPs = Math.min(...hands.map(({ step }) => step.ps));
+  for (const way of left) others.push(await byHandOnly(way, way.byHandPs < handPs));
+  hands.push(...(await handSteps(others, by, handPs)));
+  const steps = [...(await foundSteps(searched, by)), ...hands].sort((a, b) => a.step.ps - b.step.ps);
   const [best] = steps;
   if (best === undefined) throw nothingFits(request, searched);
   const { stages } = best.from;
+  const bounds = stages.map(({ result }) => ("plan" in result ? result.boundPs : 0));
+  const boundPs = pipelinePs(bounds, (best.step.stages[0] as PlannedStage).terms.microBatches);
   return {
     best: best.step,
     others: steps.slice(1).map(({ step }) => step),
     byHand: steps.find(({ step }) => step.hand !== null)?.step ?? null,
-    boundPs: best.boundPs,
-    gap: 1 - best.boundPs / best.step.countedPs,
+    classes: handClasses([...searched, ...others], hands, memoryBytes).filter(({ hand }) => hand !== best.step.hand),
+    nextStates: stages.map((stage, s) => nextStates(stage, best.choices[s] as PlanChoice)),
+    boundPs,
+    gap: 1 - boundPs / best.step.countedPs,
     leftFreeBytes: Math.max(...stages.map(({ way }) => memoryBytes - way.terms.memoryBytes)),
     how: [...new Set(stages.map(({ result }) => result.how))].join("; "),
     looked,
@@ -409,7 +342,12 @@ function foundPs({ stages }: SearchedSplit, memoryBytes: number): number {
   return pipelinePs(all, (stages[0] as SearchedWay).way.terms.microBatches);
 }
 
-const stagesPasses = ({ stages }: PlannedStep): number => (stages[0] as PlannedStage).terms.microBatches;
+/** Returns a way of splitting of which only hand-made plans are looked at; cut into stages where they may be the fastest. */
+async function byHandOnly({ stages, ...split }: Split, isNear: boolean): Promise<SearchedSplit> {
+  if (split.staged !== null && !isNear) return { ...split, stages: [] };
+  const result: NoPlan = { status: "unknown", least: null, leastTotals: null, isLeastProved: false, how: "by hand" };
+  return { ...split, stages: (await stages()).map((stated) => ({ ...stated, result, before: [] })) };
+}
 
 /** Returns the passes that are tried with so many stages: those that keep them all busy, if any do. */
 function passesFor(stages: number, passes: readonly number[]): readonly number[] {
@@ -468,14 +406,17 @@ async function cutSplit(
     }
     return all;
   };
-  return { byHandPs: ps, hand, staged, stages };
+  return { shape, passes: terms.microBatches, byHandPs: ps, hand, staged, stages };
+}
+
+/** Returns what the best plan by hand of a way takes; Infinity where none fits. */
+function byHandPsOf({ hands: [first] }: StatedWay): number {
+  return first?.fits === true ? first.ps : Number.POSITIVE_INFINITY;
 }
 
 /** Returns one stage as a way of splitting. */
-function wholeSplit(stated: StatedWay): Split {
-  const [first] = stated.hands;
-  const byHandPs = first?.fits === true ? first.ps : Number.POSITIVE_INFINITY;
-  return { byHandPs, hand: null, staged: null, stages: async () => [stated] };
+function wholeSplit(shape: PipelineShape, passes: number, stated: StatedWay): Split {
+  return { shape, passes, byHandPs: byHandPsOf(stated), hand: null, staged: null, stages: async () => [stated] };
 }
 
 /** Returns what the best plan by hand of the best of some ways of one stage takes by schedules; Infinity where none fits. */
@@ -483,11 +424,14 @@ async function settledPs(ways: readonly Split[], tell: Tell): Promise<number> {
   const [first] = [...ways].sort((a, b) => a.byHandPs - b.byHandPs);
   if (first === undefined) return Number.POSITIVE_INFINITY;
   const [stated] = (await first.stages()) as [StatedWay];
-  return wholeSplit(await settledByHand(stated, tell)).byHandPs;
+  return byHandPsOf(await settledByHand(stated, tell));
 }
 
-/** Returns the ways whose best plans by hand take least, so many at most, the best first; settled are no more than have to be. */
-async function mostPromising(ways: readonly Split[], count: number): Promise<readonly Split[]> {
+/** Returns the ways whose best plans by hand take least, so many at most, the best first, and the others; settled are no more than have to be. */
+async function mostPromising(
+  ways: readonly Split[],
+  count: number,
+): Promise<{ readonly chosen: readonly Split[]; readonly left: readonly Split[] }> {
   const left = [...ways];
   const chosen: Split[] = [];
   while (chosen.length < count && left.length > 0) {
@@ -499,12 +443,7 @@ async function mostPromising(ways: readonly Split[], count: number): Promise<rea
       if (settled !== null) left.splice(at, 0, settled);
     }
   }
-  return chosen;
-}
-
-/** A way of splitting that was searched. */
-interface SearchedSplit extends Omit<Split, "stages" | "settled"> {
-  readonly stages: readonly SearchedWay[];
+  return { chosen, left };
 }
 
 /**
@@ -554,60 +493,6 @@ function isAlike({ graph, costs, receivePs }: Way, other: Way): boolean {
       node.kind !== "placeholder" ||
       [0, 2 ** 30].every((bytes) => receivePs?.(i, bytes) === other.receivePs?.(i, bytes)),
   );
-}
-
-/** Plans of a way of splitting that are simulated: a choice for each stage. */
-interface Candidate {
-  readonly choices: readonly PlanChoice[];
-  readonly hand: HandPlan | null;
-}
-
-/** Returns the plans of a way of splitting that fit by lifetimes: those that were found, then the best hand-made one. */
-function candidatesOf({ stages, staged, hand }: SearchedSplit, memoryBytes: number): Candidate[] {
-  const fitting = ({ way, stated, hands, result }: SearchedWay) => {
-    const isWithin = (choice: PlanChoice): boolean => memoryOfChoice(way, stated, choice).total <= memoryBytes;
-    const found = "plan" in result ? [result.plan, ...result.alternatives.slice(0, MOST_OTHERS)] : [];
-    return { found: found.filter(isWithin), hands: hands.filter(({ choice }) => isWithin(choice)) };
-  };
-  if (staged === null) {
-    const [only] = stages.map(fitting) as [ReturnType<typeof fitting>];
-    const [first] = only.hands;
-    return [
-      ...only.found.map((choice) => ({ choices: [choice], hand: null })),
-      ...(first === undefined ? [] : [{ choices: [first.choice], hand: first.hand }]),
-    ];
-  }
-  const all = stages.map(fitting);
-  const best = all.map(({ found, hands }) => found[0] ?? hands[0]?.choice);
-  const byHand = all.map(({ hands }) => hands.find((one) => JSON.stringify(one.hand) === JSON.stringify(hand))?.choice);
-  const whole = (choices: readonly (PlanChoice | undefined)[], by: HandPlan | null): Candidate[] =>
-    choices.every((choice) => choice !== undefined) ? [{ choices, hand: by }] : [];
-  return [...whole(best, null), ...whole(byHand, hand)];
-}
-
-/** Returns choices as a plan that was simulated. */
-async function plannedStep(
-  topology: Topology,
-  { stages: ways, staged }: SearchedSplit,
-  choices: readonly PlanChoice[],
-  hand: HandPlan | null,
-  costOf: CostOf,
-): Promise<PlannedStep> {
-  const stages = ways.map(({ way: { graph, terms }, stated }, s): PlannedStage => {
-    const choice = choices[s] as PlanChoice;
-    const plan = planOf(graph, stated, choice);
-    const steps = planSteps(plan);
-    const countedPs = planTotals(stated.problem, choice)?.ps ?? Number.NaN;
-    return { plan, steps, terms, memory: planMemory(plan, steps, terms), countedPs };
-  });
-  const { timeOf, terms } = (ways[0] as SearchedWay).way;
-  const placed = pipelineTasks({ stages, staged }, terms.microBatches);
-  const simulated = await simulateTraining(topology, placed, { costOf, computationPs: timeOf });
-  const countedPs = pipelinePs(
-    stages.map((stage) => stage.countedPs),
-    terms.microBatches,
-  );
-  return { stages, staged, ps: simulated.times.ps, countedPs, hand, placed, simulated };
 }
 
 /** Returns the error for a step that fits in no way: the least that was proved, and what is enough for a plan that is known. */

@@ -3,11 +3,15 @@ import { planCollectives } from "../../model/tensor-plan/collectives.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Accelerator } from "../../model/workload/accelerators.ts";
 import { askedCollective } from "../../model/workload/asked-collective.ts";
+import { type HandRow, handText, type NextRow } from "../../report/plan-why.ts";
 import { topologySummary } from "../../report/result.ts";
-import { type CostedCollective, plannedTensors, planRow } from "../../report/tensor-plan.ts";
+import { type CostedCollective, patternText, plannedTensors, planRow } from "../../report/tensor-plan.ts";
 import type { ActorTime } from "../../simulate/workload/exposure.ts";
 import type { CommunicationCost } from "../training/costs.ts";
-import type { Planned, PlannedStep, PlanRequest } from "./plan.ts";
+import { type HandClass, partsOfStep } from "./by-hand.ts";
+import type { NextState, TensorState } from "./next-states.ts";
+import type { Planned, PlanRequest } from "./plan.ts";
+import type { PlannedStep } from "./ways.ts";
 
 export type PlanReport = ReturnType<typeof planReport>;
 
@@ -60,6 +64,34 @@ function sharesOf({ simulated: { actors, times } }: PlannedStep): {
   return { compute: sum(({ computePs }) => computePs), bubble: sum(({ bubblePs }) => bubblePs), exposed };
 }
 
+/** Returns what the report says of a class of hand-made plans beside the best plan. */
+function handRow({ hand, split, ps, isSimulated, memoryBytes, parts }: HandClass, best: PlannedStep): HandRow {
+  const { shape, passes } = split;
+  const own = partsOfStep(best);
+  const names = parts === null ? [] : [...new Set([...parts.waitPs.keys(), ...own.waitPs.keys()])];
+  return {
+    name: handText(hand, shape),
+    mesh: shape.mesh.axes.map(({ name, size }) => ({ name, size })),
+    stages: shape.stages,
+    passes,
+    remaking: hand.remaking,
+    memoryBytes,
+    us: ps === null ? null : toUs(ps),
+    isSimulated,
+    moreUs: ps === null ? null : toUs(ps - best.ps),
+    moreComputeUs: parts && toUs(parts.computePs - own.computePs),
+    moreWaitUs: Object.fromEntries(
+      names.map((name) => [name, toUs((parts?.waitPs.get(name) ?? 0) - (own.waitPs.get(name) ?? 0))]),
+    ),
+  };
+}
+
+/** Returns what the report says of the next best state of some tensors. */
+function nextRow({ graph, mesh, node, count, of, now, instead, ps, bytes, fits }: NextState, stage: number): NextRow {
+  const state = ({ pattern, retention }: TensorState) => ({ lies: patternText(graph, mesh, node, pattern), retention });
+  return { stage, name: node.name, count, of, now: state(now), instead: state(instead), us: toUs(ps), bytes, fits };
+}
+
 /** Returns what `plan --json` prints: schema banyan/plan@1. */
 export function planReport(
   { name, source, parameters }: PlanSubject,
@@ -71,7 +103,7 @@ export function planReport(
     memoryBytes,
     algorithm,
   }: Pick<PlanRequest, "batch" | "precision" | "memoryBytes" | "algorithm"> & { readonly accelerator: Accelerator },
-  { best, others, byHand, boundPs, gap, leftFreeBytes, how, looked, searched }: Planned,
+  { best, others, byHand, classes, nextStates, boundPs, gap, leftFreeBytes, how, looked, searched }: Planned,
 ) {
   return {
     schema: "banyan/plan@1" as const,
@@ -84,6 +116,8 @@ export function planReport(
     search: { boundUs: toUs(boundPs), gap, leftFreeBytes, how, looked, searched },
     byHand: byHand === null ? null : { ...planRow(byHand), hand: byHand.hand },
     others: others.map(planRow),
+    classes: classes.map((one) => handRow(one, best)),
+    nextStates: nextStates.flatMap((states, s) => states.map((state) => nextRow(state, s + 1))),
     collectives: costedCollectives(best, topology.npuCount),
     tensors: best.stages.flatMap(({ plan }, s) => plannedTensors(plan, s + 1)),
   };

@@ -132,6 +132,30 @@ function plannerByHand(
     if (choices.some((choice) => choice < 0)) return null;
     const copies: Set<number>[] = supplies.map(() => new Set());
     const chosen = (v: number): Choice => (choosers[v] as Chooser).choices[choices[v] as number] as Choice;
+    // what nobody takes in the backward pass is neither kept nor made again, nor what only that is made of
+    for (let isLess = true; isLess; ) {
+      isLess = false;
+      const wanted = new Set(
+        choosers.flatMap((_, v) =>
+          chosen(v).demands.flatMap(({ supply }) => {
+            const { chooser, wantsKept } = supplies[supply] as Supply;
+            return wantsKept ? [chooser] : [];
+          }),
+        ),
+      );
+      for (let v = 0; v < choosers.length; v++) {
+        const { rule, retention } = (index.meanings[v] as readonly ChoiceMeaning[])[
+          choices[v] as number
+        ] as ChoiceMeaning;
+        const dropped =
+          rule === null || retention === "dropped" || wanted.has(v)
+            ? undefined
+            : byRule[v]?.get(`${rule.along} dropped`);
+        if (dropped === undefined) continue;
+        choices[v] = dropped;
+        isLess = true;
+      }
+    }
     for (let v = 0; v < choosers.length; v++) {
       for (const { supply, pattern } of chosen(v).demands) {
         const of = supplies[supply] as Supply;

@@ -13,22 +13,38 @@ export interface Pool {
   list(): readonly Known[];
 }
 
-const MOST_KNOWN = 8;
+const MOST_KNOWN = 16;
+/** Plans whose totals differ by less than these parts, of what they take and of what memory there is, are one: the better one. */
+const NEAR = 1e-4;
+
+/** Returns what tells a plan from others. */
+export const planKey = ({ choices, copies }: PlanChoice): string =>
+  `${choices.join()};${copies.map((own) => own.join()).join(";")}`;
 
 /** Returns an empty pool of a problem's plans. */
 export function planPool(problem: PlanProblem): Pool {
   const known: Known[] = [];
   const keys = new Set<string>();
   const sums = (one: Known): number => one.totals.reduce((sum, total) => sum + total, 0);
+  const isBetter = (one: Known, other: Known): boolean =>
+    one.ps < other.ps || (one.ps === other.ps && sums(one) < sums(other));
+  const isNear = (one: Known, other: Known): boolean =>
+    problem.resources.every(
+      ({ kind, limit }, r) =>
+        Math.abs((one.totals[r] as number) - (other.totals[r] as number)) <= NEAR * (kind === "time" ? one.ps : limit),
+    );
   return {
     add: (plan) => {
-      const key = `${plan.choices.join()};${plan.copies.map((copies) => copies.join()).join(";")}`;
+      const key = planKey(plan);
       if (keys.has(key)) return;
       const totals = planTotals(problem, plan);
       if (totals?.fits !== true) return;
       keys.add(key);
       const one = { plan, ...totals };
-      const at = known.findIndex((other) => one.ps < other.ps || (one.ps === other.ps && sums(one) < sums(other)));
+      const near = known.findIndex((other) => isNear(one, other));
+      if (near >= 0 && !isBetter(one, known[near] as Known)) return;
+      if (near >= 0) known.splice(near, 1);
+      const at = known.findIndex((other) => isBetter(one, other));
       known.splice(at < 0 ? known.length : at, 0, one);
       known.length = Math.min(known.length, MOST_KNOWN);
     },

@@ -8,7 +8,7 @@ import { axesText } from "../../model/tensor-plan/tasks.ts";
 import { localBytes, tensorBytes } from "../../model/tensor-plan/work.ts";
 import { askedCollective } from "../../model/workload/asked-collective.ts";
 import { streamText } from "../../report/tensor-plan.ts";
-import type { PlannedStage, PlannedStep } from "../../run/plan/plan.ts";
+import type { PlannedStage, PlannedStep } from "../../run/plan/ways.ts";
 import type {
   AxisLie,
   GivenTensor,

@@ -94,7 +94,7 @@ describe("plans of small problems", () => {
       if (problem.choosers.reduce((all, { choices }) => all * choices.length, 1) > 100_000) continue;
       tried++;
       const best = bestByTrying(problem);
-      const found = await searchPlan(problem, { milp, timeLimitMs: 20_000 });
+      const found = await searchPlan(problem, { milp, effort: effortOf(20_000) });
       if (best === null || !("plan" in found)) throw new Error(`seed ${seed}: no plan`);
       expect(Math.abs(found.ps - best.ps), `seed ${seed}`).toBeLessThanOrEqual(1e-9 * best.ps);
       expect(found.status).toBe("optimal");

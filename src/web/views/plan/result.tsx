@@ -4,6 +4,7 @@ import { count, grouped, percent, roundedSize, significant, timeText } from "../
 import { plainName } from "../../../report/file-name.ts";
 import { gainText } from "../../../report/gains.ts";
 import { axesText, axisText, boundText, meshText, runnersUp, strategyText } from "../../../report/plan-text.ts";
+import { handMesh, handTime, whyNotText } from "../../../report/plan-why.ts";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import type { PlanView } from "../../plan-protocol.ts";
@@ -55,6 +56,7 @@ export function Result({ of }: { readonly of: MadePlan }) {
       <PlanGraph view={of.view} />
       <StepInTime find={find} of="computations and the collectives of each set of axes" colourOf={colour} />
       <RunnersUp report={report} />
+      <Classes report={report} />
       <Collectives report={report} />
       <Tensors report={report} />
       <p class="plan-command">
@@ -156,6 +158,34 @@ function RunnersUp({ report: { plan, others } }: { readonly report: Report }) {
               <td class="n">{row.passes}</td>
               <td class="n">{roundedSize(row.memory.total)}</td>
               <td class="n">{timeText(row.us)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Folded>
+  );
+}
+
+/** Hand-made plans, and why they are not the plan. */
+function Classes({ report: { plan, shares, classes } }: { readonly report: Report }) {
+  if (classes.length === 0) return null;
+  const best = { us: plan.us, computeUs: shares.compute * plan.us };
+  return (
+    <Folded title={`Why not by hand: ${count(classes.length, "way", "ways")}`}>
+      <table class="step-table">
+        <caption class="unseen">The best hand-made plan of each kind, the fastest first</caption>
+        <ColumnHeads names={["By hand", "Mesh", "Passes", "Memory", "Step", "Why not"]} />
+        <tbody>
+          {classes.map((row) => (
+            <tr key={`${row.name} ${handMesh(row)}`}>
+              <th scope="row" class="plan-called">
+                {row.name}
+              </th>
+              <td class="n">{handMesh(row)}</td>
+              <td class="n">{row.passes}</td>
+              <td class="n">{row.memoryBytes === null ? "-" : roundedSize(row.memoryBytes)}</td>
+              <td class="n">{handTime(row)}</td>
+              <td>{whyNotText(row, best)}</td>
             </tr>
           ))}
         </tbody>
