@@ -9,19 +9,21 @@ import { looksLikeBys } from "../../import/schedules/bys.ts";
 import { utf8Text } from "../../import/text/utf8.ts";
 import { busFactor, collectiveName, type NamedCollective } from "../../model/collective/collective.ts";
 import { formatSize } from "../../model/numbers/units.ts";
+import { RUNTIME_NAMES, type RuntimeName } from "../../model/program/runtimes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { count, percent, significant, timeText } from "../../report/amounts.ts";
-import type { Comparison, ComparisonRow, ReferenceRow } from "../../report/comparison.ts";
+import type { CompareTarget, Comparison, ComparisonRow, ReferenceRow } from "../../report/comparison.ts";
 import { comparisonCsv } from "../../report/comparison-csv.ts";
 import { gainText } from "../../report/gains.ts";
 import { networkText } from "../../report/subject-text.ts";
 import { membershipOf, synthesisOptions } from "../../request/from-texts.ts";
-import { optionValue, placeOf, textOf, wordOf } from "../../request/option-table.ts";
+import { optionValue, placeOf, refuseOptions, textOf, wordOf } from "../../request/option-table.ts";
 import { problemOf } from "../../request/problem.ts";
 import { namedCollective } from "../../request/values.ts";
 import { compare } from "../../run/compare.ts";
 import { refuseEnding } from "../../run/export/endings.ts";
 import { type OwnLine, ownLine } from "../../run/own/own-lines.ts";
+import { LIBRARY_OF } from "../../run/programs/line-programs.ts";
 import { ALGORITHMS, algorithmNamed } from "../../synthesize/catalog.ts";
 import { demandCollective } from "../collective-option.ts";
 import { answerText, type Context, noteExtrapolation, outRows, reportText } from "../context.ts";
@@ -69,6 +71,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     sizesBytes: optionValue(options, "sizes") ?? USUAL_SIZES,
     ...(algorithms === undefined ? {} : { algorithms }),
     programs: options["programs"] === true,
+    ...targetAsked(options),
     ...membershipOf(options),
     ...synthesisOptions(options),
   };
@@ -96,6 +99,16 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   output?.write([written === "jsonl" ? `${comparison.rows.map(jsonLine).join("")}${text}` : text]);
   if (shows) context.out(`${live?.erased() ?? ""}${text}`);
   return 0;
+}
+
+const TARGETS: readonly CompareTarget[] = [...RUNTIME_NAMES, "nccl"];
+
+/** Returns what --target says, for requests. Throws InputError. */
+function targetAsked(options: Context["options"]): { readonly target?: CompareTarget } {
+  const target = wordOf(options, "target", TARGETS);
+  if (target === undefined) return {};
+  refuseOptions(options, ["programs"], `nothing beside ${placeOf("target")}, which says whose,`);
+  return { target };
 }
 
 /** Returns the lines of the files of --with. Throws InputError for the first that is of no use here. */
@@ -245,15 +258,18 @@ const boxesOf = ({ nodeTraits, npuCount }: Topology): number =>
 
 const gbps = (value: number | null): string => (value === null ? "-" : significant(value));
 
+const timeOrNone = (us: number | null): string => (us === null ? "-" : timeText(us));
+
 /** Returns the cells of a line; the size stands in the first of its size. */
-function cellsOf(row: ComparisonRow, isFirst: boolean, { bold }: Style): string[] {
-  const { programUs } = row;
+function cellsOf(row: ComparisonRow, isFirst: boolean, hasLibrary: boolean, { bold }: Style): string[] {
+  const { programUs, libraryUs } = row;
   const line = [
     isFirst ? formatSize(row.sizeBytes) : "",
     `${row.best ? "*" : " "} ${row.algorithm}`,
     String(row.chunks),
     timeText(row.us),
-    ...(programUs === undefined ? [] : [programUs === null ? "-" : timeText(programUs)]),
+    ...(programUs === undefined ? [] : [timeOrNone(programUs)]),
+    ...(hasLibrary ? [timeOrNone(libraryUs ?? null)] : []),
     gbps(row.algbwGBps),
     gbps(row.busbwGBps),
     percent(row.ofLimit),
@@ -265,20 +281,26 @@ function cellsOf(row: ComparisonRow, isFirst: boolean, { bold }: Style): string[
 /** Returns the cells of a model's line, below those of its size. */
 function referenceCells(
   { name, us, algbwGBps, busbwGBps }: ReferenceRow,
-  hasPrograms: boolean,
+  more: readonly string[],
   { dim }: Style,
 ): string[] {
-  const program = hasPrograms ? [""] : [];
+  const program = more.map(() => "");
   return ["", `  ${name}`, "", timeText(us), ...program, gbps(algbwGBps), gbps(busbwGBps), "", ""].map((cell) =>
     cell === "" ? cell : dim(cell),
   );
 }
 
-const PROGRAM_NAMES = { azure: "MSCCL XML for Azure's executor", mscclpp: "an MSCCL++ plan" } as const;
+const PROGRAM_NAMES: Readonly<Record<RuntimeName, string>> = {
+  msccl: "MSCCL XML for microsoft/msccl",
+  azure: "MSCCL XML for Azure's executor",
+  rccl: "MSCCL XML for RCCL",
+  mscclpp: "an MSCCL++ plan",
+  mpi: "a plan for MPI",
+};
 
 /** Returns what reads the programs, why some are faster than their schedules, and why some lines have none; equal reasons once. */
 function programLines(rows: readonly ComparisonRow[]): string[] {
-  const readers = (["azure", "mscclpp"] as const).flatMap((reader) => {
+  const readers = RUNTIME_NAMES.flatMap((reader) => {
     const algorithms = new Set(rows.filter(({ programFor }) => programFor === reader).map((row) => row.algorithm));
     return algorithms.size === 0 ? [] : [`${[...algorithms].join(", ")}: ${PROGRAM_NAMES[reader]}`];
   });
@@ -357,34 +379,31 @@ function choiceLines(references: readonly ReferenceRow[]): string[] {
     : [...chosen, "it counts launches and costs of messages, which simulated times do not"];
 }
 
+/** Returns by what the lines of a target are ranked. */
+const rankedBy = (target: CompareTarget): string =>
+  target === "nccl"
+    ? "as NCCL runs it"
+    : `as a program for ${target} or as ${LIBRARY_OF[target]} runs its own without one, whichever is faster`;
+
 /** Columns that a table has no room for in a narrow terminal. */
 const LEFT_OUT_OF_NARROW: readonly string[] = ["chunks", "synthesis"];
 
 /** Returns a comparison for people; of one that was stopped no gains at the size that it was at. */
 export function comparisonLines(
-  { topology, collective, rows, references, limits, leftOut, stopped }: Comparison,
+  { topology, collective, rows, references, limits, leftOut, stopped, target }: Comparison,
   { sources }: Pick<Topology, "sources">,
   { style, options, terminal }: Pick<Context, "style" | "options" | "terminal">,
 ): string[] {
   const hasPrograms = rows.some(({ programUs }) => programUs !== undefined);
+  const hasLibrary = rows.some(({ libraryUs }) => libraryUs !== undefined);
+  const more = [...(hasPrograms ? ["program"] : []), ...(hasLibrary ? ["library"] : [])];
   const cells = rows.flatMap((row, i) => {
-    const line = cellsOf(row, rows[i - 1]?.sizeBytes !== row.sizeBytes, style);
+    const line = cellsOf(row, rows[i - 1]?.sizeBytes !== row.sizeBytes, hasLibrary, style);
     const isLast = rows[i + 1]?.sizeBytes !== row.sizeBytes;
     const reference = references.find(({ sizeBytes }) => isLast && sizeBytes === row.sizeBytes);
-    return reference === undefined ? [line] : [line, referenceCells(reference, hasPrograms, style)];
+    return reference === undefined ? [line] : [line, referenceCells(reference, more, style)];
   });
-  const program = hasPrograms ? ["program"] : [];
-  const head = [
-    "size",
-    "  algorithm",
-    "chunks",
-    "time",
-    ...program,
-    "algbw GB/s",
-    "busbw GB/s",
-    "of limit",
-    "synthesis",
-  ];
+  const head = ["size", "  algorithm", "chunks", "time", ...more, "algbw GB/s", "busbw GB/s", "of limit", "synthesis"];
   const all = columnsOf(() => true);
   const isNarrow = all.some((line) => textWidth(unstyled(line)) + 2 > reportWidth(terminal));
   const lines = isNarrow ? columnsOf((name) => !LEFT_OUT_OF_NARROW.includes(name)) : all;
@@ -395,7 +414,8 @@ export function comparisonLines(
       .filter((_, i) => isShown(head[i] as string));
     return table(shown(head).map(style.dim), cells.map(shown), align);
   }
-  const star = `* the fastest of its size${stopped === true ? " so far" : ""}${hasPrograms ? ", programs aside" : ""}`;
+  const ranked = target === undefined ? (hasPrograms ? ", programs aside" : "") : `, ${rankedBy(target)}`;
+  const star = `* the fastest of its size${stopped === true ? " so far" : ""}${ranked}`;
   const why = new Set(
     limits.map(({ sizeBytes, limit }) => `${formatSize(sizeBytes)}: ${timeText(limit.us)}, ${limit.because}`),
   );

@@ -12,12 +12,12 @@ const REST = 54;
 
 /** Returns a table of what is gained at each size over what libraries have; nothing where nothing can be said. */
 export function gainLines(rows: readonly ComparisonRow[], style: Style, width: number): string[] {
-  const cells = gainsOf(rows).map(({ best, library, how, text }) => [
+  const cells = gainsOf(rows).map(({ best, us, libraryUs, how, text }) => [
     formatSize(best.sizeBytes),
     best.algorithm,
-    timeText(best.us),
+    timeText(us),
     wrapped(how, Math.max(LEAST_HOW, width - REST)).join("\n"),
-    timeText(library.us),
+    timeText(libraryUs),
     text,
   ]);
   if (cells.length === 0) return [];

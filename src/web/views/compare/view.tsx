@@ -121,14 +121,14 @@ function GainTable({ rows }: { readonly rows: readonly ComparisonRow[] }) {
         <caption>Gain over the fastest library algorithm, simulated</caption>
         <ColumnHeads names={["Size", "Gain", "Fastest", "Time", "Of libraries", "Library's time"]} />
         <tbody>
-          {gains.map(({ best, library, how, text }) => (
+          {gains.map(({ best, us, libraryUs, how, text }) => (
             <tr key={best.sizeBytes}>
               <th scope="row">{formatSize(best.sizeBytes)}</th>
               <td class="n">{text}</td>
               <td class="n">{best.algorithm}</td>
-              <td class="n">{timeText(best.us)}</td>
+              <td class="n">{timeText(us)}</td>
               <td>{how}</td>
-              <td class="n">{timeText(library.us)}</td>
+              <td class="n">{timeText(libraryUs)}</td>
             </tr>
           ))}
         </tbody>
