@@ -4,6 +4,16 @@ import type { BoundReport, LeftOut, Report } from "./result.ts";
 /** What is to run a collective: a runtime of programs, or NCCL, which loads none. */
 export type CompareTarget = RuntimeName | "nccl";
 
+/** Whose calls a target answers: that library's own algorithms run where no program does. */
+export const LIBRARY_OF: Readonly<Record<CompareTarget, "NCCL" | "RCCL" | "MPI">> = {
+  msccl: "NCCL",
+  azure: "NCCL",
+  mscclpp: "NCCL",
+  nccl: "NCCL",
+  rccl: "RCCL",
+  mpi: "MPI",
+};
+
 export interface ComparisonRow {
   readonly sizeBytes: number;
   readonly algorithm: string;
@@ -41,6 +51,8 @@ export interface ReferenceRow {
   readonly name: string;
   /** What it would choose: "Ring/Simple, 16 channels". */
   readonly choice: string;
+  /** The algorithms that stand for it, the most like it first. */
+  readonly like: readonly string[];
   readonly us: number;
   readonly algbwGBps: number | null;
   readonly busbwGBps: number | null;

@@ -1,4 +1,4 @@
-import type { ComparisonRow } from "./comparison.ts";
+import type { ComparisonRow, ReferenceRow } from "./comparison.ts";
 
 /** What the fastest algorithm gains over the fastest of those that libraries have, at a size, both simulated. */
 export interface Gain {
@@ -63,3 +63,20 @@ function gainOnTarget(rows: readonly ComparisonRow[]): Gain | null {
 }
 
 const howOf = ({ algorithm, library }: ComparisonRow): string => `${algorithm} (${library})`;
+
+/**
+ * Returns what the fastest of a library's own algorithms gains over what the library chooses by default, at each size at which both
+ * were compared.
+ */
+export function defaultGains(rows: readonly ComparisonRow[], references: readonly ReferenceRow[]): Gain[] {
+  const usOf = ({ libraryUs, programUs, us }: ComparisonRow): number => libraryUs ?? programUs ?? us;
+  return references.flatMap(({ sizeBytes, like }) => {
+    const own = rows.filter((row) => row.sizeBytes === sizeBytes && row.library !== undefined);
+    const chosen = like.flatMap((name) => own.find(({ algorithm }) => algorithm === name) ?? [])[0];
+    const best = least(own, usOf);
+    if (best === undefined || chosen === undefined) return [];
+    const [us, libraryUs] = [usOf(best), usOf(chosen)];
+    const text = best === chosen ? "none" : gainText(libraryUs, us);
+    return [{ best, library: chosen, us, libraryUs, how: howOf(chosen), text }];
+  });
+}

@@ -3,7 +3,7 @@ import { optionName } from "../base/option-names.ts";
 import { endingIn } from "../base/stopping.ts";
 import type { Engine } from "../engine/types.ts";
 import { busFactor } from "../model/collective/collective.ts";
-import { ncclEstimates } from "../model/nccl/model.ts";
+import { type NcclEstimate, ncclEstimates } from "../model/nccl/model.ts";
 import { formatSize, formatTime, PS_PER_US } from "../model/numbers/units.ts";
 import type { RuntimeName } from "../model/program/runtimes.ts";
 import { boxesOf } from "../model/routes/rings.ts";
@@ -252,6 +252,15 @@ function runnable(
   };
 }
 
+/** The algorithms of ours that do as NCCL's, the most like it first. */
+const LIKE: Readonly<Record<NcclEstimate["algorithm"], readonly string[]>> = {
+  Ring: ["nccl-rings", "rings", "ring"],
+  Tree: ["nccl-tree", "dbt"],
+  NVLS: ["nvls"],
+  NVLSTree: ["nvls"],
+  PAT: ["pat"],
+};
+
 /** Returns what NCCL's own cost model says of a size on the whole network; null where it says nothing. */
 function referenceOf(topology: Topology, { collective, group, sizeBytes }: SizedOptions): ReferenceRow | null {
   if (typeof collective !== "string" || group !== undefined) return null;
@@ -263,6 +272,7 @@ function referenceOf(topology: Topology, { collective, group, sizeBytes }: Sized
     sizeBytes,
     name: "NCCL model",
     choice: `${algorithm}/${protocol}, ${channels} ${channels === 1 ? "channel" : "channels"}`,
+    like: LIKE[algorithm],
     us,
     algbwGBps,
     busbwGBps: algbwGBps === null ? null : algbwGBps * busFactor(collective, topology.npuCount),

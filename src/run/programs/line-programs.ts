@@ -4,7 +4,7 @@ import { goesThroughSwitch } from "../../lower/mscclpp/plan.ts";
 import type { RuntimeName } from "../../model/program/runtimes.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
-import type { CompareTarget, ComparisonRow } from "../../report/comparison.ts";
+import { type CompareTarget, type ComparisonRow, LIBRARY_OF } from "../../report/comparison.ts";
 import { algorithmNamed } from "../../synthesize/catalog.ts";
 import { besideEngine } from "./beside.ts";
 import { fastestProgram } from "./fastest.ts";
@@ -43,16 +43,6 @@ export function programLine(engine: Engine, schedule: AnySchedule): Promise<Prog
   const runtimes = sums(schedule) ? (["mscclpp", "azure"] as const) : (["azure", "mscclpp"] as const);
   return programFor(engine, schedule, runtimes.slice(0, schedule.collective.groupSize > MOST_RANKS_OF_BOTH ? 1 : 2));
 }
-
-/** Whose calls a target answers: that library's own algorithms run where no program does. */
-export const LIBRARY_OF: Readonly<Record<CompareTarget, "NCCL" | "RCCL" | "MPI">> = {
-  msccl: "NCCL",
-  azure: "NCCL",
-  mscclpp: "NCCL",
-  nccl: "NCCL",
-  rccl: "RCCL",
-  mpi: "MPI",
-};
 
 /** Returns whether the library that stands behind a target has an algorithm. */
 export function isOfLibrary(algorithm: string, target: CompareTarget): boolean {
