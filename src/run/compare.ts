@@ -6,7 +6,6 @@ import { busFactor } from "../model/collective/collective.ts";
 import { type NcclEstimate, ncclEstimates } from "../model/nccl/model.ts";
 import { formatSize, formatTime, PS_PER_US } from "../model/numbers/units.ts";
 import type { RuntimeName } from "../model/program/runtimes.ts";
-import { boxesOf } from "../model/routes/rings.ts";
 import type { AnySchedule } from "../model/steps/schedule.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import {
@@ -18,15 +17,14 @@ import {
 } from "../report/comparison.ts";
 import { type BoundReport, bandwidth, boundReport, type Report } from "../report/result.ts";
 import type { SynthesizeOptions } from "../request/options.ts";
-import { type Problem, problemOf } from "../request/problem.ts";
-import { refusalOf } from "../synthesize/applicable.ts";
-import { ALGORITHMS, algorithmNamed } from "../synthesize/catalog.ts";
+import { problemOf } from "../request/problem.ts";
 import { limitWithFlow } from "./all-to-all.ts";
 import { isBetter, usOf } from "./auto/best.ts";
 import { type Algorithm, candidatesFor, isOwnFailure, SOLVERS_SHARE, wholeProblem } from "./auto/candidates.ts";
 import { contender } from "./auto/chunk-trials.ts";
 import type { OwnLine } from "./own/own-lines.ts";
-import { isOfLibrary, type ProgramOfLine, programLine, targetLine } from "./programs/line-programs.ts";
+import { librariesOf } from "./programs/libraries.ts";
+import { type ProgramOfLine, programLine, targetLine } from "./programs/line-programs.ts";
 import { synthesize } from "./synthesize.ts";
 
 /** A table of more lines is for nobody to read. */
@@ -209,22 +207,6 @@ function marked(
     ofLines[bestLine] as (typeof ofLines)[0],
   );
   return all.map((row) => ({ ...row, best: row === best }));
-}
-
-/**
- * Returns which algorithms libraries run on a network: what they have within a box not over several of them, where one that they
- * have applies that is laid over these, compared or not. With a target those that its library has.
- */
-function librariesOf({ topology, collective }: Problem, target?: CompareTarget): (algorithm: string) => boolean {
-  const isOver = ALGORITHMS.some(
-    (algorithm) => algorithm.traits?.library === "over boxes" && refusalOf(algorithm, topology, collective) === null,
-  );
-  const inner = isOver && (boxesOf(topology)?.length ?? 1) > 1;
-  return (algorithm) => {
-    const { library } = algorithmNamed(algorithm).traits ?? {};
-    const isOfTarget = target === undefined || isOfLibrary(algorithm, target);
-    return library !== undefined && isOfTarget && !(inner && library === "within a box");
-  };
 }
 
 /** Returns the algorithms that a target can run, of those that apply: NCCL, which loads no programs, runs its own alone. Throws InputError where none is. */

@@ -1,13 +1,11 @@
 import { InputError } from "../../base/errors.ts";
 import type { Engine } from "../../engine/types.ts";
-import { goesThroughSwitch } from "../../lower/mscclpp/plan.ts";
 import type { RuntimeName } from "../../model/program/runtimes.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
-import { isTreeFlow } from "../../model/trees/tree-flow.ts";
-import { type CompareTarget, type ComparisonRow, LIBRARY_OF } from "../../report/comparison.ts";
-import { algorithmNamed } from "../../synthesize/catalog.ts";
+import type { CompareTarget, ComparisonRow } from "../../report/comparison.ts";
 import { besideEngine } from "./beside.ts";
 import { fastestProgram } from "./fastest.ts";
+import { isInNetwork, kernelsOf } from "./libraries.ts";
 
 /** What the lines of a comparison take as programs. */
 
@@ -15,8 +13,6 @@ export type ProgramOfLine = Pick<ComparisonRow, "programUs" | "programFor" | "no
 
 /** Schedules of more NPUs become programs of the usual runtime alone: each takes half a minute. */
 const MOST_RANKS_OF_BOTH = 64;
-
-const sums = (schedule: AnySchedule): boolean => isTreeFlow(schedule) && goesThroughSwitch(schedule);
 
 /** Returns what the fastest program of a schedule takes for some runtimes, and for which; or why it has none. */
 async function programFor(
@@ -40,23 +36,8 @@ async function programFor(
 
 /** Returns what the fastest program of a schedule takes, MSCCL XML or an MSCCL++ plan, and for which runtime, or why it has none. */
 export function programLine(engine: Engine, schedule: AnySchedule): Promise<ProgramOfLine> {
-  const runtimes = sums(schedule) ? (["mscclpp", "azure"] as const) : (["azure", "mscclpp"] as const);
+  const runtimes = isInNetwork(schedule) ? (["mscclpp", "azure"] as const) : (["azure", "mscclpp"] as const);
   return programFor(engine, schedule, runtimes.slice(0, schedule.collective.groupSize > MOST_RANKS_OF_BOTH ? 1 : 2));
-}
-
-/** Returns whether the library that stands behind a target has an algorithm. */
-export function isOfLibrary(algorithm: string, target: CompareTarget): boolean {
-  const whose = algorithmNamed(algorithm).traits?.librariesOf;
-  return whose !== undefined && new RegExp(`\\b${LIBRARY_OF[target]}\\b`).test(whose);
-}
-
-/**
- * Returns the machine whose programs run as a library's own kernels do: NCCL's and RCCL's move data through connections, as MSCCL's,
- * but where switches sum; there NCCL loads and stores through them, as MSCCL++.
- */
-function kernelsOf(target: CompareTarget, schedule: AnySchedule): RuntimeName {
-  if (target === "mpi" || target === "rccl") return target;
-  return sums(schedule) ? "mscclpp" : "azure";
 }
 
 /**
