@@ -1,8 +1,10 @@
-import type { RuntimeName } from "../model/program/runtimes.ts";
+import { RUNTIME_NAMES, type RuntimeName } from "../model/program/runtime-names.ts";
 import type { BoundReport, LeftOut, Report } from "./result.ts";
 
 /** What is to run a collective: a runtime of programs, or NCCL, which loads none. */
 export type CompareTarget = RuntimeName | "nccl";
+
+export const COMPARE_TARGETS: readonly CompareTarget[] = [...RUNTIME_NAMES, "nccl"];
 
 /** Whose calls a target answers: that library's own algorithms run where no program does. */
 export const LIBRARY_OF: Readonly<Record<CompareTarget, "NCCL" | "RCCL" | "MPI">> = {

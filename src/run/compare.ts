@@ -5,7 +5,7 @@ import type { Engine } from "../engine/types.ts";
 import { busFactor } from "../model/collective/collective.ts";
 import { type NcclEstimate, ncclEstimates } from "../model/nccl/model.ts";
 import { formatSize, formatTime, PS_PER_US } from "../model/numbers/units.ts";
-import type { RuntimeName } from "../model/program/runtimes.ts";
+import type { RuntimeName } from "../model/program/runtime-names.ts";
 import type { AnySchedule } from "../model/steps/schedule.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import {

@@ -9,10 +9,9 @@ import { looksLikeBys } from "../../import/schedules/bys.ts";
 import { utf8Text } from "../../import/text/utf8.ts";
 import { busFactor, collectiveName, type NamedCollective } from "../../model/collective/collective.ts";
 import { formatSize } from "../../model/numbers/units.ts";
-import { RUNTIME_NAMES } from "../../model/program/runtimes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { percent, timeText } from "../../report/amounts.ts";
-import type { CompareTarget, Comparison, ComparisonRow } from "../../report/comparison.ts";
+import { COMPARE_TARGETS, type CompareTarget, type Comparison, type ComparisonRow } from "../../report/comparison.ts";
 import { comparisonCsv } from "../../report/comparison-csv.ts";
 import { membershipOf, synthesisOptions } from "../../request/from-texts.ts";
 import { optionValue, placeOf, refuseOptions, textOf, wordOf } from "../../request/option-table.ts";
@@ -96,11 +95,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   return 0;
 }
 
-const TARGETS: readonly CompareTarget[] = [...RUNTIME_NAMES, "nccl"];
-
 /** Returns what --target says, for requests. Throws InputError. */
 function targetAsked(options: Context["options"]): { readonly target?: CompareTarget } {
-  const target = wordOf(options, "target", TARGETS);
+  const target = wordOf(options, "target", COMPARE_TARGETS);
   if (target === undefined) return {};
   refuseOptions(options, ["programs"], `nothing beside ${placeOf("target")}, which says whose,`);
   return { target };

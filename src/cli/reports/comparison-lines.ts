@@ -1,6 +1,6 @@
 import { textWidth } from "../../base/visible.ts";
 import { formatSize } from "../../model/numbers/units.ts";
-import { RUNTIME_NAMES, type RuntimeName } from "../../model/program/runtimes.ts";
+import { RUNTIME_NAMES, type RuntimeName } from "../../model/program/runtime-names.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { count, percent, significant, timeText } from "../../report/amounts.ts";
 import {

@@ -3,7 +3,7 @@ import { kindOf } from "../../kinds/kinds.ts";
 import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
 import { formatBandwidth, formatSize, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
-import type { RuntimeName } from "../../model/program/runtimes.ts";
+import type { RuntimeName } from "../../model/program/runtime-names.ts";
 import { count, percent, timeText } from "../../report/amounts.ts";
 import { LIBRARY_OF } from "../../report/comparison.ts";
 import { gainText } from "../../report/gains.ts";

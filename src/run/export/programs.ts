@@ -10,7 +10,7 @@ import { formatSize } from "../../model/numbers/units.ts";
 import { isPeriodSchedule } from "../../model/periods/period-schedule.ts";
 import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import type { Program } from "../../model/program/program.ts";
-import type { RuntimeName } from "../../model/program/runtimes.ts";
+import type { RuntimeName } from "../../model/program/runtime-names.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";

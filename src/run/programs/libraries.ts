@@ -1,5 +1,5 @@
 import { goesThroughSwitch } from "../../lower/mscclpp/plan.ts";
-import type { RuntimeName } from "../../model/program/runtimes.ts";
+import type { RuntimeName } from "../../model/program/runtime-names.ts";
 import { boxesOf } from "../../model/routes/rings.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";

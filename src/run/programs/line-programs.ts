@@ -1,6 +1,6 @@
 import { InputError } from "../../base/errors.ts";
 import type { Engine } from "../../engine/types.ts";
-import type { RuntimeName } from "../../model/program/runtimes.ts";
+import type { RuntimeName } from "../../model/program/runtime-names.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { CompareTarget, ComparisonRow } from "../../report/comparison.ts";
 import { besideEngine } from "./beside.ts";
