@@ -64,7 +64,7 @@ export { isPhaseSchedule } from "./model/phases/phase-schedule.ts";
 export { phaseTransfers, stepsOfPhases } from "./model/phases/phase-steps.ts";
 export { PRESETS } from "./model/presets/preset.ts";
 export type { Program } from "./model/program/program.ts";
-export type { RuntimeName } from "./model/program/runtimes.ts";
+export type { RuntimeName } from "./model/program/runtime-names.ts";
 export type { RouteSet } from "./model/routes/routes.ts";
 export { sketchNetwork } from "./model/sketch/network.ts";
 export { proposedSketches } from "./model/sketch/proposals.ts";

@@ -220,6 +220,10 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       "algorithms",
       "with",
       "programs",
+      [
+        "target",
+        "rank by what runs there, as programs: msccl, azure, rccl, mscclpp, mpi, or nccl, which runs its own alone",
+      ],
       ["timeLimit", "for each line: what is not done by then is left out; solvers end with the best they have"],
       ["sketch", "taccl: what its lines may use, a TACCL sketch"],
       ...MEMBERS,

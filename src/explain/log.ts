@@ -1,7 +1,8 @@
 import type { LoggedPrograms } from "../model/calibration/measurements.ts";
 import { formatSize } from "../model/numbers/units.ts";
 import type { Program } from "../model/program/program.ts";
-import { MSCCL_RUNTIMES, type MscclRuntime, RUNTIMES, type RuntimeName } from "../model/program/runtimes.ts";
+import type { RuntimeName } from "../model/program/runtime-names.ts";
+import { MSCCL_RUNTIMES, type MscclRuntime, RUNTIMES } from "../model/program/runtimes.ts";
 
 /** Averages and scaled sums: no program of the kind runs them. */
 const FIRST_AVERAGE = 4;

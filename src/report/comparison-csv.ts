@@ -15,6 +15,7 @@ const COLUMNS = [
   "verified",
   "library",
   "programUs",
+  "libraryUs",
 ] as const satisfies readonly (keyof ComparisonRow)[];
 
 /** Returns the rows of a comparison as CSV, with the gain in the row of the fastest; what there is not is empty. */

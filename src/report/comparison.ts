@@ -1,4 +1,20 @@
+import { RUNTIME_NAMES, type RuntimeName } from "../model/program/runtime-names.ts";
 import type { BoundReport, LeftOut, Report } from "./result.ts";
+
+/** What is to run a collective: a runtime of programs, or NCCL, which loads none. */
+export type CompareTarget = RuntimeName | "nccl";
+
+export const COMPARE_TARGETS: readonly CompareTarget[] = [...RUNTIME_NAMES, "nccl"];
+
+/** Whose calls a target answers: that library's own algorithms run where no program does. */
+export const LIBRARY_OF: Readonly<Record<CompareTarget, "NCCL" | "RCCL" | "MPI">> = {
+  msccl: "NCCL",
+  azure: "NCCL",
+  mscclpp: "NCCL",
+  nccl: "NCCL",
+  rccl: "RCCL",
+  mpi: "MPI",
+};
 
 export interface ComparisonRow {
   readonly sizeBytes: number;
@@ -14,14 +30,16 @@ export interface ComparisonRow {
   /** The independent judge found the schedule correct; what is not correct has no row. */
   readonly verified: true;
   readonly synthesisMs: number;
-  /** Shortest of its size (the earlier algorithm among equals). */
+  /** Shortest of its size (the earlier algorithm among equals); where a target is named, as it would run there. */
   readonly best: boolean;
-  /** Where asked for: its fastest MSCCL program, simulated as a program on the same network; null where there is none. */
+  /** Where asked for: its fastest program, of the target if one is named, simulated as a program on the same network; null where there is none. */
   readonly programUs?: number | null;
-  /** What reads it: Azure's executor (MSCCL XML), or MSCCL++ (a plan) where switches sum or duplicate. */
-  readonly programFor?: "azure" | "mscclpp";
+  /** What reads it: the target; without one Azure's executor (MSCCL XML), or MSCCL++ (a plan) where switches sum or duplicate. */
+  readonly programFor?: RuntimeName;
   /** Why there is no program. */
   readonly noProgram?: string;
+  /** Where a target is named, of an algorithm that its library has: what that takes, simulated as a program of the library's own kernels. */
+  readonly libraryUs?: number;
   /** No algorithm of ours: a schedule or a program that was given beside them; the algorithm is then the name of its file. */
   readonly own?: "schedule" | "program";
   /** How, in words, where libraries (NCCL, RCCL, MPI) do it on this network: "natural order, both ways". */
@@ -35,6 +53,8 @@ export interface ReferenceRow {
   readonly name: string;
   /** What it would choose: "Ring/Simple, 16 channels". */
   readonly choice: string;
+  /** The algorithms that stand for it, the most like it first. */
+  readonly like: readonly string[];
   readonly us: number;
   readonly algbwGBps: number | null;
   readonly busbwGBps: number | null;
@@ -45,6 +65,8 @@ export interface Comparison {
   readonly schema: "banyan/comparison@2";
   readonly topology: Report["topology"];
   readonly collective: string;
+  /** What is to run it, where that was named: lines are then ranked by what would run. */
+  readonly target?: CompareTarget;
   readonly rows: readonly ComparisonRow[];
   readonly references: readonly ReferenceRow[];
   readonly limits: readonly { readonly sizeBytes: number; readonly limit: BoundReport }[];
@@ -53,3 +75,7 @@ export interface Comparison {
   /** It was stopped: only the lines that were finished are there. */
   readonly stopped?: true;
 }
+
+/** Returns what a line of a size takes as it would run on a target, loaded or by the library itself; Infinity where neither runs it. */
+export const usOnTarget = ({ programUs, libraryUs }: Pick<ComparisonRow, "programUs" | "libraryUs">): number =>
+  Math.min(programUs ?? Number.POSITIVE_INFINITY, libraryUs ?? Number.POSITIVE_INFINITY);

@@ -2,7 +2,7 @@ import { InputError } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
 import type { HostOfRank } from "../model/program/mpi-plan.ts";
 import type { Program } from "../model/program/program.ts";
-import type { RuntimeName } from "../model/program/runtimes.ts";
+import type { RuntimeName } from "../model/program/runtime-names.ts";
 import { algorithmOrAuto } from "../synthesize/catalog.ts";
 import { hostsOf } from "./hosts.ts";
 import { refuseUntaken } from "./maker-options.ts";

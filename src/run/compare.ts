@@ -2,27 +2,29 @@ import { CancelledError, InputError } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
 import { endingIn } from "../base/stopping.ts";
 import type { Engine } from "../engine/types.ts";
-import { goesThroughSwitch } from "../lower/mscclpp/plan.ts";
 import { busFactor } from "../model/collective/collective.ts";
-import { ncclEstimates } from "../model/nccl/model.ts";
+import { type NcclEstimate, ncclEstimates } from "../model/nccl/model.ts";
 import { formatSize, formatTime, PS_PER_US } from "../model/numbers/units.ts";
-import { boxesOf } from "../model/routes/rings.ts";
+import type { RuntimeName } from "../model/program/runtime-names.ts";
 import type { AnySchedule } from "../model/steps/schedule.ts";
 import type { Topology } from "../model/topology/topology.ts";
-import { isTreeFlow } from "../model/trees/tree-flow.ts";
-import type { Comparison, ComparisonRow, ReferenceRow } from "../report/comparison.ts";
+import {
+  type CompareTarget,
+  type Comparison,
+  type ComparisonRow,
+  type ReferenceRow,
+  usOnTarget,
+} from "../report/comparison.ts";
 import { type BoundReport, bandwidth, boundReport, type Report } from "../report/result.ts";
 import type { SynthesizeOptions } from "../request/options.ts";
-import { type Problem, problemOf } from "../request/problem.ts";
-import { refusalOf } from "../synthesize/applicable.ts";
-import { ALGORITHMS, algorithmNamed } from "../synthesize/catalog.ts";
+import { problemOf } from "../request/problem.ts";
 import { limitWithFlow } from "./all-to-all.ts";
 import { isBetter, usOf } from "./auto/best.ts";
 import { type Algorithm, candidatesFor, isOwnFailure, SOLVERS_SHARE, wholeProblem } from "./auto/candidates.ts";
 import { contender } from "./auto/chunk-trials.ts";
 import type { OwnLine } from "./own/own-lines.ts";
-import { besideEngine } from "./programs/beside.ts";
-import { fastestProgram } from "./programs/fastest.ts";
+import { librariesOf } from "./programs/libraries.ts";
+import { type ProgramOfLine, programLine, targetLine } from "./programs/line-programs.ts";
 import { synthesize } from "./synthesize.ts";
 
 /** A table of more lines is for nobody to read. */
@@ -38,6 +40,8 @@ export interface CompareOptions extends Omit<SynthesizeOptions, "algorithm" | "s
   readonly algorithms?: readonly string[];
   /** Also simulates the fastest program of each line's schedule, MSCCL XML or an MSCCL++ plan. */
   readonly programs?: boolean;
+  /** What is to run it: lines are then ranked by what takes least there, a program that it loads or what its library runs without one. */
+  readonly target?: CompareTarget;
   /** Told what there is after each size but the last. */
   readonly onSize?: (soFar: Comparison) => void;
   /** Told of each line as soon as it is finished, and what there is by then; which is the best of its size is not known yet. */
@@ -48,32 +52,9 @@ export interface CompareOptions extends Omit<SynthesizeOptions, "algorithm" | "s
 
 type SizedOptions = Omit<SynthesizeOptions, "algorithm"> & { readonly sizeBytes: number };
 
-type ProgramOfLine = Pick<ComparisonRow, "programUs" | "programFor" | "noProgram">;
-
 /** A line: its report and, where asked for, its program. */
 interface Line extends ProgramOfLine {
   readonly report: Report;
-}
-
-/** Schedules of more NPUs become programs of the usual runtime alone: each takes half a minute. */
-const MOST_RANKS_OF_BOTH = 64;
-
-/** Returns what the fastest program of a schedule takes, and for which runtime, or why it has none. */
-async function programLine(engine: Engine, schedule: AnySchedule): Promise<ProgramOfLine> {
-  const sums = isTreeFlow(schedule) && goesThroughSwitch(schedule);
-  const runtimes = sums ? (["mscclpp", "azure"] as const) : (["azure", "mscclpp"] as const);
-  let least: ProgramOfLine | null = null;
-  let noProgram: string | undefined;
-  for (const runtime of runtimes.slice(0, schedule.collective.groupSize > MOST_RANKS_OF_BOTH ? 1 : 2)) {
-    try {
-      const { us } = await fastestProgram(schedule, { runtime }, besideEngine(engine));
-      if (least === null || us < (least.programUs as number)) least = { programUs: us, programFor: runtime };
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      noProgram ??= error.message;
-    }
-  }
-  return least ?? { programUs: null, noProgram: noProgram as string };
 }
 
 /** Returns what `work` returns within a time. Throws InputError where it was not done by then; work that does not heed its signal goes on until it is. */
@@ -101,7 +82,7 @@ async function makeLines(
   candidates: readonly Algorithm[],
   options: SizedOptions,
   lines: Map<Algorithm, Line>,
-  programs: boolean,
+  programOf: (algorithm: string, schedule: AnySchedule) => Promise<ProgramOfLine>,
   told: {
     begins: (algorithm: string) => void;
     finished: (line: Line) => void;
@@ -119,7 +100,7 @@ async function makeLines(
         const make = (asked: SynthesizeOptions) => synthesize(engine, topology, asked, false);
         return contender(algorithm, topology, { ...rest, ...solving, ...(signal && { signal }) }, make, rivalUs);
       });
-      const line = { report, ...(programs ? await programLine(engine, schedule) : {}) };
+      const line = { report, ...(await programOf(algorithm.name, schedule)) };
       lines.set(algorithm, line);
       told.finished(line);
     } catch (error) {
@@ -171,8 +152,23 @@ function rowOf(
   };
 }
 
+/** Returns what a line that was given beside the algorithms takes as a program, where that is asked. */
+function programOfOwn({ kind, runtimes, name }: OwnLine, us: number, programs: boolean, target?: CompareTarget) {
+  if (target === undefined) return programs && kind === "program" ? { programUs: us } : {};
+  if (runtimes?.some((runtime) => runtime === target)) return { programUs: us, programFor: target as RuntimeName };
+  return {
+    programUs: null,
+    noProgram: kind === "program" ? `${target} does not read ${name}` : "export makes one of it",
+  };
+}
+
 /** Returns the row of what was given beside the algorithms. */
-function ownRow(own: OwnLine, sizeBytes: number, limit: BoundReport, programs: boolean): Omit<ComparisonRow, "best"> {
+function ownRow(
+  own: OwnLine,
+  sizeBytes: number,
+  limit: BoundReport,
+  programOf: (own: OwnLine, us: number) => ProgramOfLine,
+): Omit<ComparisonRow, "best"> {
   const line = own.at(sizeBytes);
   return {
     sizeBytes,
@@ -182,16 +178,26 @@ function ownRow(own: OwnLine, sizeBytes: number, limit: BoundReport, programs: b
     verified: true,
     synthesisMs: 0,
     own: own.kind,
-    ...(programs && own.kind === "program" ? { programUs: line.us } : {}),
+    ...programOf(own, line.us),
   };
 }
 
-/** Returns the rows of a size, the best of them marked: of lines, else of what was given and is faster than all of them. */
+/**
+ * Returns the rows of a size, the best of them marked: of lines, else of what was given and is faster than all of them; where a target
+ * is named, the one that takes least there, none where nothing runs.
+ */
 function marked(
   lines: readonly Line[],
   ofLines: readonly Omit<ComparisonRow, "best">[],
   others: readonly Omit<ComparisonRow, "best">[],
+  target: CompareTarget | undefined,
 ): ComparisonRow[] {
+  const all = [...ofLines, ...others];
+  if (target !== undefined) {
+    const least = Math.min(...all.map(usOnTarget));
+    const best = all.find((row) => usOnTarget(row) === least && least < Number.POSITIVE_INFINITY);
+    return all.map((row) => ({ ...row, best: row === best }));
+  }
   const bestLine = lines.reduce(
     (best, { report }, i) => (isBetter(report, (lines[best] as Line).report) ? i : best),
     0,
@@ -200,23 +206,42 @@ function marked(
     (least, row) => (row.us < least.us ? row : least),
     ofLines[bestLine] as (typeof ofLines)[0],
   );
-  return [...ofLines, ...others].map((row) => ({ ...row, best: row === best }));
+  return all.map((row) => ({ ...row, best: row === best }));
 }
 
-/**
- * Returns which algorithms libraries run on a network: what they have within a box not over several of them, where one that they
- * have applies that is laid over these, compared or not.
- */
-function librariesOf({ topology, collective }: Problem): (algorithm: string) => boolean {
-  const isOver = ALGORITHMS.some(
-    (algorithm) => algorithm.traits?.library === "over boxes" && refusalOf(algorithm, topology, collective) === null,
-  );
-  const inner = isOver && (boxesOf(topology)?.length ?? 1) > 1;
-  return (algorithm) => {
-    const { library } = algorithmNamed(algorithm).traits ?? {};
-    return library !== undefined && !(inner && library === "within a box");
+/** Returns the algorithms that a target can run, of those that apply: NCCL, which loads no programs, runs its own alone. Throws InputError where none is. */
+function runnable(
+  { candidates, leftOut }: ReturnType<typeof candidatesFor>,
+  isLibrary: (algorithm: string) => boolean,
+  target: CompareTarget | undefined,
+): ReturnType<typeof candidatesFor> {
+  if (target !== "nccl") return { candidates, leftOut };
+  const others = candidates.filter(({ name }) => !isLibrary(name));
+  if (others.length === candidates.length)
+    throw new InputError(
+      optionName("target"),
+      "a runtime that loads programs; NCCL has none of these algorithms",
+      target,
+    )
+      .as("not-applicable")
+      .saying(`${optionName("target")} nccl runs NCCL's own algorithms alone, and none of those here is one`);
+  return {
+    candidates: candidates.filter(({ name }) => isLibrary(name)),
+    leftOut: [
+      ...leftOut,
+      ...others.map(({ name }) => ({ algorithm: name, reason: "NCCL does not have it, and loads no programs" })),
+    ],
   };
 }
+
+/** The algorithms of ours that do as NCCL's, the most like it first. */
+const LIKE: Readonly<Record<NcclEstimate["algorithm"], readonly string[]>> = {
+  Ring: ["nccl-rings", "rings", "ring"],
+  Tree: ["nccl-tree", "dbt"],
+  NVLS: ["nvls"],
+  NVLSTree: ["nvls"],
+  PAT: ["pat"],
+};
 
 /** Returns what NCCL's own cost model says of a size on the whole network; null where it says nothing. */
 function referenceOf(topology: Topology, { collective, group, sizeBytes }: SizedOptions): ReferenceRow | null {
@@ -229,6 +254,7 @@ function referenceOf(topology: Topology, { collective, group, sizeBytes }: Sized
     sizeBytes,
     name: "NCCL model",
     choice: `${algorithm}/${protocol}, ${channels} ${channels === 1 ? "channel" : "channels"}`,
+    like: LIKE[algorithm],
     us,
     algbwGBps,
     busbwGBps: algbwGBps === null ? null : algbwGBps * busFactor(collective, topology.npuCount),
@@ -240,7 +266,18 @@ function referenceOf(topology: Topology, { collective, group, sizeBytes }: Sized
  * do what was asked are left out with the reason. Throws as synthesize does where none can.
  */
 export async function compare(engine: Engine, topology: Topology, options: CompareOptions): Promise<Comparison> {
-  const { sizesBytes, algorithms, own = [], onLine, onRow, onSize, programs = false, timeLimitMs, ...rest } = options;
+  const {
+    sizesBytes,
+    algorithms,
+    own = [],
+    onLine,
+    onRow,
+    onSize,
+    programs = false,
+    target,
+    timeLimitMs,
+    ...rest
+  } = options;
   if (!Array.isArray(sizesBytes) || sizesBytes.length === 0)
     throw new InputError(optionName("sizesBytes"), "at least one size, as in [1024, 1048576]", sizesBytes).as(
       "out-of-range",
@@ -249,12 +286,12 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
     throw new InputError(optionName("sizesBytes"), `at most ${MOST_SIZES} sizes`, sizesBytes.length).as("out-of-range");
   const firstSize = sizesBytes[0] as number;
   const first = { ...rest, sizeBytes: firstSize };
-  const { candidates, leftOut } = candidatesFor(
-    topology,
-    { ...first, ...(timeLimitMs !== undefined && { timeLimitMs }) },
-    algorithms,
+  const isLibrary = librariesOf(wholeProblem(topology, first), target);
+  const { candidates, leftOut } = runnable(
+    candidatesFor(topology, { ...first, ...(timeLimitMs !== undefined && { timeLimitMs }) }, algorithms),
+    isLibrary,
+    target,
   );
-  const isLibrary = librariesOf(wholeProblem(topology, first));
   // what is wrong with them is said before the work
   for (const one of own) one.at(firstSize);
   const rows: ComparisonRow[] = [];
@@ -274,6 +311,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       schema: "banyan/comparison@2",
       topology: shown as Report["topology"],
       collective: typeof rest.collective === "string" ? rest.collective : rest.collective.kind,
+      ...(target !== undefined && { target }),
       rows: [...rows, ...more],
       references: [...references],
       limits: [...limits, ...(limit === undefined ? [] : [limit])],
@@ -288,14 +326,18 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
     const rowsNow = (limit: BoundReport): ComparisonRow[] => {
       const lines = linesNow();
       const ofLines = lines.map((line) => rowOf(line, limit, sizeBytes, isLibrary));
-      return marked(lines, ofLines, others);
+      return marked(lines, ofLines, others, target);
     };
     const partial = (): Comparison => {
       const limit = limitOfLines(linesNow());
       return soFar(rowsNow(limit), { sizeBytes, limit });
     };
     const asked = timeLimitMs === undefined ? sized : { ...sized, timeLimitMs };
-    await makeLines(engine, topology, candidates, asked, made, programs, {
+    const programOf = async (algorithm: string, schedule: AnySchedule): Promise<ProgramOfLine> => {
+      if (target !== undefined) return targetLine(engine, schedule, target, isLibrary(algorithm));
+      return programs ? programLine(engine, schedule) : {};
+    };
+    await makeLines(engine, topology, candidates, asked, made, programOf, {
       begins: (algorithm) => onLine?.({ sizeBytes, algorithm, done: done++, total }),
       finished(line) {
         shown ??= line.report.topology;
@@ -312,7 +354,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
     const limit = await limitOfSize(engine, topology, sized, lines);
     for (const one of own) {
       onLine?.({ sizeBytes, algorithm: one.name, done: done++, total });
-      const row = ownRow(one, sizeBytes, limit, programs);
+      const row = ownRow(one, sizeBytes, limit, (line, us) => programOfOwn(line, us, programs, target));
       others.push(row);
       onRow?.(row, partial);
     }

@@ -91,6 +91,7 @@ const COMPARE: Names<CompareRequest> = {
   own: true,
   programs: true,
   sizesBytes: true,
+  target: true,
 };
 
 const BOUND: Names<BoundRequest> = {

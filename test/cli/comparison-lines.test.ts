@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { comparisonLines } from "../../src/cli/commands/compare.ts";
+import { comparisonLines } from "../../src/cli/reports/comparison-lines.ts";
 import { styleOf } from "../../src/cli/reports/style.ts";
 import { compare, topology } from "../../src/index.ts";
 

@@ -86,6 +86,7 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
   explain: ["explain steps.json", "explain periods.json", "explain p.xml --size 1MiB", "explain none.json"],
   compare: [
     "compare mesh:2x2 -c allgather --sizes 1KiB,1MiB",
+    "compare mesh:2x2 -c allgather --sizes 1KiB --target msccl",
     "compare mesh:2x2 -c allgather --sizes 1KiB --algorithms magic",
   ],
   plan: [

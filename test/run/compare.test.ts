@@ -3,6 +3,8 @@ import { openEngine } from "../../src/engine/engine.ts";
 import type { Engine } from "../../src/engine/types.ts";
 import { ncclEstimates } from "../../src/model/nccl/model.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
+import { type CompareTarget, usOnTarget } from "../../src/report/comparison.ts";
+import { gainsOf } from "../../src/report/gains.ts";
 import { compare } from "../../src/run/compare.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
 
@@ -75,6 +77,48 @@ describe("compare", () => {
     expect(mesh.references).toEqual([]);
     const part = { collective: "allreduce", sizesBytes, algorithms, group: "0,1,2,3" } as const;
     expect((await compare(engine, boxes, part)).references).toEqual([]);
+  });
+
+  it("ranks by what would run on a target: its programs, and what the library behind it runs by itself", async () => {
+    const box = presetTopology("dgx-h100:1");
+    const request = {
+      collective: "allreduce",
+      sizesBytes: [2 ** 24],
+      algorithms: ["nccl-rings", "nvls", "rhd"],
+    } as const;
+    const onTarget = async (target: CompareTarget) => {
+      const { rows, target: said } = await compare(engine, box, { ...request, target });
+      expect(said).toBe(target);
+      const least = Math.min(...rows.map(usOnTarget));
+      expect(rows.filter(({ best }) => best).map(usOnTarget)).toEqual([least]);
+      return new Map(rows.map((row) => [row.algorithm, row]));
+    };
+    const azure = await onTarget("azure");
+    // NVLS is the library's alone where programs cannot let switches sum
+    expect(azure.get("nvls")).toMatchObject({ programUs: null, best: true });
+    expect(azure.get("nvls")?.libraryUs).toBeGreaterThan(0);
+    // a ring as MSCCL's machine runs it is what NCCL's kernels do
+    expect(azure.get("nccl-rings")?.libraryUs).toBe(azure.get("nccl-rings")?.programUs);
+    // halving and doubling is MPI's
+    expect(azure.get("rhd")).not.toHaveProperty("libraryUs");
+    const [gain] = gainsOf([...azure.values()]);
+    expect(gain).toMatchObject({ library: { algorithm: "nvls" }, libraryUs: azure.get("nvls")?.libraryUs });
+    expect(gain?.text).toMatch(/^0\.\d+ x$/);
+
+    const plans = await onTarget("mscclpp");
+    expect(plans.get("nvls")).toMatchObject({
+      programFor: "mscclpp",
+      libraryUs: plans.get("nvls")?.programUs as number,
+    });
+    const nccl = await onTarget("nccl");
+    expect([...nccl.keys()]).toEqual(["nccl-rings", "nvls"]);
+    for (const row of nccl.values()) expect(row.libraryUs).toBe(azure.get(row.algorithm)?.libraryUs);
+    const mpi = await onTarget("mpi");
+    expect(mpi.get("rhd")?.libraryUs).toBe(mpi.get("rhd")?.programUs);
+    expect(mpi.get("nvls")).not.toHaveProperty("libraryUs");
+    await expect(compare(engine, box, { ...request, algorithms: ["rhd"], target: "nccl" })).rejects.toThrow(
+      /NCCL's own/,
+    );
   });
 
   it("goes on without an algorithm that fails at one size, and names the size", async () => {

@@ -4,7 +4,7 @@ import { executeProgram } from "../../src/execute/execute.ts";
 import { readProgram } from "../../src/import/programs/program.ts";
 import type { NamedCollective } from "../../src/model/collective/collective.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import type { RuntimeName } from "../../src/model/program/runtimes.ts";
+import type { RuntimeName } from "../../src/model/program/runtime-names.ts";
 import type { ProgramOptions } from "../../src/request/from-texts.ts";
 import { limitViolations, programOf } from "../../src/run/programs/programs.ts";
 import { type SynthesizeResult, synthesize } from "../../src/run/synthesize.ts";

@@ -10,13 +10,11 @@ import { utf8Text } from "../../import/text/utf8.ts";
 import { busFactor, collectiveName, type NamedCollective } from "../../model/collective/collective.ts";
 import { formatSize } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { count, percent, significant, timeText } from "../../report/amounts.ts";
-import type { Comparison, ComparisonRow, ReferenceRow } from "../../report/comparison.ts";
+import { percent, timeText } from "../../report/amounts.ts";
+import { COMPARE_TARGETS, type CompareTarget, type Comparison, type ComparisonRow } from "../../report/comparison.ts";
 import { comparisonCsv } from "../../report/comparison-csv.ts";
-import { gainText } from "../../report/gains.ts";
-import { networkText } from "../../report/subject-text.ts";
 import { membershipOf, synthesisOptions } from "../../request/from-texts.ts";
-import { optionValue, placeOf, textOf, wordOf } from "../../request/option-table.ts";
+import { optionValue, placeOf, refuseOptions, textOf, wordOf } from "../../request/option-table.ts";
 import { problemOf } from "../../request/problem.ts";
 import { namedCollective } from "../../request/values.ts";
 import { compare } from "../../run/compare.ts";
@@ -30,10 +28,8 @@ import { nameOf, openSource } from "../files/input-file.ts";
 import { outputFile } from "../files/output-file.ts";
 import { notWanted, whatItIs } from "../files/what-it-is.ts";
 import { networkAndSketch, networkOf } from "../network.ts";
-import { gainLines } from "../reports/gain-lines.ts";
-import { type Style, unstyled } from "../reports/style.ts";
-import { table } from "../reports/table.ts";
-import { aligned, labelled, leftOutLines, reportWidth } from "../reports/text.ts";
+import { comparisonLines, gbps } from "../reports/comparison-lines.ts";
+import { aligned } from "../reports/text.ts";
 import { version } from "../version.ts";
 
 const FORMATS = ["table", "csv", "json", "jsonl", "nccl-tests", "nccl-tests-json", "tuner", "svg"] as const;
@@ -69,6 +65,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     sizesBytes: optionValue(options, "sizes") ?? USUAL_SIZES,
     ...(algorithms === undefined ? {} : { algorithms }),
     programs: options["programs"] === true,
+    ...targetAsked(options),
     ...membershipOf(options),
     ...synthesisOptions(options),
   };
@@ -96,6 +93,14 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   output?.write([written === "jsonl" ? `${comparison.rows.map(jsonLine).join("")}${text}` : text]);
   if (shows) context.out(`${live?.erased() ?? ""}${text}`);
   return 0;
+}
+
+/** Returns what --target says, for requests. Throws InputError. */
+function targetAsked(options: Context["options"]): { readonly target?: CompareTarget } {
+  const target = wordOf(options, "target", COMPARE_TARGETS);
+  if (target === undefined) return {};
+  refuseOptions(options, ["programs"], `nothing beside ${placeOf("target")}, which says whose,`);
+  return { target };
 }
 
 /** Returns the lines of the files of --with. Throws InputError for the first that is of no use here. */
@@ -242,187 +247,3 @@ const ranksOf = ({ options }: Context, { npuCount }: Topology): number => {
 /** Boxes of GPUs, by the groups of the network; 1 where there are none. */
 const boxesOf = ({ nodeTraits, npuCount }: Topology): number =>
   new Set(nodeTraits.slice(0, npuCount).map(({ group }) => group ?? "")).size;
-
-const gbps = (value: number | null): string => (value === null ? "-" : significant(value));
-
-/** Returns the cells of a line; the size stands in the first of its size. */
-function cellsOf(row: ComparisonRow, isFirst: boolean, { bold }: Style): string[] {
-  const { programUs } = row;
-  const line = [
-    isFirst ? formatSize(row.sizeBytes) : "",
-    `${row.best ? "*" : " "} ${row.algorithm}`,
-    String(row.chunks),
-    timeText(row.us),
-    ...(programUs === undefined ? [] : [programUs === null ? "-" : timeText(programUs)]),
-    gbps(row.algbwGBps),
-    gbps(row.busbwGBps),
-    percent(row.ofLimit),
-    row.own ?? timeText(row.synthesisMs * 1000),
-  ];
-  return row.best ? line.map((cell) => (cell === "" ? cell : bold(cell))) : line;
-}
-
-/** Returns the cells of a model's line, below those of its size. */
-function referenceCells(
-  { name, us, algbwGBps, busbwGBps }: ReferenceRow,
-  hasPrograms: boolean,
-  { dim }: Style,
-): string[] {
-  const program = hasPrograms ? [""] : [];
-  return ["", `  ${name}`, "", timeText(us), ...program, gbps(algbwGBps), gbps(busbwGBps), "", ""].map((cell) =>
-    cell === "" ? cell : dim(cell),
-  );
-}
-
-const PROGRAM_NAMES = { azure: "MSCCL XML for Azure's executor", mscclpp: "an MSCCL++ plan" } as const;
-
-/** Returns what reads the programs, why some are faster than their schedules, and why some lines have none; equal reasons once. */
-function programLines(rows: readonly ComparisonRow[]): string[] {
-  const readers = (["azure", "mscclpp"] as const).flatMap((reader) => {
-    const algorithms = new Set(rows.filter(({ programFor }) => programFor === reader).map((row) => row.algorithm));
-    return algorithms.size === 0 ? [] : [`${[...algorithms].join(", ")}: ${PROGRAM_NAMES[reader]}`];
-  });
-  const faster = new Set(rows.filter((row) => (row.programUs ?? row.us) < row.us).map(({ algorithm }) => algorithm));
-  const none = new Map<string, Set<string>>();
-  for (const { algorithm, noProgram } of rows)
-    if (noProgram !== undefined) none.set(noProgram, (none.get(noProgram) ?? new Set()).add(algorithm));
-  return [
-    ...readers,
-    ...(faster.size === 0
-      ? []
-      : [
-          `${[...faster].join(", ")}: faster than the schedule, for it cuts the data finer and passes it on piece by piece, or lets switches sum`,
-        ]),
-    ...[...none].map(([reason, algorithms]) => `${[...algorithms].join(", ")}: none, ${reason}`),
-  ];
-}
-
-const below = (label: string, texts: readonly string[]): string[] =>
-  texts.map((text, i) => labelled(i === 0 ? label : "", text));
-
-/** Returns which figures of a network were measured, or else which were assumed. */
-function figureLines(sources: readonly string[]): string[] {
-  const measured = sources.filter((source) => source.startsWith("calibrated"));
-  if (measured.length === 0)
-    return below(
-      "assumed",
-      sources.filter((source) => /not measured|taken as|default link/.test(source)),
-    );
-  return below("figures", [
-    ...measured,
-    "schedules overlap latencies that a library pays in each call, and its launch is left out: lines are to be held against each other, not against the log",
-  ]);
-}
-
-/** Returns whose libraries the algorithms of a comparison are. */
-function libraryLines(rows: readonly ComparisonRow[]): string[] {
-  const by = new Map<string, Set<string>>();
-  for (const { algorithm, library } of rows) {
-    const whose = library === undefined ? undefined : algorithmNamed(algorithm).traits?.librariesOf;
-    if (whose !== undefined) by.set(whose, (by.get(whose) ?? new Set()).add(algorithm));
-  }
-  return by.size === 0
-    ? []
-    : [[...by].map(([whose, algorithms]) => `${[...algorithms].join(", ")}: ${whose}`).join("; ")];
-}
-
-/** Returns how what was given beside the algorithms compares with the fastest of them, a line each. */
-function givenLines(rows: readonly ComparisonRow[]): string[] {
-  const given = [...new Set(rows.flatMap(({ own, algorithm }) => (own === undefined ? [] : [algorithm])))];
-  return given.map((name) => {
-    const sizes = rows.flatMap(({ algorithm, own, sizeBytes, us, ofLimit }) => {
-      if (own === undefined || algorithm !== name) return [];
-      const others = rows.filter((row) => row.sizeBytes === sizeBytes && row.own === undefined);
-      const best = others.reduce((least, row) => (row.us < least.us ? row : least));
-      return [`${formatSize(sizeBytes)}: ${againstText(us, best)}, ${percent(ofLimit)} of the limit`];
-    });
-    return `${name} at ${sizes.join("; ")}`;
-  });
-}
-
-/** Returns "2.06 x the time of tacos". */
-function againstText(us: number, { us: other, algorithm }: ComparisonRow): string {
-  const gain = gainText(us, other);
-  return gain === "tie" ? `as fast as ${algorithm}` : `${gain} the time of ${algorithm}`;
-}
-
-/** Returns what NCCL's model chose, sizes with the same choice together. */
-function choiceLines(references: readonly ReferenceRow[]): string[] {
-  const sizesOf = new Map<string, string[]>();
-  for (const { choice, sizeBytes } of references)
-    sizesOf.set(choice, [...(sizesOf.get(choice) ?? []), formatSize(sizeBytes)]);
-  const chosen = [...sizesOf].map(([choice, sizes]) => `${choice}: ${sizes.join(", ")}`);
-  return chosen.length === 0
-    ? []
-    : [...chosen, "it counts launches and costs of messages, which simulated times do not"];
-}
-
-/** Columns that a table has no room for in a narrow terminal. */
-const LEFT_OUT_OF_NARROW: readonly string[] = ["chunks", "synthesis"];
-
-/** Returns a comparison for people; of one that was stopped no gains at the size that it was at. */
-export function comparisonLines(
-  { topology, collective, rows, references, limits, leftOut, stopped }: Comparison,
-  { sources }: Pick<Topology, "sources">,
-  { style, options, terminal }: Pick<Context, "style" | "options" | "terminal">,
-): string[] {
-  const hasPrograms = rows.some(({ programUs }) => programUs !== undefined);
-  const cells = rows.flatMap((row, i) => {
-    const line = cellsOf(row, rows[i - 1]?.sizeBytes !== row.sizeBytes, style);
-    const isLast = rows[i + 1]?.sizeBytes !== row.sizeBytes;
-    const reference = references.find(({ sizeBytes }) => isLast && sizeBytes === row.sizeBytes);
-    return reference === undefined ? [line] : [line, referenceCells(reference, hasPrograms, style)];
-  });
-  const program = hasPrograms ? ["program"] : [];
-  const head = [
-    "size",
-    "  algorithm",
-    "chunks",
-    "time",
-    ...program,
-    "algbw GB/s",
-    "busbw GB/s",
-    "of limit",
-    "synthesis",
-  ];
-  const all = columnsOf(() => true);
-  const isNarrow = all.some((line) => textWidth(unstyled(line)) + 2 > reportWidth(terminal));
-  const lines = isNarrow ? columnsOf((name) => !LEFT_OUT_OF_NARROW.includes(name)) : all;
-  function columnsOf(isShown: (name: string) => boolean): string[] {
-    const shown = (line: readonly string[]): string[] => line.filter((_, i) => isShown(head[i] as string));
-    const align = head
-      .map((_, i) => (i < 2 ? "left" : "right") as "left" | "right")
-      .filter((_, i) => isShown(head[i] as string));
-    return table(shown(head).map(style.dim), cells.map(shown), align);
-  }
-  const star = `* the fastest of its size${stopped === true ? " so far" : ""}${hasPrograms ? ", programs aside" : ""}`;
-  const why = new Set(
-    limits.map(({ sizeBytes, limit }) => `${formatSize(sizeBytes)}: ${timeText(limit.us)}, ${limit.because}`),
-  );
-  // of the size at which it was stopped the fastest is not known
-  const whole = stopped === true ? rows.filter(({ sizeBytes }) => sizeBytes !== rows.at(-1)?.sizeBytes) : rows;
-  const gains = gainLines(whole, style, reportWidth(terminal));
-  const verified = rows.length === 1 ? "the line verified" : `all ${count(rows.length, "line")} verified`;
-  const verdict = stopped === true ? `${count(rows.length, "line")}, stopped before the rest` : verified;
-  return [
-    "",
-    labelled("topology", networkText(topology)),
-    labelled("collective", `${collective}; simulated times, ${star}; ${style.good(verdict)}`),
-    "",
-    ...lines,
-    "",
-    ...(gains.length === 0 ? [] : [...gains, ""]),
-    ...(isNarrow ? [labelled("narrow", `${LEFT_OUT_OF_NARROW.join(", ")}: in a wider terminal, or --format csv`)] : []),
-    ...below("given", givenLines(rows)),
-    ...below("libraries", libraryLines(rows)),
-    ...figureLines(sources),
-    ...below("limit", [...why]),
-    ...below("program", programLines(rows)),
-    ...below("NCCL model", choiceLines(references)),
-    ...(options["details"] === true ? leftOutLines(leftOut) : leftOutLine(leftOut)),
-  ].map((line) => `  ${line}`.trimEnd());
-}
-
-/** Returns how many algorithms were left out. */
-const leftOutLine = (leftOut: Comparison["leftOut"]): string[] =>
-  leftOut.length === 0 ? [] : [labelled("left out", `${count(leftOut.length, "algorithm")} (--details says why)`)];

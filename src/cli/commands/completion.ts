@@ -1,7 +1,7 @@
 import { COLLECTIVE_KINDS } from "../../model/collective/collective.ts";
 import { CONSTRUCTION_FORMS } from "../../model/direct/parse.ts";
 import { PRESETS } from "../../model/presets/preset.ts";
-import { RUNTIME_NAMES } from "../../model/program/runtimes.ts";
+import { RUNTIME_NAMES } from "../../model/program/runtime-names.ts";
 import { GPU_MODELS } from "../../model/topology/gpu-models.ts";
 import { ROWS } from "../../request/option-table.ts";
 import { oneOf } from "../../request/values.ts";

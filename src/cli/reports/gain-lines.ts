@@ -1,7 +1,6 @@
 import { formatSize } from "../../model/numbers/units.ts";
 import { timeText } from "../../report/amounts.ts";
-import type { ComparisonRow } from "../../report/comparison.ts";
-import { gainsOf } from "../../report/gains.ts";
+import type { Gain } from "../../report/gains.ts";
 import type { Style } from "./style.ts";
 import { table } from "./table.ts";
 import { wrapped } from "./text.ts";
@@ -10,17 +9,17 @@ import { wrapped } from "./text.ts";
 const LEAST_HOW = 18;
 const REST = 54;
 
-/** Returns a table of what is gained at each size over what libraries have; nothing where nothing can be said. */
-export function gainLines(rows: readonly ComparisonRow[], style: Style, width: number): string[] {
-  const cells = gainsOf(rows).map(({ best, library, how, text }) => [
+/** Returns a table of what is gained at each size over something else; nothing where nothing can be said. */
+export function gainLines(gains: readonly Gain[], over: string, style: Style, width: number): string[] {
+  const cells = gains.map(({ best, us, libraryUs, how, text }) => [
     formatSize(best.sizeBytes),
     best.algorithm,
-    timeText(best.us),
+    timeText(us),
     wrapped(how, Math.max(LEAST_HOW, width - REST)).join("\n"),
-    timeText(library.us),
+    timeText(libraryUs),
     text,
   ]);
   if (cells.length === 0) return [];
-  const head = ["size", "fastest", "time", "of libraries", "time", "gain"];
+  const head = ["size", "fastest", "time", over, "time", "gain"];
   return table(head.map(style.dim), cells, ["left", "left", "right", "left", "right", "right"]);
 }

@@ -1,10 +1,7 @@
 import type { NamedCollective } from "../collective/collective.ts";
 import { MPI_COLLECTIVES } from "./mpi-plan.ts";
 import type { Op, Program } from "./program.ts";
-
-/** Runtimes that execute programs. */
-export const RUNTIME_NAMES = ["msccl", "azure", "rccl", "mscclpp", "mpi"] as const;
-export type RuntimeName = (typeof RUNTIME_NAMES)[number];
+import type { RuntimeName } from "./runtime-names.ts";
 
 /** What a runtime that reads MSCCL XML takes. */
 export interface MscclRuntime {

@@ -4,7 +4,7 @@ import { mscclLangProgram } from "../../export/programs/msccl-lang.ts";
 import { mscclppDslProgram } from "../../export/programs/mscclpp-dsl.ts";
 import { formatSize } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
-import type { RuntimeName } from "../../model/program/runtimes.ts";
+import type { RuntimeName } from "../../model/program/runtime-names.ts";
 import { programText } from "../../report/program-text.ts";
 import { type ProgramOptions, programOptions } from "../../request/from-texts.ts";
 import { saidText } from "../../request/option-table.ts";

@@ -3,7 +3,10 @@ import { kindOf } from "../../kinds/kinds.ts";
 import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
 import { formatBandwidth, formatSize, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
+import type { RuntimeName } from "../../model/program/runtime-names.ts";
 import { count, percent, timeText } from "../../report/amounts.ts";
+import { LIBRARY_OF } from "../../report/comparison.ts";
+import { gainText } from "../../report/gains.ts";
 import { programSizeText, programText } from "../../report/program-text.ts";
 import type { Report } from "../../report/result.ts";
 import { type ProgramOptions, rangeOf, type WantedProgram } from "../../request/from-texts.ts";
@@ -11,6 +14,7 @@ import { progressOf } from "../../request/progress.ts";
 import type { Beside } from "../programs/beside.ts";
 import { fastestProgram } from "../programs/fastest.ts";
 import { callOf, type MadeProgram } from "../programs/programs.ts";
+import type { LibraryTime } from "../programs/programs-by-size.ts";
 import type { Written } from "./exporter.ts";
 import type { World } from "./world.ts";
 
@@ -169,4 +173,14 @@ function callNotes({ table, machine }: Program, sizeBytes: number): string[] {
     : [
         `every rank hands its own buffers to the executor, a whole number of chunks as its input_chunks and output_chunks say`,
       ];
+}
+
+/** Returns what the library behind a runtime has by itself, beside a program of it. */
+export function libraryNote({ algorithm, us: libraryUs }: LibraryTime, us: number, runtime: RuntimeName): string {
+  const own = `${LIBRARY_OF[runtime]} takes ${timeText(libraryUs)} by itself (${algorithm})`;
+  const gain = gainText(libraryUs, us);
+  if (gain === "tie") return `${own}, as long as this program`;
+  return us < libraryUs
+    ? `${own}: this program is ${gain} as fast`
+    : `${own}: better than this program, which is ${gain} as fast`;
 }

@@ -10,7 +10,7 @@ import { formatSize } from "../../model/numbers/units.ts";
 import { isPeriodSchedule } from "../../model/periods/period-schedule.ts";
 import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import type { Program } from "../../model/program/program.ts";
-import type { RuntimeName } from "../../model/program/runtimes.ts";
+import type { RuntimeName } from "../../model/program/runtime-names.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -33,6 +33,7 @@ import { LANGUAGE_EXPORTERS } from "./languages.ts";
 import {
   besideOf,
   instancesNotes,
+  libraryNote,
   making,
   timesNotes,
   worthNotes,
@@ -102,7 +103,7 @@ async function synthesizeTrees(world: World, topology: Topology, runtime: Runtim
     refuseManyChunks(topology, { ...request, ...others });
     return synthesized(world, topology);
   }
-  const { result, us, made, how } = await world.withEngine((engine) =>
+  const { result, us, made, how, library } = await world.withEngine((engine) =>
     synthesizeForRuntime(
       engine,
       topology,
@@ -110,7 +111,7 @@ async function synthesizeTrees(world: World, topology: Topology, runtime: Runtim
       programOptions(world.options, runtime),
     ),
   );
-  return { kind: "schedule", schedule: result.schedule, report: result.report, made, us, how };
+  return { kind: "schedule", schedule: result.schedule, report: result.report, made, us, how, library };
 }
 
 /** Returns what is said of a program that was looked for with its schedule. */
@@ -134,6 +135,7 @@ async function writeFound(
   if (made === undefined) return writeFastest(world, subject, programOptions(world.options, runtime), path);
   const written = writeProgram(world, made, path);
   const notes = us === undefined || report === null ? [] : foundNotes(subject, made, report, us);
+  if (us !== undefined && subject.library) notes.push(libraryNote(subject.library, us, runtime));
   if (subject.how !== undefined) notes.push(...instancesNotes(programOptions(world.options, runtime), subject.how));
   return { ...written, notes: [...notes, ...(written.notes ?? [])] };
 }

@@ -2,15 +2,18 @@ import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { planSelectorText } from "../../export/programs/mscclpp-select.ts";
 import { formatSize } from "../../model/numbers/units.ts";
+import type { RuntimeName } from "../../model/program/runtime-names.ts";
 import { RUNTIMES } from "../../model/program/runtimes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { count, timeText } from "../../report/amounts.ts";
+import { LIBRARY_OF } from "../../report/comparison.ts";
 import { dialectOf, membershipOf, programOptions, synthesisOptions } from "../../request/from-texts.ts";
 import { type Options, optionValue, refuseOptions, textOf } from "../../request/option-table.ts";
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmOrAuto } from "../../synthesize/catalog.ts";
-import { programsBySize, type SizeRange } from "../programs/programs-by-size.ts";
+import { type BesideLibrary, type LibraryTime, programsBySize, type SizeRange } from "../programs/programs-by-size.ts";
 import type { Exporter, Written } from "./exporter.ts";
+import { libraryNote } from "./program-writing.ts";
 import type { FolderFile, World } from "./world.ts";
 
 /** Returns the name of a range's file; names sort as sizes do, for runtimes take the first file that fits. */
@@ -63,7 +66,10 @@ export async function writeSizes(
   const topology = await network();
   const sizesBytes = optionValue(options, "sizes") ?? [];
   const { algorithm: _, ...synthesis } = synthesisOptions(options);
-  const filesOf = (ranges: readonly SizeRange[]): FolderFile[] => {
+  // what is better left to the library has no file, unless its algorithm was named
+  const isWritten = ({ isLeft }: SizeRange): boolean => algorithm !== AUTO || !isLeft;
+  const filesOf = (all: readonly SizeRange[]): FolderFile[] => {
+    const ranges = all.filter(isWritten);
     const files = ranges.map((range, i) => ({
       name: fileNameOf(range, i, ranges.length, extension),
       parts: range.made.parts(),
@@ -72,7 +78,7 @@ export async function writeSizes(
   };
   const many = new Set(sizesBytes).size;
   folder.keep?.(null, `${path} is not written: none of ${count(many, "size")} was finished`);
-  const ranges = await world.withEngine((engine) =>
+  const all = await world.withEngine((engine) =>
     programsBySize(
       engine,
       topology,
@@ -93,7 +99,10 @@ export async function writeSizes(
         ),
     ),
   );
-  const files = filesOf(ranges);
+  const ranges = all.filter(isWritten);
+  const left = all.filter((range) => !isWritten(range)).flatMap(({ beside }) => beside);
+  if (ranges.length === 0) throw allLeft(left, runtime);
+  const files = filesOf(all);
   const bytes = folder.write(files);
   const notes = ranges.map((range, i) => {
     const sizes = range.sizesBytes.map(formatSize).join(", ");
@@ -101,8 +110,9 @@ export async function writeSizes(
     const from = range.minBytes === 0 ? "" : ` from ${formatSize(range.minBytes)}`;
     const until = range.maxBytes === null ? "" : ` below ${formatSize(range.maxBytes + 1)}`;
     const used = from === "" && until === "" ? "" : ` (taken${from}${until})`;
-    return `${files[i]?.name}: for ${sizes}${used}, ${timeText(range.us)} simulated${at}`;
+    return `${files[i]?.name}: for ${sizes}${used}, ${timeText(range.us)} simulated${at}${besideText(range, runtime)}`;
   });
+  if (left.length > 0) notes.push(`no file for ${left.map((one) => leftText(one, runtime)).join(", ")}`);
   const unused = new Set(ranges.flatMap(({ passedOver }) => passedOver.map(({ algorithm: by }) => by)));
   if (unused.size > 0) notes.push(`left out: ${count(unused.size, "algorithm")} (--json says why)`);
   if (plans)
@@ -118,16 +128,44 @@ export async function writeSizes(
     what: count(ranges.length, plans || runtime === "mpi" ? "plan" : "file"),
     notes,
     facts: {
-      files: ranges.map(({ minBytes, maxBytes, algorithm: by, us, passedOver }, i) => ({
+      files: ranges.map(({ minBytes, maxBytes, algorithm: by, us, beside, passedOver }, i) => ({
         file: files[i]?.name,
         minBytes,
         maxBytes,
         algorithm: by,
         us,
+        sizes: beside,
         passedOver,
       })),
+      left,
     },
   };
+}
+
+/** Returns what a range's program takes beside the library, size by size; nothing where the library has nothing. */
+function besideText({ beside }: SizeRange, runtime: RuntimeName): string {
+  const texts = beside.flatMap(({ sizeBytes, us, library }) => {
+    if (library === null) return [];
+    const at = beside.length > 1 ? `${formatSize(sizeBytes)}: ` : "";
+    return [`${at}${libraryNote(library, us, runtime)}`];
+  });
+  return texts.length === 0 ? "" : `; ${texts.join("; ")}`;
+}
+
+/** Returns why a size is left to the library. */
+function leftText({ sizeBytes, us, library }: BesideLibrary, runtime: RuntimeName): string {
+  const { algorithm, us: libraryUs } = library as LibraryTime;
+  return `${formatSize(sizeBytes)} (${LIBRARY_OF[runtime]}'s own ${algorithm} takes ${timeText(libraryUs)}, the fastest program ${timeText(us)})`;
+}
+
+/** Returns the error where the library's own is faster at every size. */
+function allLeft(left: readonly BesideLibrary[], runtime: RuntimeName): InputError {
+  const sizes = left.map((one) => leftText(one, runtime)).join(", ");
+  return new InputError(optionName("sizesBytes"), "a size at which a program gains", sizes)
+    .as("not-applicable")
+    .saying(
+      `no program for ${runtime} is as fast as what runs without one: ${sizes}; ${optionName("algorithm")} NAME writes one all the same`,
+    );
 }
 
 /** Returns the file that makes plans known: for the ranks, and as many of them in a box as in the first one's. */

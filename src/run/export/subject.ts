@@ -7,6 +7,7 @@ import { type ProgramOptions, synthesisOptions } from "../../request/from-texts.
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmNamed, USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
 import type { MadeProgram } from "../programs/programs.ts";
+import type { LibraryTime } from "../programs/programs-by-size.ts";
 import { synthesize } from "../synthesize.ts";
 import type { World } from "./world.ts";
 
@@ -26,6 +27,8 @@ export interface ScheduleSubject {
   readonly us?: number;
   /** How it was lowered. */
   readonly how?: ProgramOptions;
+  /** What the library behind the runtime has by itself, where that was looked for. */
+  readonly library?: LibraryTime | null;
 }
 /** A schedule of several collectives at once, read from a file. */
 export interface JointSubject {

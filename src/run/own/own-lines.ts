@@ -12,6 +12,8 @@ import { isJoint } from "../../model/joint/joint-schedule.ts";
 import { divide, multiply, rational } from "../../model/numbers/rational.ts";
 import { formatSize, PS_PER_US } from "../../model/numbers/units.ts";
 import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
+import type { RuntimeName } from "../../model/program/runtime-names.ts";
+import { runtimesOf } from "../../model/program/runtimes.ts";
 import { routeTimes } from "../../model/routes/routes.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
@@ -31,6 +33,8 @@ export interface OwnLine {
   /** Its file. */
   readonly name: string;
   readonly kind: "schedule" | "program";
+  /** Of a program: what reads it. */
+  readonly runtimes?: readonly RuntimeName[];
   /**
    * Returns its time at a size, verified and simulated. Throws InputError where it is of another network or collective, and
    * WrongScheduleError where it is wrong.
@@ -167,6 +171,7 @@ function programLine(text: string, name: string, { topology, collective: wanted 
   return {
     name,
     kind: "program",
+    runtimes: runtimesOf(program),
     at(sizeBytes) {
       if (!isJudged) {
         const { violations, violationCount } = verifyProgram(program, { limit: 1 });

@@ -4,7 +4,8 @@ import { mpiPlanParts } from "../../export/programs/mpi-plan.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { mscclppJsonParts } from "../../export/programs/mscclpp-json.ts";
 import { instructionCount, type Program } from "../../model/program/program.ts";
-import { RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
+import type { RuntimeName } from "../../model/program/runtime-names.ts";
+import { RUNTIMES } from "../../model/program/runtimes.ts";
 import type { ProgramViolation } from "../../verify/program/words.ts";
 import { checkedText } from "../../verify/runtime/msccl-limits.ts";
 

@@ -7,6 +7,7 @@ import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { timeText } from "../../report/amounts.ts";
+import { gainText } from "../../report/gains.ts";
 import type { ProgramOptions, WantedProgram } from "../../request/from-texts.ts";
 import { askedOf } from "../../request/maker-options.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
@@ -19,6 +20,7 @@ import { boundedResult, type SynthesizeResult, synthesize } from "../synthesize.
 import { besideEngine } from "./beside.ts";
 import { fastestWithin } from "./fastest.ts";
 import { KnownPrograms } from "./known-programs.ts";
+import { kernelsOf, librariesOf } from "./libraries.ts";
 import { judged, type MadeProgram, type Making, programUs, unheard } from "./programs.ts";
 
 /** Sizes that one program is for. */
@@ -31,9 +33,26 @@ export interface SizeRange {
   readonly algorithm: string;
   /** Of the program, simulated at the first of these sizes. */
   readonly us: number;
+  /** At each of these sizes what the program made for it takes, and the fastest that the runtime's library has by itself, if any. */
+  readonly beside: readonly BesideLibrary[];
+  /** The library's own is faster at these sizes: they are better left to it. */
+  readonly isLeft: boolean;
   readonly made: MadeProgram;
   /** Algorithms of which no program was made, and why not. */
   readonly passedOver: readonly { readonly algorithm: string; readonly reason: string }[];
+}
+
+/** What a program takes at a size, beside what the library behind its runtime runs without it: both simulated as programs. */
+export interface BesideLibrary {
+  readonly sizeBytes: number;
+  readonly us: number;
+  readonly library: LibraryTime | null;
+}
+
+/** What an algorithm of a library takes as the library runs it. */
+export interface LibraryTime {
+  readonly algorithm: string;
+  readonly us: number;
 }
 
 interface Choice {
@@ -43,6 +62,7 @@ interface Choice {
   readonly result: SynthesizeResult;
   readonly target: ProgramOptions;
   readonly made: MadeProgram;
+  readonly library: LibraryTime | null;
   readonly passedOver: SizeRange["passedOver"];
 }
 
@@ -116,7 +136,10 @@ async function choiceFor(
 ): Promise<Choice> {
   const { algorithms, sizesBytes: _, onProgress, ...rest } = options;
   const { candidates, leftOut } = candidatesFor(topology, { ...rest, sizeBytes }, algorithms);
-  const found: (Omit<Choice, "passedOver"> & { readonly divides: boolean })[] = [];
+  const found: (Omit<Choice, "passedOver" | "library"> & { readonly divides: boolean })[] = [];
+  /** The least that each algorithm's schedule or programs for the runtime were seen to take. */
+  const seen = new Map<string, number>();
+  const note = (name: string, us: number): void => void seen.set(name, Math.min(us, seen.get(name) ?? us));
   const unitBytes = target.runtime === "mscclpp" ? MSCCLPP_RUNTIME.alignmentBytes : ELEMENT_BYTES;
   const refused = new Map(leftOut.map(({ algorithm, reason }) => [algorithm, reason]));
   const transfers = leastTransfers(wholeProblem(topology, { ...rest, sizeBytes }).collective);
@@ -134,18 +157,21 @@ async function choiceFor(
         const scheduleUs = result.report.time.us;
         if (scheduleUs > HOPELESS * leastUs) {
           slower("schedule", scheduleUs);
+          note(name, scheduleUs);
           continue;
         }
         const worthUs = NO_SLOWER * leastUs;
         const program = await fastestWithin(worthUs, result.schedule, target, known, besideEngine(engine), onStep);
         if ("slowerUs" in program) {
           slower("program", program.slowerUs);
+          note(name, program.slowerUs);
           if (algorithm.makes === "phases" && program.slowerUs > MOST_GAINED_BY_CHUNKS * leastUs) break;
           continue;
         }
         const { made, options: lowered, us } = program;
         const divides = sizeBytes % (made.program.loopChunks * unitBytes) === 0;
         if (divides) leastUs = Math.min(leastUs, us);
+        note(name, us);
         found.push({ sizeBytes, algorithm: name, us, result, target: lowered, made, divides });
       } catch (error) {
         if (!isRefusal(error)) throw error;
@@ -163,7 +189,10 @@ async function choiceFor(
   for (const { algorithm } of found) refused.delete(algorithm);
   const passedOver = [...refused].map(([algorithm, reason]) => ({ algorithm, reason }));
   const best = first.find(({ us }) => us <= least * NO_SLOWER);
-  if (best !== undefined) return { ...best, passedOver };
+  if (best !== undefined) {
+    const library = await libraryTime(engine, topology, { ...rest, sizeBytes }, target, best.us, seen, known);
+    return { ...best, library, passedOver };
+  }
   const [why] = passedOver;
   if (why === undefined) throw new InputError(optionName("algorithm"), "at least one algorithm");
   throw new InputError(
@@ -172,6 +201,65 @@ async function choiceFor(
     why.algorithm,
   ).saying(`${optionName("algorithm")} ${why.algorithm} makes no program for this runtime: ${why.reason}`);
 }
+
+/** Among more ranks what was not tried as a program anyway is not looked at for the library's sake: a minute each. */
+const MOST_RANKS_LOOKED_AT = 64;
+
+/** Returns whether nothing is asked of programs but for whom they are. */
+const isPlain = ({ runtime: _, instances, ...rest }: WantedProgram): boolean =>
+  (instances === undefined || instances === "auto") && Object.values(rest).every((value) => value === undefined);
+
+/**
+ * Returns the fastest of what the library behind a runtime has by itself, simulated as programs of its own kernels; null where it
+ * has nothing here. `us`: what is much slower than that is not looked at closer; `seen`: what algorithms took as programs for the
+ * runtime, whose kernels may be the library's own.
+ */
+async function libraryTime(
+  engine: Engine,
+  topology: Topology,
+  options: Omit<SynthesizeOptions, "algorithm"> & { readonly sizeBytes: number },
+  target: WantedProgram,
+  us: number,
+  seen: ReadonlyMap<string, number>,
+  known: KnownPrograms,
+): Promise<LibraryTime | null> {
+  const problem = wholeProblem(topology, options);
+  const isLibrary = librariesOf(problem, target.runtime);
+  const isLarge = problem.collective.groupSize > MOST_RANKS_LOOKED_AT;
+  const { chunks: _, k: __, policy: ___, ...open } = options;
+  let least: LibraryTime | null = null;
+  const offer = (algorithm: string, one: number): void => {
+    if (one < (least?.us ?? Number.POSITIVE_INFINITY)) least = { algorithm, us: one };
+  };
+  for (const algorithm of candidatesFor(topology, open).candidates.filter(({ name }) => isLibrary(name))) {
+    const { name } = algorithm;
+    const before = seen.get(name);
+    if (before !== undefined) offer(name, before);
+    if (isLarge) continue;
+    for (const request of requestsFor(algorithm, topology, open)) {
+      try {
+        if (algorithm.makes === "steps") refuseManyChunks(topology, request);
+        const { schedule, report } = await synthesize(engine, topology, request, false);
+        const runtime = kernelsOf(target.runtime, schedule);
+        if (before !== undefined && runtime === target.runtime && isPlain(target)) break;
+        if (report.time.us > HOPELESS * us) {
+          offer(name, report.time.us);
+          continue;
+        }
+        const instances = target.instances === "auto" ? ({ instances: "auto" } as const) : {};
+        const own = await fastestWithin(us, schedule, { runtime, ...instances }, known, besideEngine(engine), unheard);
+        offer(name, "slowerUs" in own ? own.slowerUs : own.us);
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+      }
+    }
+  }
+  return least;
+}
+
+/** Returns whether the library's own is faster at a size than the fastest program, by more than times tell. */
+const isLeft = ({ us, library }: Pick<Choice, "us" | "library">): boolean =>
+  library !== null && library.us < us && gainText(us, library.us) !== "tie";
 
 /**
  * Returns the schedule whose program a runtime would carry out fastest in its simulation: trees are tried also with few copies
@@ -183,12 +271,12 @@ export async function synthesizeForRuntime(
   topology: Topology,
   options: SynthesizeOptions & { readonly algorithm: string },
   target: WantedProgram,
-): Promise<Pick<Choice, "result" | "us" | "made"> & { readonly how: ProgramOptions }> {
+): Promise<Pick<Choice, "result" | "us" | "made" | "library"> & { readonly how: ProgramOptions }> {
   const { algorithm, sizeBytes = DEFAULT_SIZE_BYTES, ...rest } = options;
   const named = algorithm === AUTO ? {} : { algorithms: [algorithm] };
   const choice = await choiceFor(engine, topology, sizeBytes, { ...rest, ...named, sizesBytes: [sizeBytes] }, target);
-  const { us, made, target: how, result } = choice;
-  return { us, made, how, result: boundedResult(engine, result, options.onProgress) };
+  const { us, made, target: how, result, library } = choice;
+  return { us, made, how, library, result: boundedResult(engine, result, options.onProgress) };
 }
 
 /** What logs call a range's program: "allreduce-65536-1048575-forestcoll". */
@@ -242,14 +330,20 @@ export async function programsBySize(
   return rangesOf(choices, sizes);
 }
 
+/** Returns the size from which on the second of two choices is taken; a program only where it was seen to be faster than the library. */
+function beginOf(one: Choice, other: Choice, lastOfOne: number): number {
+  if (isLeft(one)) return other.sizeBytes;
+  return isLeft(other) ? lastOfOne + 1 : changeBetween(one, other, lastOfOne);
+}
+
 /** Returns the ranges of the programs that were chosen for the first of some sizes. */
 function rangesOf(choices: readonly Choice[], sizes: readonly number[]): SizeRange[] {
-  const plain = choices.map(({ made }) => [...made.parts()].join(""));
+  const plain = choices.map((choice) => `${isLeft(choice)} ${[...choice.made.parts()].join("")}`);
   const starts = choices.map((_, i) => i).filter((i) => i === 0 || plain[i] !== plain[i - 1]);
   const begins = starts.map((first, r) =>
     r === 0
       ? 0
-      : changeBetween(choices[starts[r - 1] as number] as Choice, choices[first] as Choice, sizes[first - 1] as number),
+      : beginOf(choices[starts[r - 1] as number] as Choice, choices[first] as Choice, sizes[first - 1] as number),
   );
   return starts.map((first, r) => {
     const next = starts[r + 1] ?? choices.length;
@@ -265,6 +359,8 @@ function rangesOf(choices: readonly Choice[], sizes: readonly number[]): SizeRan
       sizesBytes: sizes.slice(first, next),
       algorithm,
       us,
+      beside: choices.slice(first, next).map((one) => ({ sizeBytes: one.sizeBytes, us: one.us, library: one.library })),
+      isLeft: isLeft(choices[first] as Choice),
       made: ranged,
       passedOver,
     };

@@ -1,5 +1,6 @@
 import type { Program } from "../../model/program/program.ts";
-import { MSCCL_RUNTIMES, type MscclRuntime, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
+import type { RuntimeName } from "../../model/program/runtime-names.ts";
+import { MSCCL_RUNTIMES, type MscclRuntime, RUNTIMES } from "../../model/program/runtimes.ts";
 import type { ProgramViolation } from "../program/words.ts";
 
 /** A program with the name of its file. */

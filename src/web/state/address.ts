@@ -1,5 +1,6 @@
 import { shown } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { COMPARE_TARGETS } from "../../report/comparison.ts";
 import {
   flagOf,
   NETWORK_OPTIONS,
@@ -154,6 +155,7 @@ export const saysNothing = (address: Address): boolean =>
 const CHOICE_CHECKS: Readonly<Record<string, (text: string) => unknown>> = {
   sizes: readRange,
   algorithms: (text) => listOf(text, optionName("algorithms"), "names"),
+  target: (text) => oneOf(text, COMPARE_TARGETS, optionName("target")),
   measure: (text) => oneOf(text, MEASURES, "measure"),
   matrix: (text) => oneOf(text, MATRICES, "matrix"),
   // the worker knows the models, and who makes collectives

@@ -25,6 +25,8 @@ export interface Choices extends Readonly<Partial<Record<TrainingOption | PlanOp
   readonly sizes?: string;
   /** Of a comparison, as on the command line. */
   readonly algorithms?: string;
+  /** What is to run what is compared, as --target. */
+  readonly target?: string;
   /** What the chart of a comparison shows over size. */
   readonly measure?: Measure;
   /** What the matrix of the links shows. */
@@ -42,6 +44,7 @@ export interface Choices extends Readonly<Partial<Record<TrainingOption | PlanOp
 export const CHOICES = [
   "sizes",
   "algorithms",
+  "target",
   "measure",
   "matrix",
   "model",

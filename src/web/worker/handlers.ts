@@ -23,10 +23,10 @@ import type { Topology } from "../../model/topology/topology.ts";
 import { expandTrees } from "../../model/trees/tree-expansion.ts";
 import { type Forest, isTreeFlow, type TreeFlow, treeCount } from "../../model/trees/tree-flow.ts";
 import { count, gbpsText } from "../../report/amounts.ts";
-import type { Comparison } from "../../report/comparison.ts";
+import { COMPARE_TARGETS, type Comparison } from "../../report/comparison.ts";
 import { bandwidth } from "../../report/result.ts";
 import { membershipOf, synthesisOptions } from "../../request/from-texts.ts";
-import { type Options, OWN_OPTIONS, optionValue, textOf } from "../../request/option-table.ts";
+import { type Options, OWN_OPTIONS, optionValue, textOf, wordOf } from "../../request/option-table.ts";
 import { compare as compareOn } from "../../run/compare.ts";
 import { exportInMemory } from "../../run/export/in-memory.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
@@ -267,6 +267,7 @@ async function compare(
 ): Promise<Comparison> {
   const names = optionValue(options, "algorithms");
   const algorithms = names === undefined ? {} : { algorithms: names.map(known) };
+  const target = wordOf(options, "target", COMPARE_TARGETS);
   // the options of one algorithm mean nothing to the others
   const { seed, chunks, switching } = options;
   const topology = await networkOf(network);
@@ -274,6 +275,7 @@ async function compare(
     collective: optionValue(options, "collective") ?? "allgather",
     sizesBytes: sizes.map((size) => parseSize(size, optionName("sizesBytes"))),
     ...algorithms,
+    ...(target !== undefined && { target }),
     ...membershipOf(options),
     ...synthesisOptions({ seed, chunks, switching }),
     signal,

@@ -30,7 +30,8 @@ function wishNow(): MakeWish {
   const { network, options } = makeWish(words.value);
   const { size: _, algorithm: _a, ...rest } = options;
   const names = tried.value === null ? {} : { algorithms: [...tried.value].join(",") };
-  return { network, options: { ...rest, ...names } };
+  const { target } = words.value.choices;
+  return { network, options: { ...rest, ...names, ...(target !== undefined && { target }) } };
 }
 
 /** Whether the comparison was made for another network or request than those of the words; its sizes do not count. */

@@ -2,7 +2,14 @@ import { useMemo } from "preact/hooks";
 import "./compare.css";
 import { formatSize } from "../../../model/numbers/units.ts";
 import { count, gbpsText, percent, timeText } from "../../../report/amounts.ts";
-import type { Comparison, ComparisonRow } from "../../../report/comparison.ts";
+import {
+  COMPARE_TARGETS,
+  type CompareTarget,
+  type Comparison,
+  type ComparisonRow,
+  LIBRARY_OF,
+  usOnTarget,
+} from "../../../report/comparison.ts";
 import { comparisonCsv } from "../../../report/comparison-csv.ts";
 import { gainsOf } from "../../../report/gains.ts";
 import { Chart } from "../../parts/chart.tsx";
@@ -121,14 +128,14 @@ function GainTable({ rows }: { readonly rows: readonly ComparisonRow[] }) {
         <caption>Gain over the fastest library algorithm, simulated</caption>
         <ColumnHeads names={["Size", "Gain", "Fastest", "Time", "Of libraries", "Library's time"]} />
         <tbody>
-          {gains.map(({ best, library, how, text }) => (
+          {gains.map(({ best, us, libraryUs, how, text }) => (
             <tr key={best.sizeBytes}>
               <th scope="row">{formatSize(best.sizeBytes)}</th>
               <td class="n">{text}</td>
               <td class="n">{best.algorithm}</td>
-              <td class="n">{timeText(best.us)}</td>
+              <td class="n">{timeText(us)}</td>
               <td>{how}</td>
-              <td class="n">{timeText(library.us)}</td>
+              <td class="n">{timeText(libraryUs)}</td>
             </tr>
           ))}
         </tbody>
@@ -190,24 +197,43 @@ interface ComparisonTableProps {
 }
 
 /** All rows, by size and time, the best of each size marked; the limit and models of others between them. */
-function ComparisonTable({ comparison: { rows, references, limits }, onMake, isBusy }: ComparisonTableProps) {
+function ComparisonTable({ comparison: { rows, references, limits, target }, onMake, isBusy }: ComparisonTableProps) {
+  const loads = target !== undefined && target !== "nccl";
+  const ran = [
+    ...(loads ? ["As a program"] : []),
+    ...(target === undefined ? [] : [`By ${LIBRARY_OF[target]} itself`]),
+  ];
+  const times = (row: ComparisonRow): readonly (number | null | undefined)[] => [
+    ...(loads ? [row.programUs] : []),
+    ...(target === undefined ? [] : [row.libraryUs]),
+  ];
+  const order = target === undefined ? ({ us }: ComparisonRow) => us : usOnTarget;
   return (
     <div class="sideways">
       <table class="compare-table">
         <caption class="unseen">Time, bandwidth and share of the limit by size and algorithm</caption>
         <ColumnHeads
-          names={["Algorithm", "Time", "Alg. bandwidth", "Bus bandwidth", "Of the limit", "Chunks", "Synthesis"]}
+          names={[
+            "Algorithm",
+            "Time",
+            ...ran,
+            "Alg. bandwidth",
+            "Bus bandwidth",
+            "Of the limit",
+            "Chunks",
+            "Synthesis",
+          ]}
         />
         {limits.map(({ sizeBytes, limit }) => (
           <tbody key={sizeBytes}>
             <tr class="compare-size">
-              <th scope="rowgroup" colSpan={7}>
+              <th scope="rowgroup" colSpan={7 + ran.length}>
                 {formatSize(sizeBytes)}
               </th>
             </tr>
             {rows
               .filter((row) => row.sizeBytes === sizeBytes)
-              .sort((a, b) => a.us - b.us)
+              .sort((a, b) => order(a) - order(b) || a.us - b.us)
               .map((row) => (
                 <tr key={row.algorithm} data-best={row.best}>
                   <th scope="row">
@@ -223,6 +249,11 @@ function ComparisonTable({ comparison: { rows, references, limits }, onMake, isB
                     {row.best && <span class="compare-best">best</span>}
                   </th>
                   <td class="n">{timeText(row.us)}</td>
+                  {times(row).map((us, i) => (
+                    <td key={ran[i]} class="n">
+                      {us === undefined || us === null ? "-" : timeText(us)}
+                    </td>
+                  ))}
                   <td class="n">{gbpsText(row.algbwGBps)}</td>
                   <td class="n">{gbpsText(row.busbwGBps)}</td>
                   <td class="n">{percent(row.ofLimit)}</td>
@@ -236,6 +267,9 @@ function ComparisonTable({ comparison: { rows, references, limits }, onMake, isB
                 <tr key={row.name} class="compare-other">
                   <th scope="row" title={row.choice}>{`${row.name}: ${row.choice}`}</th>
                   <td class="n">{timeText(row.us)}</td>
+                  {ran.map((name) => (
+                    <td key={name} />
+                  ))}
                   <td class="n">{gbpsText(row.algbwGBps)}</td>
                   <td class="n">{gbpsText(row.busbwGBps)}</td>
                   <td colSpan={3} />
@@ -244,6 +278,9 @@ function ComparisonTable({ comparison: { rows, references, limits }, onMake, isB
             <tr class="compare-other">
               <th scope="row">limit</th>
               <td class="n">{timeText(limit.us)}</td>
+              {ran.map((name) => (
+                <td key={name} />
+              ))}
               <td class="n">{gbpsText(limit.algbwGBps)}</td>
               <td colSpan={4} class="compare-because">
                 {limit.because}
@@ -255,6 +292,15 @@ function ComparisonTable({ comparison: { rows, references, limits }, onMake, isB
     </div>
   );
 }
+
+const TARGET_NAMES: Readonly<Record<CompareTarget, string>> = {
+  msccl: "MSCCL XML, microsoft/msccl",
+  azure: "MSCCL XML, Azure's executor",
+  rccl: "MSCCL XML, RCCL",
+  mscclpp: "MSCCL++ plans",
+  mpi: "plans for MPI",
+  nccl: "NCCL alone",
+};
 
 /** Sizes, algorithms, start and stop. */
 function Controls() {
@@ -275,6 +321,22 @@ function Controls() {
           {STEPS.map((doublings) => (
             <option key={doublings} value={doublings}>
               {2 ** doublings}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label title="--target">
+        to run as
+        <select
+          value={words.value.choices.target ?? ""}
+          onChange={({ currentTarget }) =>
+            choose({ target: currentTarget.value === "" ? undefined : currentTarget.value })
+          }
+        >
+          <option value="">schedules</option>
+          {COMPARE_TARGETS.map((name) => (
+            <option key={name} value={name}>
+              {TARGET_NAMES[name]}
             </option>
           ))}
         </select>

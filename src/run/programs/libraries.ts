@@ -1,0 +1,48 @@
+import { goesThroughSwitch } from "../../lower/mscclpp/plan.ts";
+import type { RuntimeName } from "../../model/program/runtime-names.ts";
+import { boxesOf } from "../../model/routes/rings.ts";
+import type { AnySchedule } from "../../model/steps/schedule.ts";
+import { isTreeFlow } from "../../model/trees/tree-flow.ts";
+import { type CompareTarget, LIBRARY_OF } from "../../report/comparison.ts";
+import type { Problem } from "../../request/problem.ts";
+import { refusalOf } from "../../synthesize/applicable.ts";
+import { ALGORITHMS, algorithmNamed } from "../../synthesize/catalog.ts";
+
+/** What libraries run by themselves, and how. */
+
+/**
+ * Returns which algorithms libraries run on a network: what they have within a box not over several of them, where one that they
+ * have applies that is laid over these, compared or not. With a target those that its library has.
+ */
+export function librariesOf({ topology, collective }: Problem, target?: CompareTarget): (algorithm: string) => boolean {
+  const has = (algorithm: string): boolean => target === undefined || isOfLibrary(algorithm, target);
+  const isOver = ALGORITHMS.some(
+    (algorithm) =>
+      algorithm.traits?.library === "over boxes" &&
+      has(algorithm.name) &&
+      refusalOf(algorithm, topology, collective) === null,
+  );
+  const inner = isOver && (boxesOf(topology)?.length ?? 1) > 1;
+  return (algorithm) => {
+    const { library } = algorithmNamed(algorithm).traits ?? {};
+    return library !== undefined && has(algorithm) && !(inner && library === "within a box");
+  };
+}
+
+/** Returns whether the library that stands behind a target has an algorithm. */
+function isOfLibrary(algorithm: string, target: CompareTarget): boolean {
+  const whose = algorithmNamed(algorithm).traits?.librariesOf;
+  return whose !== undefined && new RegExp(`\\b${LIBRARY_OF[target]}\\b`).test(whose);
+}
+
+/** Returns whether switches sum or duplicate what a schedule moves. */
+export const isInNetwork = (schedule: AnySchedule): boolean => isTreeFlow(schedule) && goesThroughSwitch(schedule);
+
+/**
+ * Returns the machine whose programs run as a library's own kernels do: NCCL's and RCCL's move data through connections, as MSCCL's,
+ * but where switches sum; there NCCL loads and stores through them, as MSCCL++.
+ */
+export function kernelsOf(target: CompareTarget, schedule: AnySchedule): RuntimeName {
+  if (target === "mpi" || target === "rccl") return target;
+  return isInNetwork(schedule) ? "mscclpp" : "azure";
+}
