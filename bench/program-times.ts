@@ -4,7 +4,7 @@ import { openHighs } from "../src/engine/milp/highs.ts";
 import type { Engine } from "../src/engine/types.ts";
 import type { NamedCollective } from "../src/model/collective/collective.ts";
 import { presetTopology } from "../src/model/presets/preset.ts";
-import type { RuntimeName } from "../src/model/program/runtimes.ts";
+import type { RuntimeName } from "../src/model/program/runtime-names.ts";
 import { synthesizeForRuntime } from "../src/run/programs/programs-by-size.ts";
 import { synthesize } from "../src/run/synthesize.ts";
 import { algorithmNamed } from "../src/synthesize/catalog.ts";

@@ -1,3 +1,4 @@
+import { textWidth } from "../../base/visible.ts";
 import { count, grouped, percent, roundedSize, significant, timeText } from "../../report/amounts.ts";
 import { gainText } from "../../report/gains.ts";
 import { axesText, axisText, boundText, meshText, runnersUp, strategyText } from "../../report/plan-text.ts";
@@ -16,7 +17,12 @@ import type { PlanRow } from "../../report/tensor-plan.ts";
 import type { PlanReport } from "../../run/plan/report.ts";
 import type { Context } from "../context.ts";
 import { table } from "./table.ts";
-import { labelled } from "./text.ts";
+import { labelled, reportWidth, wrapped } from "./text.ts";
+
+/** Columns of names and times of hand-made plans, and of why they are not the plan, at least. */
+const NAME_WIDTH = 30;
+const TIME_WIDTH = 10;
+const LEAST_WHY = 24;
 
 /** Classes of hand-made plans that are told without details. */
 const MOST_CLASSES = 6;
@@ -30,7 +36,7 @@ function memoryText({ memory }: Pick<PlanRow, "memory">): string {
 }
 
 /** Returns the plan, how good it is, and the runners-up. */
-export function planLines(report: PlanReport, context: Pick<Context, "style" | "options">): string[] {
+export function planLines(report: PlanReport, context: Pick<Context, "style" | "options" | "terminal">): string[] {
   const { model, topology, accelerator, step, plan, shares, search, byHand, others } = report;
   const { style } = context;
   const waits = Object.entries(shares.exposed).filter(([, share]) => share > 0.0005);
@@ -97,18 +103,28 @@ export function planLines(report: PlanReport, context: Pick<Context, "style" | "
 function classLines(
   { plan, shares }: PlanReport,
   rows: readonly HandRow[],
-  { style }: Pick<Context, "style">,
+  { style, terminal }: Pick<Context, "style" | "terminal">,
 ): string[] {
   const best = { us: plan.us, computeUs: shares.compute * plan.us };
   const head = ["by hand", "mesh", "passes", "memory", "step", "why not"];
-  const cells = rows.map((row) => [
-    row.name,
-    handMesh(row),
-    String(row.passes),
-    row.memoryBytes === null ? "-" : roundedSize(row.memoryBytes),
-    handTime(row),
-    whyNotText(row, best),
+  const texts = rows.map((row) => [
+    wrapped(row.name, NAME_WIDTH),
+    [handMesh(row)],
+    [String(row.passes)],
+    [row.memoryBytes === null ? "-" : roundedSize(row.memoryBytes)],
+    wrapped(handTime(row), TIME_WIDTH),
+    [whyNotText(row, best)],
   ]);
+  const widths = head
+    .slice(0, -1)
+    .map((name, i) => Math.max(textWidth(name), ...texts.map((cells) => Math.max(...(cells[i] ?? []).map(textWidth)))));
+  // two blanks before each column
+  const left = reportWidth(terminal) - widths.reduce((sum, width) => sum + width + 2, 2);
+  const cells = texts.map((row) =>
+    row.map((cell, i) =>
+      (i < widths.length ? cell : cell.flatMap((text) => wrapped(text, Math.max(LEAST_WHY, left)))).join("\n"),
+    ),
+  );
   return table(head.map(style.dim), cells, ["left", "left", "right", "right", "left", "left"]);
 }
 

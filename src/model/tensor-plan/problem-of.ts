@@ -461,12 +461,14 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     const [forward, backward] = (["forward", "backward"] as const).map((time) => [
       ...new Set(members.map((i) => supplies[time][i] as number)),
     ]) as [number[], number[]];
-    if (node.phase === "backward" || node.isFused || [...forward, ...backward].includes(-1)) return [];
+    const first = members[0] as number;
+    // parameters are fetched ahead, beside what is computed
+    if (gradientOf.has(first) || node.phase === "backward" || node.isFused) return [];
+    if ([...forward, ...backward].includes(-1)) return [];
     const wantedOf = (all: readonly number[]) => new Set(all.flatMap((at) => [...(groups[at] as Group).byProducts]));
     const [once, again] = [wantedOf(forward), wantedOf(backward)];
     const both = [...once].filter((pattern) => again.has(pattern));
-    const first = members[0] as number;
-    const copies = members.length * (gradientOf.has(first) ? 1 : terms.inFlight);
+    const copies = members.length * terms.inFlight;
     const listOf = listsOf(sizes[first] as number[]);
     const least = (LEAST_SAVED * leastPs) / members.length;
     /** What is dealt is gathered, or dealt otherwise, by one collective. */
