@@ -118,7 +118,6 @@ export interface PlannedTensor {
   /** Of one NPU. */
   readonly ownBytes: number;
   readonly pattern: string;
-  /** Until the backward pass: "kept", "again", "dropped", or "copy kept": that of the forward pass, which is brought nowhere again. */
   readonly retention: string;
   /** How its product is streamed: "all-gather on A in 4 pieces"; null where it is not. */
   readonly streamed: string | null;
@@ -144,12 +143,10 @@ export function plannedTensors({ graph, mesh, nodes: plans }: TensorPlan, stage:
   const rows = new Map<string, PlannedTensor>();
   graph.nodes.forEach((node, i) => {
     if (node.kind === "output") return;
-    const { rule, pattern, keptAs, home, retention, forwardCopies, backwardCopies, updateCopies } = plans[
-      i
-    ] as NodePlan;
+    const { rule, pattern, home, retention, forwardCopies, backwardCopies, updateCopies } = plans[i] as NodePlan;
     const text = (one: Pattern): string => patternText(graph, mesh, node, one);
     const bytes = tensorBytes(graph, node);
-    const key = [graph.classes[i], keptAs, forwardCopies, backwardCopies, updateCopies].join("|");
+    const key = [graph.classes[i], forwardCopies, backwardCopies, updateCopies].join("|");
     rows.set(key, {
       stage,
       name: node.name,
@@ -159,7 +156,7 @@ export function plannedTensors({ graph, mesh, nodes: plans }: TensorPlan, stage:
       bytes,
       ownBytes: node.isFused ? 0 : bytes / shardCount(mesh, pattern),
       pattern: text(pattern),
-      retention: keptAs !== pattern ? "copy kept" : node.kind === "placeholder" ? "kept" : retention,
+      retention: node.kind === "placeholder" ? "kept" : retention,
       streamed: streamText(mesh, rule),
       home: home === pattern ? null : text(home),
       copies: { forward: forwardCopies.map(text), backward: backwardCopies.map(text), update: updateCopies.map(text) },

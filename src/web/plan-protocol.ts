@@ -44,8 +44,8 @@ export interface TensorFacts {
   readonly lies: readonly AxisLie[];
   /** It stays inside a kernel. */
   readonly isFused: boolean;
-  /** What becomes of a forward tensor until the backward pass; null of what is there before (no copy kept), and of backward tensors. */
-  readonly retention: "kept" | "copy kept" | "again" | "dropped" | null;
+  /** What becomes of a forward tensor until the backward pass; null of what is there before, and of backward tensors. */
+  readonly retention: "kept" | "again" | "dropped" | null;
   /** How its product is streamed: "all-gather on A in 4 pieces"; null where it is not. */
   readonly streamed: string | null;
   readonly copies: readonly PlannedCopy[];
@@ -77,7 +77,7 @@ export type PlanNode =
     }
   | { readonly kind: "brought"; readonly tensor: number; readonly copy: PlannedCopy }
   /** It comes from elsewhere, or was kept in the forward pass. */
-  | { readonly kind: "from"; readonly tensor: number; readonly isKept: boolean; readonly lies: readonly AxisLie[] }
+  | { readonly kind: "from"; readonly tensor: number; readonly isKept: boolean }
   /** What is made here goes elsewhere. */
   | { readonly kind: "to" };
 

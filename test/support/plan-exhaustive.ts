@@ -1,5 +1,4 @@
 import {
-  basisOf,
   isFree,
   type PlanChoice,
   type PlanProblem,
@@ -10,13 +9,13 @@ import {
 /** Returns the sets of copies of a supply that meet what some choices demand of it, of which no copy can be left out. */
 function leastSets(problem: PlanProblem, choices: Int32Array, at: number): number[][] {
   const { mesh, choosers, supplies } = problem;
-  const { chooser, copies } = supplies[at];
-  const basis = basisOf(supplies[at], choosers[chooser].choices[choices[chooser]]);
+  const { chooser, wantsKept, copies } = supplies[at];
+  const made = choosers[chooser].choices[choices[chooser]];
   const demanded = choosers.flatMap((one, v) =>
     one.choices[choices[v]].demands.filter(({ supply }) => supply === at).map(({ pattern }) => pattern),
   );
-  if (basis === null) return demanded.length === 0 ? [[]] : [];
-  const own = [...copies.keys()].filter((k) => copies[k].from === basis);
+  if (wantsKept && !made.isKept) return demanded.length === 0 ? [[]] : [];
+  const own = [...copies.keys()].filter((k) => copies[k].from === made.pattern);
   const meets = (set: readonly number[]): boolean => {
     const there = suppliedPatterns(problem, { choices, copies: supplies.map((_, s) => (s === at ? set : [])) }, at);
     return demanded.every((pattern) => there.some((one) => isFree(mesh, one, pattern)));

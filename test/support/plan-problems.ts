@@ -9,13 +9,7 @@ import {
   type Phase,
 } from "../../src/model/tensor-graph/graph.ts";
 import { groupSize, type Mesh, meshOf } from "../../src/model/tensor-plan/mesh.ts";
-import {
-  ALL_REPLICATED,
-  movesBetween,
-  type Pattern,
-  patternsOf,
-  shardCount,
-} from "../../src/model/tensor-plan/patterns.ts";
+import { movesBetween, type Pattern, patternsOf, shardCount } from "../../src/model/tensor-plan/patterns.ts";
 import type {
   Choice,
   Chooser,
@@ -38,8 +32,6 @@ export interface Machine {
   readonly memoryBytes: number;
   /** Collectives are waited for, placeholders lie dealt as chance has it, and products may be streamed. */
   readonly streams?: boolean;
-  /** A whole copy may be kept for the backward pass. */
-  readonly keeps?: boolean;
 }
 
 /** A graph in the making; `counts` says how many equal parts a node stands for, `also` who makes a tensor in the other ones. */
@@ -201,16 +193,6 @@ export function planProblem(
     const some = list.filter(([, amount]) => amount > 0);
     return { resources: some.map(([r]) => r), amounts: some.map(([, amount]) => amount) };
   };
-  /** Of a choice that keeps a whole copy, besides what it uses. */
-  const wholeCopy = (i: number, also: readonly (readonly [number, number])[]): Omit<Choice, "pattern"> => {
-    const total = new Map<number, number>([[memory, bytesOf(i) * counts[i]]]);
-    for (const [r, amount] of also) total.set(r, (total.get(r) ?? 0) + amount);
-    return {
-      kept: ALL_REPLICATED,
-      uses: uses([...total].sort(([a], [b]) => a - b)),
-      demands: [{ supply: forward(i), pattern: ALL_REPLICATED }],
-    };
-  };
   nodes.forEach((node, i) => {
     const choices: Choice[] = [];
     if (node.kind === "placeholder") {
@@ -220,9 +202,7 @@ export function planProblem(
       for (const pattern of machine.streams ? dealt.slice(i % dealt.length).slice(0, 1) : all) {
         const each = node.role === "parameter" ? TRAINED_BYTES : ELEMENT_BYTES;
         const bytes = ((elementsOf(sketch, node.dims) * each) / shardCount(mesh, pattern)) * counts[i];
-        choices.push({ pattern, kept: pattern, uses: uses([[memory, bytes]]), demands: [] });
-        if (!machine.keeps || node.role === "tangent" || pattern === ALL_REPLICATED) continue;
-        choices.push({ pattern, ...wholeCopy(i, [[memory, bytes]]) });
+        choices.push({ pattern, isKept: true, uses: uses([[memory, bytes]]), demands: [] });
       }
     } else {
       const labels = [
@@ -257,17 +237,17 @@ export function planProblem(
             ),
           );
         const one = { pattern: rule.result, uses: uses([[0, ps], ...traffic]), demands: demands(false) };
-        choices.push({ ...one, kept: null });
+        choices.push({ ...one, isKept: false });
         if (node.phase === "backward") continue;
-        if (machine.keeps && rule.result !== ALL_REPLICATED) {
-          const { kept, uses: all, demands: own } = wholeCopy(i, [[0, ps], ...traffic]);
-          choices.push({ ...one, kept, uses: all, demands: [...one.demands, ...own] });
-        }
         const bytes = (bytesOf(i) / shardCount(mesh, rule.result)) * counts[i];
-        choices.push({ ...one, kept: rule.result, uses: uses([[0, ps], ...traffic, [memory, bytes]]) });
         choices.push({
           ...one,
-          kept: rule.result,
+          isKept: true,
+          uses: uses([[0, ps], ...traffic, [memory, bytes]]),
+        });
+        choices.push({
+          ...one,
+          isKept: true,
           uses: uses([[0, 2 * ps], ...traffic.map(([r, amount]) => [r, 2 * amount] as const)]),
           demands: [...one.demands, ...demands(true)],
         });
@@ -282,7 +262,7 @@ export function planProblem(
       name: `update ${node.name}`,
       choices: patternsOf(mesh, sizesOf(node), false).map((pattern) => ({
         pattern,
-        kept: null,
+        isKept: false,
         uses: uses([]),
         demands: [
           { supply: forward(parameter), pattern },
@@ -293,11 +273,9 @@ export function planProblem(
   }
   const wanted = wantedPatterns(choosers, 2 * nodes.length);
   const supplies = nodes.flatMap((node, i): Supply[] => {
-    const made = (later: boolean): Pattern[] => [
-      ...new Set(choosers[i].choices.map(({ pattern, kept }) => (later ? (kept ?? pattern) : pattern))),
-    ];
+    const made = [...new Set(choosers[i].choices.map(({ pattern }) => pattern))];
     const copies = (s: number): Copy[] =>
-      made(s % 2 === 1).flatMap((from) =>
+      made.flatMap((from) =>
         wanted[s].flatMap((to): Copy[] => {
           const moves = movesBetween(mesh, sizesOf(node), from, to);
           if (moves === null || moves.length === 0) return [];
@@ -450,24 +428,4 @@ export function randomPlanProblem(
     streams: most.streams ?? false,
   };
   return planProblem(sketch, gradients, mesh, machine);
-}
-
-/** Returns the problem of a product of random sizes and what is done to it, and their gradients, on one axis; whole copies may be kept. */
-export function keepingProblem(seed: number): PlanProblem {
-  const rng: Random = random(seed, 78);
-  const sketch = emptySketch();
-  const [a, b, c] = ["a", "b", "c"].map((name) => dimension(sketch, name, [2, 4, 8, 16, 3][rng.below(5)]));
-  const x = placeholder(sketch, "x", "input", [a, b]);
-  const w = placeholder(sketch, "w", "parameter", [b, c]);
-  const y = einsum(sketch, "y", [whole(sketch, x), whole(sketch, w)], [a, c]);
-  const z = elementwise(sketch, "z", "softmax", [whole(sketch, y)], [a, c], [rng.below(2) === 0 ? a : c]);
-  const tangent = placeholder(sketch, "tangent", "tangent", [a, c]);
-  const gradients = addBackward(sketch, new Map([[z, tangent]]));
-  return planProblem(sketch, gradients, meshOf([2]), {
-    flopsPerPs: 0.5 + rng.below(40) / 100,
-    bytesPerPs: [0.05 + rng.below(400) / 10],
-    memoryBytes: Number.POSITIVE_INFINITY,
-    streams: true,
-    keeps: true,
-  });
 }

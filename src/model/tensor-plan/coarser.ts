@@ -48,12 +48,12 @@ export function finerChoice(
   const wider = { pattern: fine, axes: fineSet, list: fineList };
   const same: typeof wider = { pattern: (one) => one, axes: (set) => set, list: (list) => list };
   const keyOf = ({ problem, index }: StatedProblem, v: number, c: number, as: typeof wider): string => {
-    const { pattern, kept } = (problem.choosers[v] as Chooser).choices[c] as Choice;
+    const { pattern } = (problem.choosers[v] as Chooser).choices[c] as Choice;
     const { rule, retention } = (index.meanings[v] as readonly ChoiceMeaning[])[c] as ChoiceMeaning;
     const work = rule === null ? "" : `${as.list(rule.along)} ${rule.operands.map(as.pattern)}`;
     const stream =
       rule?.stream === undefined ? "" : `${rule.stream.of} ${as.axes(rule.stream.axes)} ${rule.stream.along}`;
-    return `${as.pattern(pattern)} ${kept === null ? "" : as.pattern(kept)} ${retention} ${work} ${stream}`;
+    return `${as.pattern(pattern)} ${retention} ${work} ${stream}`;
   };
   const found = Int32Array.from(choices, (c, v) => {
     const key = keyOf(from, v, c, wider);

@@ -18,8 +18,7 @@ export interface PlanMemory extends Omit<StageMemory, "stage"> {
 
 /**
  * Returns the memory of a plan, exact by the lifetimes of its values: each is there from the step that makes it to the last that
- * takes it, pieces of a streamed product while it is done; copies of parameters that are kept, where passes are under way beside each
- * other, all the time. What the update takes is counted once, as gradients: from pass to pass
+ * takes it, pieces of a streamed product while it is done. What the update takes is counted once, as gradients: from pass to pass
  * where the optimiser's state lies, or, if it is summed once a step, as it was made if that is more. Updated parameters take the
  * place of those before. O(steps).
  */
@@ -56,22 +55,12 @@ export function planMemory(plan: TensorPlan, { values, given, steps }: PlanSteps
   }
   let keptOfOne = 0;
   graph.nodes.forEach((node, i) => {
-    const { retention, pattern, keptAs } = plans[i] as NodePlan;
-    const isOfPass = node.kind !== "placeholder" || (keptAs !== pattern && node.role === "input");
-    if (isOfPass && retention === "kept") keptOfOne += localBytes(graph, mesh, node, keptAs);
+    const { retention, pattern } = plans[i] as NodePlan;
+    if (node.kind !== "placeholder" && retention === "kept") keptOfOne += localBytes(graph, mesh, node, pattern);
   });
   others += keptOfOne * (terms.inFlight - 1);
   let live = 0;
-  for (const { makes, node } of terms.inFlight > 1 ? steps : []) {
-    const { kind, role } = graph.nodes[node] as Placeholder;
-    const { pattern, keptAs } = plans[node] as NodePlan;
-    const isKept = keptAs !== pattern && (values[makes] as PlanValue).pattern === keptAs && isElsewhere[makes] === 0;
-    // copies of parameters that are kept are there for other passes before they are for this one, and after
-    if (kind !== "placeholder" || role !== "parameter" || !isKept) continue;
-    live += (values[makes] as PlanValue).bytes;
-    isElsewhere[makes] = 1;
-  }
-  let most = live;
+  let most = 0;
   let peak = 0;
   const bytesOf = (value: number): number => (isElsewhere[value] === 1 ? 0 : (values[value] as PlanValue).bytes);
   const piecesOf = ({ kind, node }: PlanStep): number => {

@@ -14,9 +14,7 @@ export interface NodePlan {
   /** In which its tensor is made, or, of a placeholder, lies while it is not used. */
   readonly pattern: Pattern;
   readonly retention: Retention;
-  /** Of what is kept: in which the backward pass has it, `pattern` or that of a copy of the forward pass; of others `pattern`. */
-  readonly keptAs: Pattern;
-  /** Patterns to which the tensor is brought: from `pattern` for nodes of the forward pass, from `keptAs` for those of the backward pass. */
+  /** Patterns to which the tensor is brought from that one, for nodes of the forward pass and for those of the backward pass. */
   readonly forwardCopies: readonly Pattern[];
   readonly backwardCopies: readonly Pattern[];
   /** Of a gradient: where it is summed to for the update; of a parameter: where it is brought from its home behind it. */

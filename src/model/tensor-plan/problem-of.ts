@@ -4,16 +4,7 @@ import type { Computation } from "../workload/layer-work.ts";
 import { updateComputation } from "../workload/sharing.ts";
 import type { AxisSet, Mesh } from "./mesh.ts";
 import { type MoveList, moveLists } from "./move-lists.ts";
-import {
-  exactly,
-  type MoveKind,
-  type Pattern,
-  patternsOf,
-  plainly,
-  shardCount,
-  shardedAt,
-  stateOn,
-} from "./patterns.ts";
+import { exactly, type MoveKind, type Pattern, patternsOf, plainly, shardCount } from "./patterns.ts";
 import type { NodePlan, Retention, TensorPlan } from "./plan.ts";
 import {
   type Choice,
@@ -114,18 +105,9 @@ const NO_USES: Uses = { resources: [], amounts: [] };
 /** Streams are choices where they save so much of the least that a step computes. */
 const LEAST_SAVED = 1e-3;
 
-/** Choices of a class that keep a copy, at most. */
-const MOST_KEPT = 64;
-
 /** Amounts by resource, put together. */
 class UseList {
   readonly #amounts = new Map<number, number>();
-
-  constructor({ resources, amounts }: Uses = NO_USES) {
-    resources.forEach((resource, i) => {
-      this.add(resource, amounts[i] as number);
-    });
-  }
 
   add(resource: number, amount: number): this {
     if (amount > 0) this.#amounts.set(resource, (this.#amounts.get(resource) ?? 0) + amount);
@@ -305,8 +287,6 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     readonly wantsKept: boolean;
     readonly members: number[];
     readonly wanted: Set<Pattern>;
-    /** Those of them that products want, and what is done inside kernels. */
-    readonly byProducts: Set<Pattern>;
   }
   const groups: Group[] = [];
   const supplies = {
@@ -333,7 +313,6 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
           wantsKept: time === "backward" && node.phase === "forward",
           members: [],
           wanted: new Set(),
-          byProducts: new Set(),
         });
       }
       (groups[at] as Group).members.push(i);
@@ -351,7 +330,6 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
       wantsKept: false,
       members: [...members],
       wanted: new Set(),
-      byProducts: new Set(),
     });
   });
 
@@ -370,15 +348,10 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     }
     return [...taken.values()];
   };
-  const demandsOf = (
-    taken: readonly { supply: number; operand: number }[],
-    rule: WorkRule,
-    node: GraphNode,
-  ): Demand[] => {
+  const demandsOf = (taken: readonly { supply: number; operand: number }[], rule: WorkRule): Demand[] => {
     const wanted = new Map<string, Demand>();
     for (const { supply, operand } of taken) {
       const one = demand(supply, rule.operands[operand] as Pattern);
-      if (node.kind === "einsum" || node.isFused) (groups[supply] as Group).byProducts.add(one.pattern);
       wanted.set(`${one.supply} ${one.pattern}`, one);
     }
     return [...wanted.values()];
@@ -407,9 +380,9 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
   const waits = new Map<string, number>();
   /** Parameters are fetched ahead, and nothing waits for sums of gradients. */
   const isHidden = (i: number): boolean => gradientOf.has(i) || isGradient.has(i);
-  /** Returns for how long a node's tensor is brought from one pattern to another. */
-  const bringPs = (i: number, from: Pattern, to: Pattern): number => {
-    if (from === to) return 0;
+  /** Returns for how long a node's tensor is brought from one pattern to another, if that is waited for. */
+  const waitPs = (i: number, from: Pattern, to: Pattern): number => {
+    if (from === to || isHidden(i)) return 0;
     const key = `${i} ${from} ${to}`;
     let ps = waits.get(key);
     if (ps === undefined) {
@@ -420,7 +393,6 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     }
     return ps;
   };
-  const waitPs = (i: number, from: Pattern, to: Pattern): number => (isHidden(i) ? 0 : bringPs(i, from, to));
   /**
    * Returns the streams of a class's product, each in as many pieces as are fastest: those that save enough of what any rule takes
    * whose operands come from the same patterns, and whose result is brought to the same.
@@ -449,60 +421,12 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
       });
   };
 
-  /**
-   * Returns, of choices of a class that are known, those that keep a copy besides: one in a pattern that products of both passes want,
-   * where bringing the tensor there once less saves enough; those that save most, what their work takes taken off. What was made is there no longer than for the forward pass, but for
-   * placeholders. Parameters are the same for all passes.
-   */
-  const copiesKept = (
-    { nodes: members, node }: ClassOf,
-    known: readonly (Choice & ChoiceMeaning)[],
-  ): (Choice & ChoiceMeaning)[] => {
-    const [forward, backward] = (["forward", "backward"] as const).map((time) => [
-      ...new Set(members.map((i) => supplies[time][i] as number)),
-    ]) as [number[], number[]];
-    const first = members[0] as number;
-    // parameters are fetched ahead, beside what is computed
-    if (gradientOf.has(first) || node.phase === "backward" || node.isFused) return [];
-    if ([...forward, ...backward].includes(-1)) return [];
-    const wantedOf = (all: readonly number[]) => new Set(all.flatMap((at) => [...(groups[at] as Group).byProducts]));
-    const [once, again] = [wantedOf(forward), wantedOf(backward)];
-    const both = [...once].filter((pattern) => again.has(pattern));
-    const copies = members.length * terms.inFlight;
-    const listOf = listsOf(sizes[first] as number[]);
-    const least = (LEAST_SAVED * leastPs) / members.length;
-    /** What is dealt is gathered, or dealt otherwise, by one collective. */
-    const isWorth = (from: Pattern, to: Pattern): boolean =>
-      mesh.axes.every((_, j) => stateOn(from, j) === stateOn(to, j) || shardedAt(stateOn(from, j)) >= 0) &&
-      listOf(from, to)?.length === 1 &&
-      bringPs(first, from, to) > least;
-    const times = members.length * microBatches;
-    return known
-      .filter(({ retention }) => retention === (node.kind === "placeholder" ? "kept" : "dropped"))
-      .flatMap((choice) => {
-        const { pattern, uses } = choice;
-        const ps = uses.resources[0] === STEP_TIME ? (uses.amounts[0] as number) : 0;
-        return both
-          .filter((kept) => isWorth(pattern, kept))
-          .map((kept) => ({ choice, kept, gain: bringPs(first, pattern, kept) * times - ps }));
-      })
-      .sort((a, b) => b.gain - a.gain)
-      .slice(0, MOST_KEPT)
-      .map(({ choice, kept }) => ({
-        ...choice,
-        kept,
-        retention: "kept",
-        uses: addLasting(new UseList(choice.uses), localBytes(graph, mesh, node, kept) * copies).uses(),
-        demands: [...choice.demands, ...forward.map((supply) => demand(supply, kept))],
-      }));
-  };
-
   const choosers: Chooser[] = [];
   const meanings: ChoiceMeaning[][] = [];
-  const put = (at: number, name: string, choices: readonly (Choice & ChoiceMeaning)[]): void => {
+  const put = (at: number, name: string, choices: (Choice & ChoiceMeaning)[]): void => {
     choosers[at] = {
       name,
-      choices: choices.map(({ pattern, kept, uses, demands }) => ({ pattern, kept, uses, demands })),
+      choices: choices.map(({ pattern, isKept, uses, demands }) => ({ pattern, isKept, uses, demands })),
     };
     meanings[at] = choices.map(({ rule, retention }) => ({ rule, retention }));
   };
@@ -521,7 +445,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
         node.name,
         patterns.map((pattern) => ({
           pattern,
-          kept: pattern,
+          isKept: true,
           rule: null,
           retention: "kept",
           uses: placed(node, members, (bytes[first] as number) / shardCount(mesh, pattern)),
@@ -538,7 +462,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     const rules = rulesOf[c] as readonly TimedRule[];
     for (const rule of [...rules.map(({ rule }) => rule), ...streamsOf(of, rules)]) {
       const { ps, trafficPs, axes, workingBytes } = timesOf(node, rule);
-      const demands = demandsOf(taken, rule, node);
+      const demands = demandsOf(taken, rule);
       const one = (retention: Retention): Choice & ChoiceMeaning => {
         const times = members.length * microBatches * (retention === "again" ? 2 : 1);
         const uses = new UseList().add(STEP_TIME, ps * times);
@@ -559,11 +483,11 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
         }
         return {
           pattern: rule.result,
-          kept: retention === "dropped" ? null : rule.result,
+          isKept: retention !== "dropped",
           rule,
           retention,
           uses: uses.uses(),
-          demands: retention === "again" ? [...demands, ...demandsOf(takenAgain, rule, node)] : demands,
+          demands: retention === "again" ? [...demands, ...demandsOf(takenAgain, rule)] : demands,
         };
       };
       choices.push(one("dropped"));
@@ -596,7 +520,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
         }
         return {
           pattern,
-          kept: pattern,
+          isKept: true,
           rule: null,
           retention: "kept",
           uses: addLasting(
@@ -611,22 +535,12 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     );
   });
 
-  byClass.forEach((of, c) => {
-    const at = chooserOf[c] as number;
-    if (at < 0) return;
-    const { name, choices } = choosers[at] as Chooser;
-    const known = choices.map((choice, k) => ({ ...choice, ...(meanings[at]?.[k] as ChoiceMeaning) }));
-    put(at, name, [...known, ...copiesKept(of, known)]);
-  });
-
   const isOnce = new Set<Copy>();
   const stated: Supply[] = groups.map(({ chooser, time, wantsKept, members, wanted }) => {
     const first = members[0] as number;
     const node = nodes[first] as GraphNode;
     const isParameter = node.kind === "placeholder" && node.role === "parameter";
-    const patterns = new Set(
-      (choosers[chooser] as Chooser).choices.map(({ pattern, kept }) => (wantsKept ? (kept ?? pattern) : pattern)),
-    );
+    const patterns = [...new Set((choosers[chooser] as Chooser).choices.map(({ pattern }) => pattern))];
     const copies: Copy[] = [];
     const listOf = listsOf(sizes[first] as number[]);
     const targets = [...wanted]
@@ -703,19 +617,18 @@ export function planOf(graph: TensorGraph, { problem, index }: StatedProblem, ch
     const c = graph.classes[i] as number;
     const at = index.chooserOf[c] as number;
     if (node.kind === "output") {
-      return { ...NO_PLAN, rule: null, pattern: 0, retention: "dropped", keptAs: 0, home: 0 };
+      return { ...NO_PLAN, rule: null, pattern: 0, retention: "dropped", home: 0 };
     }
     const { rule, retention } = (index.meanings[at] as readonly ChoiceMeaning[])[
       choice.choices[at] as number
     ] as ChoiceMeaning;
-    const { pattern, kept } = chosen(at);
+    const { pattern } = chosen(at);
     const update = index.updateOf[c] as number;
     const summed = update < 0 ? (index.supplies.update[i] as number) : (index.updatedSupply[c] as number);
     return {
       rule,
       pattern,
       retention,
-      keptAs: kept ?? pattern,
       forwardCopies: copiesAt(index.supplies.forward[i] as number),
       backwardCopies: copiesAt(index.supplies.backward[i] as number),
       updateCopies: copiesAt(summed),

@@ -27,8 +27,8 @@ export interface Demand {
 /** How a tensor may be made. */
 export interface Choice {
   readonly pattern: Pattern;
-  /** In which it is there for supplies that want it kept: in memory, or made again when it is wanted. Null: it is not there. */
-  readonly kept: Pattern | null;
+  /** The tensor is there for supplies that want it kept: in memory, or made again when it is wanted. */
+  readonly isKept: boolean;
   readonly uses: Uses;
   readonly demands: readonly Demand[];
 }
@@ -40,7 +40,7 @@ export interface Chooser {
   readonly choices: readonly Choice[];
 }
 
-/** A tensor brought from the pattern in which it was made, or kept, to another. Each is made at most once, whoever takes it. */
+/** A tensor brought from the pattern in which it was made to another. Each is made at most once, whoever takes it. */
 export interface Copy {
   readonly from: Pattern;
   readonly to: Pattern;
@@ -51,9 +51,9 @@ export interface Copy {
 export interface Supply {
   /** Index of the chooser that makes it. */
   readonly chooser: number;
-  /** It is there as the choice is kept, not as it was made. */
+  /** Only a choice that is kept is there. */
   readonly wantsKept: boolean;
-  /** What may be made of it; the pattern in which it was made, or kept, is there without. */
+  /** What may be made of it; the pattern in which it was made is there without. */
   readonly copies: readonly Copy[];
 }
 
@@ -98,25 +98,20 @@ export function isFree({ axes }: Mesh, from: Pattern, to: Pattern): boolean {
   return true;
 }
 
-/** Returns the pattern in which a supply is there without copies under a choice of its chooser; null where it is not. */
-export const basisOf = ({ wantsKept }: Supply, { pattern, kept }: Choice): Pattern | null =>
-  wantsKept ? kept : pattern;
-
 /** Returns the patterns in which a supply is there, with some of its copies made; empty where it is not kept and has to be. */
 export function suppliedPatterns(
   { choosers, supplies }: PlanProblem,
   { choices, copies }: PlanChoice,
   at: number,
 ): readonly Pattern[] {
-  const supply = supplies[at] as Supply;
-  const { chooser, copies: possible } = supply;
-  const basis = basisOf(supply, (choosers[chooser] as Chooser).choices[choices[chooser] as number] as Choice);
-  if (basis === null) return [];
-  return [basis, ...(copies[at] as readonly number[]).map((copy) => (possible[copy] as Copy).to)];
+  const { chooser, wantsKept, copies: possible } = supplies[at] as Supply;
+  const made = (choosers[chooser] as Chooser).choices[choices[chooser] as number] as Choice;
+  if (wantsKept && !made.isKept) return [];
+  return [made.pattern, ...(copies[at] as readonly number[]).map((copy) => (possible[copy] as Copy).to)];
 }
 
 /**
- * Returns what a plan uses, or null where it is none: a copy starts from a pattern in which the tensor is not there, or a demand is
+ * Returns what a plan uses, or null where it is none: a copy starts from a pattern in which the tensor is not made, or a demand is
  * not met. O(choices + demands x copies).
  */
 export function planTotals(problem: PlanProblem, plan: PlanChoice): PlanTotals | null {
@@ -126,12 +121,11 @@ export function planTotals(problem: PlanProblem, plan: PlanChoice): PlanTotals |
     for (let i = 0; i < used.length; i++) totals[used[i] as number] += amounts[i] as number;
   };
   for (let at = 0; at < supplies.length; at++) {
-    const supply = supplies[at] as Supply;
-    const { chooser, copies } = supply;
-    const basis = basisOf(supply, (choosers[chooser] as Chooser).choices[plan.choices[chooser] as number] as Choice);
+    const { chooser, wantsKept, copies } = supplies[at] as Supply;
+    const made = (choosers[chooser] as Chooser).choices[plan.choices[chooser] as number] as Choice;
     for (const copy of plan.copies[at] as readonly number[]) {
       const { from, uses } = copies[copy] as Copy;
-      if (from !== basis) return null;
+      if (from !== made.pattern || (wantsKept && !made.isKept)) return null;
       add(uses);
     }
   }

@@ -49,10 +49,10 @@ export interface PlanSteps {
 }
 
 /**
- * Returns what a plan does, node by node: copies are made when they are first taken (those that are kept when the tensor is), what
- * was not kept is made again when it is first wanted in the backward pass (with all that it is made of, back to what was kept: Zhao
- * 2026, 5.2.2); gradients are summed as soon as they are made. Throws TypeError for a plan in which something is not there, which no
- * search makes. O(nodes + operands).
+ * Returns what a plan does, node by node: copies are made when they are first taken, what was not kept is made again when it is
+ * first wanted in the backward pass (with all that it is made of, back to what was kept: Zhao 2026, 5.2.2); gradients are summed as
+ * soon as they are made. Throws TypeError for a
+ * plan in which something is not there, which no search makes. O(nodes + operands).
  */
 export function planSteps({ graph, mesh, nodes: plans }: TensorPlan): PlanSteps {
   const values: PlanValue[] = [];
@@ -60,26 +60,16 @@ export function planSteps({ graph, mesh, nodes: plans }: TensorPlan): PlanSteps 
   const planned = (node: number): NodePlan => plans[node] as NodePlan;
   const value = (node: number, pattern: Pattern): number =>
     values.push({ node, pattern, bytes: localBytes(graph, mesh, graph.nodes[node] as GraphNode, pattern) }) - 1;
-  /** Values of tensors as they were made, made again, and kept as a copy. */
+  /** Values of tensors as they were made, and made again. */
   const made = new Map<number, number>();
   const again = new Map<number, number>();
-  const kept = new Map<number, number>();
   const copied = new Map<string, number>();
 
-  /** Returns the value of a tensor from which copies for nodes of a phase are made: as it was made, made again or kept. */
+  /** Returns the value of a tensor in the pattern in which it was made, for a node of a phase. */
   const basis = (of: number, isBackward: boolean): number => {
     const wasForward = (graph.nodes[of] as GraphNode).phase === "forward";
-    const { retention, pattern, keptAs } = planned(of);
-    if (!wasForward || (retention !== "again" && keptAs === pattern)) return made.get(of) as number;
-    if (isBackward) return retention === "again" ? (again.get(of) ?? compute(of, true)) : (kept.get(of) as number);
-    const own = made.get(of) as number;
-    // a copy that is kept is made when the tensor is first taken
-    if (keptAs !== pattern && !kept.has(of)) {
-      kept.set(of, own);
-      const from = taken(of, keptAs, false);
-      kept.set(of, (values[from] as PlanValue).pattern === keptAs ? from : copyOf(of, from, keptAs, "kept"));
-    }
-    return own;
+    if (!isBackward || !wasForward || planned(of).retention !== "again") return made.get(of) as number;
+    return again.get(of) ?? compute(of, true);
   };
   const copyOf = (of: number, from: number, to: Pattern, time: string): number => {
     const key = `${time} ${of} ${to}`;

@@ -11,7 +11,6 @@ import {
 } from "../../model/tensor-plan/patterns.ts";
 import type { Retention } from "../../model/tensor-plan/plan.ts";
 import {
-  basisOf,
   type Choice,
   type Chooser,
   isFree,
@@ -158,11 +157,11 @@ function plannerByHand(
     }
     for (let v = 0; v < choosers.length; v++) {
       for (const { supply, pattern } of chosen(v).demands) {
-        const of = supplies[supply] as Supply;
-        const basis = basisOf(of, chosen(of.chooser));
-        if (basis === null) return null;
-        if (isFree(mesh, basis, pattern)) continue;
-        const copy = byEnds[supply]?.get(basis)?.get(pattern);
+        const { chooser, wantsKept } = supplies[supply] as Supply;
+        const made = chosen(chooser);
+        if (wantsKept && !made.isKept) return null;
+        if (isFree(mesh, made.pattern, pattern)) continue;
+        const copy = byEnds[supply]?.get(made.pattern)?.get(pattern);
         if (copy === undefined) return null;
         (copies[supply] as Set<number>).add(copy);
       }

@@ -1,6 +1,5 @@
 import type { Pattern } from "../../model/tensor-plan/patterns.ts";
 import {
-  basisOf,
   type Choice,
   type Chooser,
   type Copy,
@@ -40,21 +39,19 @@ export function neighboursOf(problem: PlanProblem, plan: PlanChoice): NeighbourO
     used.reduce((sum, r, i) => sum + (resources[r]?.kind === "time" ? (amounts[i] as number) : 0), 0);
   /** Returns copies of a supply that meet its demands under some choices, one demand after the other. */
   const copiesOf = (s: number, chosen: (v: number) => Choice): number[] | null => {
-    const supply = supplies[s] as Supply;
-    const { chooser, copies } = supply;
-    const basis = basisOf(supply, chosen(chooser));
+    const { chooser, wantsKept, copies } = supplies[s] as Supply;
+    const { pattern, isKept } = chosen(chooser);
     const wanted = [...(takers[s] as Set<number>)].flatMap((v) =>
       chosen(v).demands.flatMap((demand) => (demand.supply === s ? [demand.pattern] : [])),
     );
-    if (wanted.length === 0) return [];
-    if (basis === null) return null;
+    if (wanted.length > 0 && wantsKept && !isKept) return null;
     const taken: number[] = [];
     for (const to of wanted) {
       const gives = (from: Pattern): boolean => isFree(mesh, from, to);
-      if (gives(basis) || taken.some((copy) => gives((copies[copy] as Copy).to))) continue;
+      if (gives(pattern) || taken.some((copy) => gives((copies[copy] as Copy).to))) continue;
       let best = -1;
       copies.forEach((copy, k) => {
-        if (copy.from !== basis || !gives(copy.to)) return;
+        if (copy.from !== pattern || !gives(copy.to)) return;
         if (best < 0 || psOf(copy.uses) < psOf((copies[best] as Copy).uses)) best = k;
       });
       if (best < 0) return null;

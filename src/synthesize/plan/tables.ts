@@ -1,5 +1,5 @@
 import type { Pattern } from "../../model/tensor-plan/patterns.ts";
-import { basisOf, type Choice, isFree, type PlanProblem, type Uses } from "../../model/tensor-plan/problem.ts";
+import { type Choice, isFree, type PlanProblem, type Uses } from "../../model/tensor-plan/problem.ts";
 
 /** A supply as those see it who want it; "made" are the ways in which it may be there without a copy, "wanted" the patterns asked for. */
 export interface SupplyTable {
@@ -171,13 +171,12 @@ function supplyTable(
   before: SupplyTable | undefined,
 ): SupplyTable {
   const { mesh, choosers, supplies, resources } = problem;
-  const { chooser, copies } = supplies[s];
+  const { chooser, wantsKept, copies } = supplies[s];
   const madeAt = new Map<Pattern, number>();
-  const made = Int32Array.from(choosers[chooser].choices, (choice, c) => {
-    const basis = basisOf(supplies[s], choice);
-    if (allowed[c] === 0 || basis === null) return NOTHING;
-    const at = madeAt.get(basis) ?? madeAt.size;
-    madeAt.set(basis, at);
+  const made = Int32Array.from(choosers[chooser].choices, ({ pattern, isKept }, c) => {
+    if (allowed[c] === 0 || (wantsKept && !isKept)) return NOTHING;
+    const at = madeAt.get(pattern) ?? madeAt.size;
+    madeAt.set(pattern, at);
     return at;
   });
   const isSame = (a: ArrayLike<number>, b: ArrayLike<number>): boolean =>

@@ -211,7 +211,7 @@ export function planParts({ stages, placed, simulated }: PlannedStep): {
 
   const facts = factsOf((i, part) => {
     const node = graph.nodes[i] as GraphNode;
-    const { rule, pattern, keptAs, retention, home } = plans[i] as NodePlan;
+    const { rule, pattern, retention, home } = plans[i] as NodePlan;
     const named = (of: number | undefined): string | null =>
       of === undefined ? null : nameWithin((graph.nodes[of] as GraphNode).name, part);
     const isForward = node.phase === "forward" && node.kind !== "placeholder";
@@ -226,7 +226,7 @@ export function planParts({ stages, placed, simulated }: PlannedStep): {
       ownBytes: localBytes(graph, mesh, node, pattern),
       lies: lies(pattern),
       isFused: node.isFused,
-      retention: keptAs !== pattern ? "copy kept" : isForward ? retention : null,
+      retention: isForward ? retention : null,
       streamed: streamText(mesh, rule),
       copies: (movesOf.get(i) ?? []).map(copyBy),
       home: gradientOf.has(i) ? lies(home) : null,
@@ -263,12 +263,7 @@ export function planParts({ stages, placed, simulated }: PlannedStep): {
         nodes.push(
           isBrought
             ? { kind: "brought", tensor, copy: copyBy(maker) }
-            : {
-                kind: "from",
-                tensor,
-                isKept: phase === "backward" && flow.when[maker] === "forward",
-                lies: lies(patternOf(value)),
-              },
+            : { kind: "from", tensor, isKept: phase === "backward" && flow.when[maker] === "forward" },
         ) - 1;
       others.set(value, at);
       if (from >= 0) edges.push([from, at]);
@@ -292,8 +287,7 @@ export function planParts({ stages, placed, simulated }: PlannedStep): {
         else
           given.set(value, {
             tensor: facts.of(steps.values[value]?.node as number, name),
-            // nothing moves here of a copy that was kept
-            copy: maker < 0 ? null : { ...copyBy(maker), ...(flow.when[maker] === phase ? {} : { moves: [] }) },
+            copy: maker < 0 ? null : copyBy(maker),
           });
       }
       const parameter = parameterOf.get(node);

@@ -61,7 +61,6 @@ describe("plans run on small tensors", () => {
     const mesh = meshOf(shape);
     const stated = planProblem(graph, mesh, costs, TERMS);
     const streams = new Set<string>();
-    let copied = 0;
     const tensors = given(graph, 1);
     const dense = runDense(graph, tensors);
     const output = graph.nodes[graph.nodes.length - 1];
@@ -74,7 +73,6 @@ describe("plans run on small tensors", () => {
       expect(planTotals(stated.problem, choice)).not.toBeNull();
       const plan = planOf(graph, stated, choice);
       for (const { rule } of plan.nodes) if (rule?.stream) streams.add(Object.values(rule.stream).join());
-      copied += plan.nodes.filter(({ keptAs, pattern }) => keptAs !== pattern).length;
       const steps = planSteps(plan);
       const data = new Map([...tensors].map(([i, tensor]) => [i, tensor.data]));
       const sharded = runSharded(plan, steps, data, DIRECT_CARRIER);
@@ -92,6 +90,5 @@ describe("plans run on small tensors", () => {
     }
     expect(tried).toBe(count);
     expect(streams.size > 0).toBe(costs === STREAMING);
-    expect(copied).toBeGreaterThan(0);
   });
 });

@@ -72,7 +72,7 @@ function somePlan(graph: TensorGraph, mesh: Mesh, seed: number): TensorPlan {
     const made = pattern();
     const copies = new Set(Array.from({ length: number(3) }, pattern));
     return {
-      ...{ rule: null, pattern: made, keptAs: made, retention: "dropped", forwardCopies: [...copies], backwardCopies: [] },
+      ...{ rule: null, pattern: made, retention: "dropped", forwardCopies: [...copies], backwardCopies: [] },
       ...{ updateCopies: [], isSummedOnce: false, home: number(2) === 0 ? made : pattern() },
     };
   });

@@ -1,6 +1,5 @@
 import { below, draw } from "../../../src/base/random.ts";
 import {
-  basisOf,
   type Choice,
   isFree,
   type PlanChoice,
@@ -16,10 +15,9 @@ export function randomPlan({ mesh, choosers, supplies }: PlanProblem, seed: numb
   const choiceOf = (v: number): Choice | undefined => choosers[v]?.choices[chosen[v] as number];
   /** Returns the copy that a demand needs: -1 for none, null where there is none. */
   const needed = (supply: Supply, made: Choice, pattern: number): number | null => {
-    const basis = basisOf(supply, made);
-    if (basis === null) return null;
-    if (isFree(mesh, basis, pattern)) return -1;
-    const at = supply.copies.findIndex(({ from, to }) => from === basis && to === pattern);
+    if (supply.wantsKept && !made.isKept) return null;
+    if (isFree(mesh, made.pattern, pattern)) return -1;
+    const at = supply.copies.findIndex(({ from, to }) => from === made.pattern && to === pattern);
     return at < 0 ? null : at;
   };
   const isMet = (choice: Choice): boolean =>
@@ -30,12 +28,12 @@ export function randomPlan({ mesh, choosers, supplies }: PlanProblem, seed: numb
     });
   for (let v = 0; v < choosers.length; v++) {
     const choices = choosers[v]?.choices ?? [];
-    const kept = choices.some((one) => one.kept !== null);
+    const kept = choices.some(({ isKept }) => isKept);
     const possible = choices
       .map((_, c) => c)
       .filter((c) => {
         const choice = choices[c] as Choice;
-        return (choice.kept !== null || !kept) && isMet(choice);
+        return (choice.isKept || !kept) && isMet(choice);
       });
     if (possible.length === 0) return null;
     chosen[v] = possible[below(draw(seed, v, drawn++), possible.length)] as number;

@@ -106,7 +106,6 @@ describe("streamed products", () => {
           rule,
           pattern,
           retention: "dropped",
-          keptAs: pattern,
           forwardCopies: [],
           backwardCopies: [],
           updateCopies: [],

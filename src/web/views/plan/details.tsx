@@ -43,7 +43,6 @@ export function Details({ node, tensors, mesh, onClose }: DetailsProps) {
 const WHEN = { forward: "Forward", backward: "Backward", update: "For the update" } as const;
 const AFTER = {
   kept: "kept for the backward pass",
-  "copy kept": "the copy that the forward pass takes is kept for the backward pass",
   again: "made again in the backward pass",
   dropped: "dropped: the backward pass does not want it",
 } as const;

@@ -137,8 +137,7 @@ function wordsOf(node: PlanNode, tensors: readonly TensorFacts[], mesh: Mesh): s
   }
   const from = node.kind === "from" ? (node.isKept ? ", kept from the forward pass" : ", from before") : "";
   const again = node.kind === "made" && node.isAgain ? ", made again" : from;
-  const lies = node.kind === "from" ? node.lies : tensor.lies;
-  return `${tensor.name}${again}: ${lieText(tensor, lies, mesh)}${node.kind === "made" ? whatBecomes(tensor) : ""}`;
+  return `${tensor.name}${again}: ${lieText(tensor, tensor.lies, mesh)}${node.kind === "made" ? whatBecomes(tensor) : ""}`;
 }
 
 interface DrawnProps {

@@ -31,7 +31,6 @@ export function whatBecomes({ retention }: TensorFacts): string {
   if (retention === null) return "";
   return {
     kept: ", kept for the backward pass",
-    "copy kept": ", a copy kept for the backward pass",
     again: ", made again in the backward pass",
     dropped: ", not wanted in the backward pass",
   }[retention];

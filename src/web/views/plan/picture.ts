@@ -122,14 +122,13 @@ function boxOf(node: PlanNode, tensors: readonly TensorFacts[], count: number, {
   const lies = (of: TensorFacts, where: readonly AxisLie[]): Piece[] => liePieces(of, where);
   if (node.kind === "from") {
     const name = textRows(`${node.isKept ? "kept:" : "from before:"} ${shortName(tensor.name)}`, "soft", inner);
-    return boxed([...name, ...rowsOf(lies(tensor, node.lies), inner)], true);
+    return boxed([...name, ...rowsOf(lies(tensor, tensor.lies), inner)], true);
   }
   if (node.kind === "brought")
     return boxed([...moveRows(node.copy, inner), ...rowsOf(lies(tensor, node.copy.lies), inner)], false);
   const { given, updates, isAgain } = node;
-  const what = isAgain ? "again" : tensor.isFused ? null : tensor.retention;
-  const style: Retention | null = what === "copy kept" ? "kept" : what;
-  const mark: Piece[] = style === null ? [] : [{ kind: "text", style, text: isAgain ? "made again" : (what ?? "") }];
+  const what: Retention | null = isAgain ? "again" : tensor.isFused ? null : tensor.retention;
+  const mark: Piece[] = what === null ? [] : [{ kind: "text", style: what, text: isAgain ? "made again" : what }];
   const name = textRows(shortName(tensor.name), "name", inner);
   const rows = [...name, ...rowsOf([...lies(tensor, tensor.lies), ...mark], inner)];
   if (tensor.streamed !== null) rows.push(...textRows(`streamed with ${tensor.streamed}`, "soft", inner));

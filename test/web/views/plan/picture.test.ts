@@ -49,7 +49,7 @@ const PART: PlanPart = {
   name: "layer 7",
   count: 12,
   nodes: [
-    { kind: "from", tensor: 0, isKept: false, lies: [0, "whole"] },
+    { kind: "from", tensor: 0, isKept: false },
     { kind: "made", tensor: 1, isAgain: false, given: [{ tensor: 2, copy: GATHERED }], updates: null },
     { kind: "brought", tensor: 1, copy: GATHERED },
     { kind: "made", tensor: 3, isAgain: false, given: [], updates: null },
