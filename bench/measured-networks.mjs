@@ -1,6 +1,5 @@
 // The networks of the measured rows, as public pages state them: what a rank reaches of its links on the label, GB/s each way.
 
-const BINE = "https://arxiv.org/abs/2508.17311";
 const MN5 = "https://www.bsc.es/supportkc/docs/MareNostrum5/overview";
 const LEONARDO = "https://arxiv.org/abs/2307.16885";
 const LUMI = "https://docs.lumi-supercomputer.eu/hardware/lumic/";
@@ -99,4 +98,3 @@ export const NETWORKS = {
   "h200-box": box("HGX H200 (8 H200)", PRESETS, () => "hgx-h200:1"),
   "b300-box": box("HGX B300 (8 B300)", PRESETS, () => "hgx-b300:1"),
 };
-void BINE;

@@ -47,17 +47,17 @@ function fitWays(points: readonly PartedPoint[], chosen: readonly number[], labe
   const used = [...columns.keys()].filter((j) => told[j]);
   // columns of length 1, for us and us per byte differ by many powers of ten
   const lengths = used.map((j) => Math.hypot(...(columns[j] as Float64Array)));
-  let weights = new Float64Array(points.length).fill(1);
-  let found = new Float64Array(used.length);
+  const weights = new Float64Array(points.length).fill(1);
+  let found: Float64Array = new Float64Array(used.length);
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const scaled = used.map((j, k) =>
       (columns[j] as Float64Array).map((value, i) => (value / lengths[k]) * weights[i]),
     );
     found = nonNegativeLeastSquares(scaled, weights);
-    weights = weights.map((_, i) => {
+    for (let i = 0; i < points.length; i++) {
       const made = used.reduce((sum, j, k) => sum + (columns[j][i] / lengths[k]) * found[k], 0);
-      return 1 / Math.sqrt(Math.max(Math.abs(made - 1), LEAST_ERROR));
-    });
+      weights[i] = 1 / Math.sqrt(Math.max(Math.abs(made - 1), LEAST_ERROR));
+    }
   }
   const figures = labels.slice();
   used.forEach((j, k) => {

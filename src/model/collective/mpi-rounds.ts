@@ -154,13 +154,13 @@ function roundsOf(grid: Grid, { algorithm, collective, unaware = false }: MpiReq
     return rounds;
   };
   // of more ranks than a power of two the others hand over first, and are handed the result
-  const folded = (rounds: Round[]): Round[] => {
+  const folded = (rounds: Round[], part = 1): Round[] => {
     if (!extra) return rounds;
     const [out, back] = [
       (rank: number) => (rank >= core ? rank - core : -1),
       (rank: number) => (rank < ranks - core ? rank + core : -1),
     ];
-    return [{ to: out, share: 1, sums: true }, ...rounds, { to: back, share: 1 }];
+    return [{ to: out, share: 1, sums: true }, ...rounds, { to: back, share: part }];
   };
   const doubling = (): Round[] => {
     const shares: number[] = [];
@@ -171,8 +171,7 @@ function roundsOf(grid: Grid, { algorithm, collective, unaware = false }: MpiReq
   const refuse = (): never => {
     throw new InputError(optionName("algorithm"), `an algorithm of ${collective}`, algorithm);
   };
-  if (extra && (isBine || name.startsWith("recursive")) && collective !== "allreduce" && collective !== "broadcast")
-    if (collective !== "reduce") return refuse();
+  if (extra && collective === "allgather" && name.endsWith("doubling")) return refuse();
   switch (`${collective} ${name}`) {
     case "allreduce ring":
       return [round(true), round(false)];
@@ -184,7 +183,7 @@ function roundsOf(grid: Grid, { algorithm, collective, unaware = false }: MpiReq
     case "reducescatter ring":
       return [round(true)];
     case "reducescatter recursive-halving":
-      return farthestFirst(true);
+      return folded(farthestFirst(true), 1 / ranks);
     case "reducescatter halving":
       return halved(true);
     case "allgather ring":
