@@ -54,22 +54,29 @@ async function simulated(lib, engine, topology, collective, bytes, isMpi = true)
   return { ours: best(() => true), library: best((row) => row.library !== undefined), limitUs: limits[0].limit.us };
 }
 
+/** Resolves to the least time of any schedule on the network with the figures of its data sheet. */
+async function labelLimitUs(lib, engine, { network }, collective, bytes) {
+  const topology = lib.presetTopology(network.topology);
+  const algorithms = topology.npuCount > 512 ? ["themis"] : topology.shape.length > 1 ? ["bfb"] : ["ring"];
+  const { limits } = await lib.compare(engine, topology, { collective, sizesBytes: [bytes], algorithms });
+  return limits[0].limit.us;
+}
+
 async function ofMpi(lib, engine, fit, fastest, collective, bytes) {
   const topology = calibratedTopology(lib, fit);
   const ranks = topology.npuCount;
-  const { ours, limitUs } = await simulated(lib, engine, topology, collective, bytes);
+  const { ours, library } = await simulated(lib, engine, topology, collective, bytes);
   const inCache = bytes <= fit.network.cacheBytes;
   const perByte = collective === "allreduce" ? figureOf(fit, inCache ? "sums in cache" : "sums in memory") / 1e3 : 0;
-  // each rank sums at least this much; on tori while other parts are on their way, as the fastest there do
   const sumsUs = ((ranks - 1) / ranks) * bytes * perByte;
   const call = figureOf(fit, "call");
-  const isTorus = topology.shape.length > 1;
-  return {
-    algorithm: ours.algorithm,
-    us: call + (isTorus ? Math.max(ours.us, sumsUs) : ours.us + sumsUs),
-    limitUs: call + (isTorus ? Math.max(limitUs, sumsUs) : limitUs + sumsUs),
-    fastest,
-  };
+  const limitUs = await labelLimitUs(lib, engine, fit, collective, bytes);
+  // each rank sums at least this much: on tori while other parts are on their way, as the fastest there do
+  if (topology.shape.length > 1)
+    return { algorithm: ours.algorithm, us: call + Math.max(ours.us, sumsUs), limitUs, fastest };
+  // through one switch the library's are of the same kind: what they take tells what ours would
+  const part = (call + sumsUs + ours.us) / (call + sumsUs + library.us);
+  return { algorithm: ours.algorithm, us: fastest.us * part, limitUs, fastest };
 }
 
 /** What the library's best lacks of its own simulation, ours lack too. */
@@ -82,7 +89,7 @@ async function ofNccl(lib, engine, fit, fastest, collective, bytes) {
   return {
     algorithm: ours.algorithm,
     us: ours.us * slower,
-    limitUs: limitUs * slower,
+    limitUs,
     fastest,
     share: 1 / slower,
   };

@@ -3,12 +3,12 @@
 const MN5 = "https://www.bsc.es/supportkc/docs/MareNostrum5/overview";
 const LEONARDO = "https://arxiv.org/abs/2307.16885";
 const LUMI = "https://docs.lumi-supercomputer.eu/hardware/lumic/";
-const FUGAKU = "https://www.fujitsu.com/global/about/resources/publications/technicalreview/2020-03/article05.html";
+const FUGAKU = "https://doi.org/10.1109/CLUSTER.2018.00090";
 
 /** Sums of three vectors of this size leave the last cache: a third of what the maker's page says of one processor. */
 const cache = (mib) => Math.round((mib * 2 ** 20) / 3);
 
-/** MPI between CPUs: one process a node. `message` us are what MPI's own benchmarks print for the shortest message, `hop` us of a link. */
+/** MPI between CPUs: one process a node. `message` are us of the shortest message, an assumption, which the fit replaces. */
 const cluster = (machine, nodes, gbps, lastCacheMiB, source) => ({
   machine,
   kind: "mpi",
