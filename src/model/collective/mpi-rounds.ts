@@ -54,8 +54,8 @@ export interface MpiRequest {
   readonly unaware?: boolean;
 }
 
-/** A message of a round before it is laid on links: to the rank that `to` says (-1: none), this part of the size. */
-interface Round {
+/** A round before it is laid on links: each rank sends this part of the size to the rank that `to` says (-1: none). */
+export interface MpiStep {
   readonly to: (rank: number) => number;
   readonly share: number;
   readonly times?: number;
@@ -118,7 +118,7 @@ function peerIn(grid: Grid, [d, k]: readonly [number, number], isBine: boolean, 
 }
 
 /** Returns the rounds of an algorithm, one part of them. */
-function roundsOf(grid: Grid, { algorithm, collective, unaware = false }: MpiRequest, port: number): Round[] {
+function roundsOf(grid: Grid, { algorithm, collective, unaware = false }: MpiRequest, port: number): MpiStep[] {
   const { ranks } = grid;
   const isBine = algorithm.startsWith("bine-");
   const mirrored = port >= grid.sizes.length;
@@ -128,23 +128,23 @@ function roundsOf(grid: Grid, { algorithm, collective, unaware = false }: MpiReq
   const extra = core < ranks;
   const name = isBine ? algorithm.slice("bine-".length) : algorithm;
 
-  const whole = (sums: boolean): Round[] => peers.map((to) => ({ to, share: 1, sums }));
+  const whole = (sums: boolean): MpiStep[] => peers.map((to) => ({ to, share: 1, sums }));
   /** Nearest first, the largest part first. */
-  const halved = (sums: boolean): Round[] => peers.map((to, i) => ({ to, share: 2 ** -(i + 1), sums }));
-  const farthestFirst = (sums: boolean): Round[] =>
+  const halved = (sums: boolean): MpiStep[] => peers.map((to, i) => ({ to, share: 2 ** -(i + 1), sums }));
+  const farthestFirst = (sums: boolean): MpiStep[] =>
     peers.toReversed().map((to, i) => ({ to, share: 2 ** -(i + 1), sums }));
-  const shifted = (by: number, share: number, times = 1, sums = false): Round => ({
+  const shifted = (by: number, share: number, times = 1, sums = false): MpiStep => ({
     to: (rank) => (rank + by) % ranks,
     share,
     times,
     sums,
   });
-  const round = (sums: boolean): Round => shifted(1, 1 / ranks, ranks - 1, sums);
+  const round = (sums: boolean): MpiStep => shifted(1, 1 / ranks, ranks - 1, sums);
   /** A tree from rank 0 that reaches twice as many in each round, farthest first unless it follows the network. */
-  const tree = (shareOf: (i: number) => number, sums: boolean): Round[] => {
+  const tree = (shareOf: (i: number) => number, sums: boolean): MpiStep[] => {
     const order = isBine ? peers : peers.toReversed();
     const reached = new Set([0]);
-    const rounds = order.map((peer, i): Round => {
+    const rounds = order.map((peer, i): MpiStep => {
       const now = new Map([...reached].map((rank) => [rank, peer(rank)]));
       for (const to of now.values()) if (to >= 0) reached.add(to);
       return { to: (rank) => now.get(rank) ?? -1, share: shareOf(i), sums };
@@ -154,7 +154,7 @@ function roundsOf(grid: Grid, { algorithm, collective, unaware = false }: MpiReq
     return rounds;
   };
   // of more ranks than a power of two the others hand over first, and are handed the result
-  const folded = (rounds: Round[], part = 1): Round[] => {
+  const folded = (rounds: MpiStep[], part = 1): MpiStep[] => {
     if (!extra) return rounds;
     const [out, back] = [
       (rank: number) => (rank >= core ? rank - core : -1),
@@ -162,7 +162,7 @@ function roundsOf(grid: Grid, { algorithm, collective, unaware = false }: MpiReq
     ];
     return [{ to: out, share: 1, sums: true }, ...rounds, { to: back, share: part }];
   };
-  const doubling = (): Round[] => {
+  const doubling = (): MpiStep[] => {
     const shares: number[] = [];
     for (let have = 1; have < ranks; have *= 2) shares.push(Math.min(have, ranks - have) / ranks);
     return shares.map((share, k) => shifted(2 ** k, share));
@@ -195,13 +195,13 @@ function roundsOf(grid: Grid, { algorithm, collective, unaware = false }: MpiReq
     case "allgather bruck":
     case "allgather sparbit":
       return doubling();
-    case "allgather neighbor-exchange": {
-      const pair = (rank: number): number => (rank % 2 === 0 ? rank + 1 : rank - 1) % ranks;
-      return [
-        { to: pair, share: 1 / ranks },
-        { to: pair, share: 2 / ranks, times: ranks / 2 - 1 },
-      ];
-    }
+    case "allgather neighbor-exchange":
+      if (ranks % 2 !== 0) return refuse();
+      // with the two neighbours in turns, after the first round two blocks each time
+      return Array.from({ length: ranks / 2 }, (_, i) => ({
+        to: (rank: number): number => (rank + ((rank + i) % 2 === 0 ? 1 : ranks - 1)) % ranks,
+        share: (i === 0 ? 1 : 2) / ranks,
+      }));
     case "broadcast binomial":
       return tree(() => 1, false);
     case "reduce binomial":
@@ -221,7 +221,7 @@ function roundsOf(grid: Grid, { algorithm, collective, unaware = false }: MpiReq
 }
 
 /** Adds what messages of a round load: [dimensions x 2 x ranks] links by their first NPU and direction. Returns the most links of one. */
-function layOn(grid: Grid, { to, share }: Round, part: number, load: Float64Array, out: Float64Array): number {
+function layOn(grid: Grid, { to, share }: MpiStep, part: number, load: Float64Array, out: Float64Array): number {
   const { sizes, strides, ranks, direct } = grid;
   let most = 0;
   for (let rank = 0; rank < ranks; rank++) {
@@ -256,6 +256,10 @@ function layOn(grid: Grid, { to, share }: Round, part: number, load: Float64Arra
   return most;
 }
 
+/** Returns whom ranks send to in an algorithm's rounds, of one of its parts. Throws as `mpiRounds`. */
+export const mpiSteps = (topology: Topology, request: MpiRequest, port = 0): readonly MpiStep[] =>
+  roundsOf(gridOfTopology(topology), request, port);
+
 /**
  * Returns the rounds of an algorithm of MPI libraries among all NPUs, with what they load: on a torus messages take the dimensions in
  * order, each the shorter way. Size as nccl-tests count it. Throws InputError for other networks, for algorithms that do not make the
@@ -266,10 +270,10 @@ export function mpiRounds(topology: Topology, request: MpiRequest): MpiRound[] {
   const { ports = 1 } = request;
   const parts = Array.from({ length: ports }, (_, port) => roundsOf(grid, request, port));
   const { ranks, sizes } = grid;
-  return (parts[0] as Round[]).map(({ share, times = 1, sums = false }, i): MpiRound => {
+  return (parts[0] as MpiStep[]).map(({ share, times = 1, sums = false }, i): MpiRound => {
     const load = new Float64Array(2 * sizes.length * ranks);
     const out = new Float64Array(ranks);
-    const hops = parts.reduce((most, own) => Math.max(most, layOn(grid, own[i] as Round, 1 / ports, load, out)), 0);
+    const hops = parts.reduce((most, own) => Math.max(most, layOn(grid, own[i] as MpiStep, 1 / ports, load, out)), 0);
     const most = (values: Float64Array): number => values.reduce((a, b) => Math.max(a, b), 0);
     return {
       times,
