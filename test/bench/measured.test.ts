@@ -77,17 +77,20 @@ describe("predictions beside published measurements", () => {
   });
 
   const isThere = sharedFiles("measured").includes("measured.csv");
-  it.skipIf(!isThere)("are of times that the tables say", () => {
-    const table = sharedText("measured/measured.csv");
+  it.skipIf(!isThere)("are of times that the run archives say", () => {
+    const said = new Map<string, number[]>();
+    for (const line of sharedText("measured/measured.csv").split("\n")) {
+      // the system's name may hold commas
+      const cells = line.replace(/"[^"]*"/g, "system").split(",");
+      const key = `${cells[0]} ${cells[6]}`;
+      said.set(key, [...(said.get(key) ?? []), Number(cells[7])]);
+    }
     const own = rows.filter(({ source }) => source.includes("HLC-Lab/pico"));
     expect(own.length).toBeGreaterThan(100);
-    for (const { source, points: pairs } of own.filter((_, i) => i % 20 === 0)) {
-      const lines = table.split("\n").filter((line) => line.startsWith(source));
+    for (const { source, points: pairs } of own) {
       for (const [bytes, us] of pairs) {
-        const isSaid = lines.some(
-          (line) => line.includes(`,${bytes},`) && line.includes(`,${Number(us.toPrecision(4))}`.slice(0, 4)),
-        );
-        expect(isSaid, `${source} ${bytes} ${us}`).toBe(true);
+        const times = said.get(`${source} ${bytes}`) ?? [];
+        expect(times.some((time) => Math.abs(us / time - 1) < 1e-5)).toBe(true);
       }
     }
   });
