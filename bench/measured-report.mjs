@@ -131,7 +131,7 @@ function gainNote({ key, algorithm, us, fastest, share }) {
   }
   if (!key.startsWith("fugaku"))
     return ratio >= 1.02
-      ? "one switch: steps that keep both ways busy; by what the library's own of the kind take"
+      ? "one switch: chunks overlap; that they are more messages is not charged to the processor"
       : "no gain: through one switch halving, doubling and rings are already as fast as any";
   if (ratio >= 1.02) return "all links of a node at once, sums while other parts are on their way";
   return algorithm === "themis"
@@ -319,6 +319,7 @@ const SVG = (width, height, title, lines) =>
     "",
   ].join("\n");
 const at = (value) => value.toFixed(1);
+const timeText = (us) => (us >= 1e6 ? `${us / 1e6} s` : us >= 1e3 ? `${us / 1e3} ms` : `${us} us`);
 
 /** Returns judged points, measured us from left to right and predicted from below, both logarithmic. */
 export function scatterPicture(points) {
@@ -343,8 +344,8 @@ export function scatterPicture(points) {
     ...ticks.flatMap((tick) => [
       `<line x1="${at(x(tick))}" y1="${at(y(from))}" x2="${at(x(tick))}" y2="${at(y(to))}" stroke="#dddddd"/>`,
       `<line x1="${at(x(from))}" y1="${at(y(tick))}" x2="${at(x(to))}" y2="${at(y(tick))}" stroke="#dddddd"/>`,
-      `<text x="${at(x(tick))}" y="${height - bottom + 18}" text-anchor="middle" fill="#333333">${tick}</text>`,
-      `<text x="${left - 8}" y="${at(y(tick) + 4)}" text-anchor="end" fill="#333333">${tick}</text>`,
+      `<text x="${at(x(tick))}" y="${height - bottom + 18}" text-anchor="middle" fill="#333333">${timeText(tick)}</text>`,
+      `<text x="${left - 8}" y="${at(y(tick) + 4)}" text-anchor="end" fill="#333333">${timeText(tick)}</text>`,
     ]),
     line(1, `stroke="#333333"`),
     line(1.3, `stroke="#999999" stroke-dasharray="4 4"`),
@@ -357,8 +358,8 @@ export function scatterPicture(points) {
       `<circle cx="${width - right + 16}" cy="${top + 12 + 20 * i}" r="4" fill="${colour(name)}"/>`,
       `<text x="${width - right + 26}" y="${top + 16 + 20 * i}" fill="#333333">${name}</text>`,
     ]),
-    `<text x="${at((left + width - right) / 2)}" y="${height - 12}" text-anchor="middle" fill="#333333">measured, us (dashed: 30 %)</text>`,
-    `<text x="16" y="${at((top + height - bottom) / 2)}" transform="rotate(-90 16 ${at((top + height - bottom) / 2)})" text-anchor="middle" fill="#333333">calibrated, us</text>`,
+    `<text x="${at((left + width - right) / 2)}" y="${height - 12}" text-anchor="middle" fill="#333333">measured (dashed: 30 %)</text>`,
+    `<text x="16" y="${at((top + height - bottom) / 2)}" transform="rotate(-90 16 ${at((top + height - bottom) / 2)})" text-anchor="middle" fill="#333333">calibrated</text>`,
   ]);
 }
 
@@ -391,7 +392,7 @@ export function histogramPicture(points) {
     ]),
     ...[-1, -0.5, 0, 0.5, 1].map(
       (error) =>
-        `<text x="${at(left + ((error + 1) / 0.1) * step)}" y="${height - bottom + 18}" text-anchor="middle" fill="#333333">${error === 0 ? "0" : signed(error)}${error === 1 ? " and more" : ""}</text>`,
+        `<text x="${at(left + ((error + 1) / 0.1) * step)}" y="${height - bottom + 18}" text-anchor="${error === 1 ? "end" : "middle"}" fill="#333333">${error === 0 ? "0" : signed(error)}${error === 1 ? " and more" : ""}</text>`,
     ),
     `<rect x="${left + 12}" y="${top}" width="12" height="12" fill="${COLOURS[0]}"/><text x="${left + 30}" y="${top + 11}" fill="#333333">from 16 MiB on</text>`,
     `<rect x="${left + 12}" y="${top + 20}" width="12" height="12" fill="${COLOURS[4]}"/><text x="${left + 30}" y="${top + 31}" fill="#333333">below</text>`,
