@@ -77,7 +77,9 @@ function gridOfTopology(topology: Topology): Grid {
   const direct = wiring?.every(({ kind, size }) => kind === "ring" || (DIRECT.includes(kind) && size <= 3)) ?? false;
   const switched = wiring?.length === 1 && wiring[0].kind === "switch";
   if (wiring === null || !(direct || switched))
-    throw new InputError(optionName("algorithm"), "a torus or one switch for what MPI libraries run", topology.name);
+    throw new InputError(optionName("algorithm"), "ring, tree or nvls on such a network").saying(
+      `${topology.name} is neither a torus nor one switch with links of one kind, where MPI's algorithms are known`,
+    );
   return {
     sizes: wiring.map(({ size }) => size),
     strides: wiring.map(({ stride }) => stride),
