@@ -29,6 +29,7 @@ const BENCHES = [
   "lab",
   "probe-labs",
   "plan",
+  "measured",
 ];
 
 const names = process.argv.slice(2);

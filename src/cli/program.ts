@@ -296,7 +296,7 @@ export const USAGES: Readonly<Record<CommandName, Usage>> = {
       ["collective", "only logs of this one; needed where they do not tell theirs"],
       [
         "algorithm",
-        "what ran: ring (default), tree or nvls as NCCL runs them, or any of `banyan list algorithms`, whose schedules are then simulated",
+        "what ran: ring (default), tree or nvls as NCCL runs them, recursive-doubling, rabenseifner and others as MPI libraries do, or any of `banyan list algorithms`, whose schedules are then simulated",
       ],
       ["chunks", "schedules of ours: chunks per NPU; trees: pieces of what each carries"],
       "policy",

@@ -59,7 +59,7 @@ export interface CalibrationLog {
 export interface CalibrateOptions {
   /** Logs of this collective only; needed where they do not tell it. */
   readonly collective?: NamedCollective;
-  /** What ran: "ring" (without it), "tree" or "nvls" as a library runs them, or with `calibrateSchedules` any other of ours. */
+  /** What ran: "ring" (without it), "tree", "nvls" or one of MPI's as a library runs them, or with `calibrateSchedules` any other of ours. */
   readonly algorithm?: string;
   /** Rows of this platform, in tables of points. */
   readonly platform?: string;
@@ -342,7 +342,7 @@ export async function calibrateSchedules(
   if (isFitted(algorithm)) {
     const [extra] = (["chunks", "policy", "seed", "switching"] as const).filter((name) => making[name] !== undefined);
     if (extra === undefined) return calibrate(topology, logs, options);
-    const expected = `nothing where ${algorithm} is timed as NCCL runs it; one of \`banyan list algorithms\` takes it,`;
+    const expected = `nothing where ${algorithm} is timed as a library runs it; one of \`banyan list algorithms\` takes it,`;
     throw new InputError(optionName(extra), expected, making[extra]).as("not-together");
   }
   if (regimes !== 1)

@@ -207,6 +207,26 @@ describe("calibrate finds what made the times", () => {
     expect(report.errors.worst).toBeLessThan(0.06);
   });
 
+  it("of the formula, for what MPI libraries run on a torus and through a switch", () => {
+    const figures = [[5.4, 1.9]] as const;
+    const cases = [
+      ["torus:4x4x4@6.8GB/s,0.5us", "bine-rabenseifner", "allreduce"],
+      ["torus:4x4x4@6.8GB/s,0.5us", "recursive-doubling", "allreduce"],
+      ["switch:12@25GB/s,1us", "rabenseifner", "allreduce"],
+      ["switch:16@25GB/s,1us", "binomial", "broadcast"],
+    ] as const;
+    for (const [name, algorithm, collective] of cases) {
+      const network = presetTopology(name);
+      const ranks = network.npuCount;
+      const log = logOf(withTruth(network, figures), { ranks, algorithm, collective, noise: 0.01 });
+      const [one] = run(network, [log], { algorithm }).report.classes;
+      expect((one?.gbps.value ?? 0) / 5.4).toBeCloseTo(1, 1);
+      expect((one?.latencyUs.value ?? 0) / 1.9).toBeCloseTo(1, 1);
+    }
+    const box = presetTopology("dgx-a100:1");
+    expect(() => run(box, [logOf(box, { ranks: 4 })], { algorithm: "rabenseifner" })).toThrow(/8/);
+  });
+
   it("is as near as the noise: three standard errors hold", () => {
     const box = presetTopology("hgx-h200");
     let outside = 0;

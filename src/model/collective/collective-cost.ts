@@ -9,9 +9,13 @@ import type { RouteSet } from "../routes/routes.ts";
 import type { LinkClasses } from "../topology/link-classes.ts";
 import { isNpu, linkCount, outLinks, type Topology } from "../topology/topology.ts";
 import type { NamedCollective } from "./collective.ts";
+import { MPI_ALGORITHMS, type MpiAlgorithm, mpiRounds } from "./mpi-rounds.ts";
 
-/** What a library may have run. */
-export const FITTED_ALGORITHMS = ["ring", "tree", "nvls"] as const;
+/** What MPI libraries run that nothing here makes schedules of. */
+const OF_MPI = MPI_ALGORITHMS.filter((name) => name !== "ring" && name !== "bruck" && name !== "pairwise");
+
+/** What a library may have run: NCCL, and MPI libraries. */
+export const FITTED_ALGORITHMS = ["ring", "tree", "nvls", ...OF_MPI] as const;
 export type FittedAlgorithm = (typeof FITTED_ALGORITHMS)[number];
 
 export const isFitted = (algorithm: string): algorithm is FittedAlgorithm =>
@@ -252,7 +256,26 @@ function nvlsTerms(topology: Topology, classes: LinkClasses, request: CostReques
   return { hops, load };
 }
 
-const TERMS = { ring: ringTerms, tree: treeTerms, nvls: nvlsTerms };
+/** Returns the terms of what MPI libraries run among all NPUs of a torus or a switch with links of one class, round by round. */
+function mpiTerms(topology: Topology, classes: LinkClasses, request: CostRequest): CostTerms {
+  const algorithm = request.algorithm as MpiAlgorithm;
+  const { ranks, collective, source } = request;
+  if (ranks !== topology.npuCount)
+    throw new InputError(source, `all ${topology.npuCount} ranks of ${topology.name}`, ranks);
+  if (classes.classes.length !== 1)
+    throw new InputError(optionName("algorithm"), "ring, tree or nvls where links differ", algorithm);
+  const rounds = mpiRounds(topology, { algorithm, collective, unaware: !algorithm.startsWith("bine-") });
+  return {
+    hops: Float64Array.of(rounds.reduce((sum, { times, hops }) => sum + times * hops, 0)),
+    load: Float64Array.of(rounds.reduce((sum, { times, load }) => sum + times * load, 0)),
+  };
+}
+
+const OF_NCCL: ReadonlyMap<FittedAlgorithm, typeof ringTerms> = new Map([
+  ["ring", ringTerms],
+  ["tree", treeTerms],
+  ["nvls", nvlsTerms],
+]);
 const OF_RINGS: readonly NamedCollective[] = ["allreduce", "allgather", "reducescatter", "broadcast", "reduce"];
 
 /**
@@ -263,5 +286,5 @@ const OF_RINGS: readonly NamedCollective[] = ["allreduce", "allgather", "reduces
 export function collectiveCost(topology: Topology, classes: LinkClasses, request: CostRequest): CostTerms {
   if (!OF_RINGS.includes(request.collective))
     throw new InputError(request.source, `measurements of ${OF_RINGS.join(", ")}`, request.collective);
-  return TERMS[request.algorithm](topology, classes, request);
+  return (OF_NCCL.get(request.algorithm) ?? mpiTerms)(topology, classes, request);
 }

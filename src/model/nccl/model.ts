@@ -10,6 +10,8 @@ export interface NcclEstimate {
   readonly protocol: NcclProtocol;
   readonly channels: number;
   readonly us: number;
+  /** Of them, what does not depend on the size. */
+  readonly latencyUs: number;
 }
 
 /** Channels that NCCL's search would find, and GB/s of each, in the box and between boxes. */
@@ -181,7 +183,7 @@ export function ncclEstimates(
       const cost = costOf(asked, protocol);
       if (cost === null || !(cost.algbw > 0)) continue;
       const us = cost.latencyUs + sizeBytes / (1000 * cost.algbw);
-      estimates.push({ algorithm, protocol, channels: cost.channels, us });
+      estimates.push({ algorithm, protocol, channels: cost.channels, us, latencyUs: cost.latencyUs });
     }
   }
   return estimates.length === 0 ? null : estimates.sort((a, b) => a.us - b.us);
