@@ -2,7 +2,14 @@ import { jsonText } from "../../base/visible.ts";
 import type { CollectiveKind } from "../../model/collective/collective.ts";
 import type { PredictedRow } from "./nccl-tests.ts";
 import { MPICH_DEFAULTS, type MpichTree, mpichAlgorithm } from "./tuner-mpich-defaults.ts";
-import { type Naming, namingFor, type TunedRange, type TunerFile, type TunerOptions, tunedRanges } from "./tuner-ranges.ts";
+import {
+  type Naming,
+  namingFor,
+  type TunedRange,
+  type TunerFile,
+  type TunerOptions,
+  tunedRanges,
+} from "./tuner-ranges.ts";
 
 /** A file for MPICH's selection of collectives (MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE). */
 
@@ -14,25 +21,27 @@ const NAMINGS: Readonly<Partial<Record<CollectiveKind, Naming>>> = {
   alltoall: { direct: "scattered", bruck: "brucks" },
 };
 
-/** Its collectives that a kind of ours stands for, and by which size of them it can choose as nccl-tests count. */
+/** Its collectives that a kind of ours stands for. */
 const CALLS: Readonly<Partial<Record<CollectiveKind, readonly string[]>>> = {
   allreduce: ["allreduce"],
   allgather: ["allgather"],
   reducescatter: ["reduce_scatter", "reduce_scatter_block"],
   alltoall: ["alltoall"],
 };
-const SIZES = { allreduce: "avg_msg_size" } as Readonly<Partial<Record<CollectiveKind, string>>>;
+/** By which of its sizes it can choose as nccl-tests count. */
+const sizeOf = (collective: CollectiveKind): string => (collective === "allreduce" ? "avg_msg_size" : "total_msg_size");
 
-/** What must hold for an algorithm of ours, and what is asked where it does not. */
+/** What must hold for an algorithm of ours. */
 const CONDITIONS: Readonly<Record<string, readonly string[]>> = {
   allreduce: ["is_commutative=yes", "is_op_built_in=yes", "count=any"],
   reduce_scatter: ["is_commutative=yes"],
   reduce_scatter_block: ["is_commutative=yes"],
   alltoall: ["is_sendbuf_inplace=no"],
 };
-/** What is asked before a condition holds for what is left. */
+/** What is asked first where a condition only says that all else is left. */
 const BEFORE: Readonly<Record<string, string>> = { "count=any": "count<pow2" };
 
+const PAGE_BYTES = 4096;
 /** It reads sizes as C's int. */
 const LARGEST = 2 ** 31 - 2;
 
@@ -65,8 +74,8 @@ const where = (conditions: readonly string[], tuned: MpichTree, others: MpichTre
  */
 export function mpichJson(rows: readonly PredictedRow[], { collective, ranks }: TunerOptions): TunerFile {
   const naming = namingFor("tuner-mpich", collective, NAMINGS);
-  const { ranges, leftOut } = tunedRanges(rows, [naming], LARGEST);
-  const what = SIZES[collective] ?? "total_msg_size";
+  const { ranges, ...rest } = tunedRanges(rows, [naming], LARGEST);
+  const what = sizeOf(collective);
   const file: Record<string, MpichTree> = {};
   for (const [call, { intra, inter }] of Object.entries(MPICH_DEFAULTS)) {
     const tuned = (CALLS[collective] as readonly string[]).includes(call)
@@ -78,5 +87,7 @@ export function mpichJson(rows: readonly PredictedRow[], { collective, ranks }: 
       : intra;
     file[`collective=${call}`] = inter === null ? tuned : { "comm_type=intra": tuned, "comm_type=inter": inter };
   }
-  return { text: `${jsonText(file, 1)}\n`, leftOut };
+  const text = `${jsonText(file, 1)}\n`;
+  // it reads on to the end of a page of memory, where a zero must be
+  return { text: text.length % PAGE_BYTES === 0 ? `${text}\n` : text, ...rest };
 }

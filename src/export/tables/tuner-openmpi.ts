@@ -23,13 +23,14 @@ const NAMINGS_OF_6: typeof NAMINGS = {
 };
 
 /** Numbers of its collectives, and of their algorithms. Source: coll_base_functions.h, coll_tuned_*_decision.c of Open MPI 4.1.4. */
-const IDS: Readonly<Partial<Record<CollectiveKind, { readonly id: number; readonly of: Readonly<Record<string, number>> }>>> =
-  {
-    allgather: { id: 0, of: { bruck: 2, recursive_doubling: 3, ring: 4 } },
-    allreduce: { id: 2, of: { ring: 4, rabenseifner: 6 } },
-    alltoall: { id: 3, of: { linear: 1, modified_bruck: 3 } },
-    reducescatter: { id: 12, of: { recursive_halving: 2, ring: 3 } },
-  };
+const IDS: Readonly<
+  Partial<Record<CollectiveKind, { readonly id: number; readonly of: Readonly<Record<string, number>> }>>
+> = {
+  allgather: { id: 0, of: { bruck: 2, recursive_doubling: 3, ring: 4 } },
+  allreduce: { id: 2, of: { ring: 4, rabenseifner: 6 } },
+  alltoall: { id: 3, of: { linear: 1, modified_bruck: 3 } },
+  reducescatter: { id: 12, of: { recursive_halving: 2, ring: 3 } },
+};
 
 /** Bruck's radix where it takes any: ours is 2. */
 const FANOUT = 2;
@@ -42,7 +43,7 @@ const isBruck = (algorithm: string): boolean => algorithm.startsWith("bruck");
  */
 export function openMpiRules(rows: readonly PredictedRow[], { collective, ranks }: TunerOptions): TunerFile {
   const naming = namingFor("tuner-openmpi", collective, NAMINGS);
-  const { ranges, leftOut } = tunedRanges(rows, [naming]);
+  const { ranges, ...rest } = tunedRanges(rows, [naming]);
   const { id, of } = IDS[collective] as NonNullable<(typeof IDS)[typeof collective]>;
   const rules: string[] = [];
   let next = 0;
@@ -62,7 +63,7 @@ export function openMpiRules(rows: readonly PredictedRow[], { collective, ranks 
     ...rules,
     ...[`${ranks + 1} # ranks`, "1 # rule", "0 0 0 0"],
   ];
-  return { text: `${lines.join("\n")}\n`, leftOut };
+  return { text: `${lines.join("\n")}\n`, ...rest };
 }
 
 /** What it calls a collective in JSON, where that is another name than ours. */
@@ -74,7 +75,7 @@ const NAMES: Readonly<Partial<Record<CollectiveKind, string>>> = { reducescatter
  */
 export function openMpiJson(rows: readonly PredictedRow[], { collective, ranks }: TunerOptions): TunerFile {
   const naming = namingFor("tuner-openmpi-json", collective, NAMINGS_OF_6);
-  const { ranges, leftOut } = tunedRanges(rows, [naming]);
+  const { ranges, ...rest } = tunedRanges(rows, [naming]);
   const rules = ranges.map(({ algorithm, from, to }) => ({
     msg_size_min: from,
     msg_size_max: to === Number.POSITIVE_INFINITY ? "inf" : to,
@@ -87,5 +88,5 @@ export function openMpiJson(rows: readonly PredictedRow[], { collective, ranks }
     module: "tuned",
     collectives: { [NAMES[collective] ?? collective]: [ofComm] },
   };
-  return { text: `${jsonText(file, 2)}\n`, leftOut };
+  return { text: `${jsonText(file, 2)}\n`, ...rest };
 }

@@ -15,6 +15,8 @@ export interface TunerFile {
   readonly text: string;
   /** Sizes for which no algorithm was compared that the library has: it keeps its own choice. */
   readonly leftOut: readonly number[];
+  /** Sizes that its numbers do not reach: as those. */
+  readonly beyond: readonly number[];
 }
 
 /** Sizes from `from` to `to`, that included, in bytes as nccl-tests count; to Infinity: all from there on. */
@@ -46,7 +48,7 @@ function bestBySize(rows: readonly PredictedRow[], namings: readonly Naming[]): 
   namings.forEach((naming, rank) => {
     for (const { sizeBytes, us, algorithm: ours } of rows) {
       const algorithm = naming[ours];
-      if (algorithm === undefined) continue;
+      if (algorithm === undefined || us === Number.POSITIVE_INFINITY) continue;
       const ofSize = times.get(sizeBytes) ?? new Map();
       const known = ofSize.get(algorithm);
       if (known === undefined || (known.rank === rank && us < known.us)) ofSize.set(algorithm, { us, rank });
@@ -62,15 +64,15 @@ function bestBySize(rows: readonly PredictedRow[], namings: readonly Naming[]): 
 }
 
 /**
- * Returns which of a library's algorithms is the fastest from which size to which, and the sizes for which none of its was compared.
- * A size's range reaches up to the next size, the first from 0, the last to `largest`; neighbours with the same algorithm are one.
+ * Returns which of a library's algorithms is the fastest from which size to which, and the sizes of which there is nothing to say.
+ * An algorithm that takes Infinity is not run there. A size's range reaches up to the next size, the first from 0, the last to `largest`; neighbours with the same algorithm are one.
  * Throws InputError where no size is left. O(rows log rows).
  */
 export function tunedRanges(
   rows: readonly PredictedRow[],
   namings: readonly Naming[],
   largest = Number.POSITIVE_INFINITY,
-): { readonly ranges: readonly TunedRange[]; readonly leftOut: readonly number[] } {
+): { readonly ranges: readonly TunedRange[] } & Omit<TunerFile, "text"> {
   const sizes = [...new Set(rows.map(({ sizeBytes }) => sizeBytes))].sort((a, b) => a - b);
   const best = bestBySize(rows, namings);
   const ranges: { algorithm: string; from: number; to: number }[] = [];
@@ -87,5 +89,9 @@ export function tunedRanges(
     const known = [...new Set(namings.flatMap((naming) => Object.keys(naming)))].join(", ");
     throw new InputError("the rows of a tuner", `an algorithm that its library has too (${known})`);
   }
-  return { ranges, leftOut: sizes.filter((size) => !best.has(size) || size > largest) };
+  return {
+    ranges,
+    leftOut: sizes.filter((size) => size <= largest && !best.has(size)),
+    beyond: sizes.filter((size) => size > largest),
+  };
 }

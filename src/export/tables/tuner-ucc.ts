@@ -13,7 +13,10 @@ const NAMINGS: Readonly<Partial<Record<CollectiveKind, Naming>>> = {
   broadcast: { dbt: "dbt" },
   reduce: { dbt: "dbt" },
 };
-const NAMES: Readonly<Partial<Record<CollectiveKind, string>>> = { reducescatter: "reduce_scatter", broadcast: "bcast" };
+const NAMES: Readonly<Partial<Record<CollectiveKind, string>>> = {
+  reducescatter: "reduce_scatter",
+  broadcast: "bcast",
+};
 /** What sets the radix where its algorithm takes any: ours is 2. */
 const RADICES: Readonly<Partial<Record<CollectiveKind, string>>> = {
   allreduce: "UCC_TL_UCP_ALLREDUCE_SRA_KN_RADIX",
@@ -29,7 +32,7 @@ const RADICES: Readonly<Partial<Record<CollectiveKind, string>>> = {
  */
 export function uccConfig(rows: readonly PredictedRow[], { collective, ranks }: TunerOptions): TunerFile {
   const naming = namingFor("tuner-ucc", collective, NAMINGS);
-  const { ranges, leftOut } = tunedRanges(rows, [naming]);
+  const { ranges, ...rest } = tunedRanges(rows, [naming]);
   // a reduce-scatter goes by what a rank gets
   const parts = collective === "reducescatter" ? ranks : 1;
   const name = NAMES[collective] ?? collective;
@@ -41,5 +44,5 @@ export function uccConfig(rows: readonly PredictedRow[], { collective, ranks }: 
   const radix = RADICES[collective];
   const usesRadix = ranges.some(({ algorithm }) => algorithm.endsWith("knomial"));
   const lines = [`UCC_TL_UCP_TUNE=${tokens.join("#")}`, ...(usesRadix ? [`${radix}=2`] : [])];
-  return { text: `${lines.join("\n")}\n`, leftOut };
+  return { text: `${lines.join("\n")}\n`, ...rest };
 }

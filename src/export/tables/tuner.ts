@@ -1,7 +1,14 @@
 import { jsonText } from "../../base/visible.ts";
 import type { CollectiveKind } from "../../model/collective/collective.ts";
 import type { PredictedRow } from "./nccl-tests.ts";
-import { type Naming, namingFor, type TunedRange, type TunerFile, type TunerOptions, tunedRanges } from "./tuner-ranges.ts";
+import {
+  type Naming,
+  namingFor,
+  type TunedRange,
+  type TunerFile,
+  type TunerOptions,
+  tunedRanges,
+} from "./tuner-ranges.ts";
 
 /** Files for NCCL's example tuner plugin, and for the tuner within NCCLX. */
 
@@ -61,13 +68,13 @@ const LARGEST = 2 ** 32 - 1;
  */
 export function tunerCsv(rows: readonly PredictedRow[], options: NcclTunerOptions): TunerFile {
   const { collective, nodes, ranks, channels = -1, protocol = "simple" } = options;
-  const { ranges, leftOut } = ncclRanges(rows, options, LARGEST);
+  const { ranges, ...rest } = ncclRanges(rows, options, LARGEST);
   const header = "collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,regBuff\n";
   const lines = ranges.map(
     ({ algorithm, from, to }) =>
       `${collective},${from},${to},${algorithm},${protocol},${channels},${nodes},${ranks},-1,-1\n`,
   );
-  return { text: header + lines.join(""), leftOut };
+  return { text: header + lines.join(""), ...rest };
 }
 
 /**
@@ -89,16 +96,17 @@ interface NcclxRule {
 function ncclxRules(
   rows: readonly PredictedRow[],
   options: NcclTunerOptions,
-): { readonly rules: readonly NcclxRule[]; readonly leftOut: readonly number[] } {
+): { readonly rules: readonly NcclxRule[] } & Omit<TunerFile, "text"> {
   const { collective, nodes, ranks, protocol = "simple" } = options;
-  const { ranges, leftOut } = ncclRanges(rows, options);
+  const { ranges, ...rest } = ncclRanges(rows, options);
+  const nLocalRanks = Math.floor(ranks / nodes);
   const rules = ranges.flatMap((range) => {
-    const bytesPerRank = perRank(range, ranks);
+    const bytesPerRank = perRank(range, nodes * nLocalRanks);
     if (bytesPerRank === null) return [];
-    const filter = { collective, bytesPerRank, nNodes: nodes, nLocalRanks: Math.floor(ranks / nodes) };
+    const filter = { collective, bytesPerRank, nNodes: nodes, nLocalRanks };
     return [{ filter, config: { algorithm: range.algorithm, protocol } }];
   });
-  return { rules, leftOut };
+  return { rules, ...rest };
 }
 
 /**
@@ -107,7 +115,7 @@ function ncclxRules(
  */
 export function ncclxCsv(rows: readonly PredictedRow[], options: NcclTunerOptions): TunerFile {
   const { channels = -1 } = options;
-  const { rules, leftOut } = ncclxRules(rows, options);
+  const { rules, ...rest } = ncclxRules(rows, options);
   const lines = rules.map(({ filter, config }) =>
     [
       ...[filter.collective, filter.bytesPerRank, config.algorithm, config.protocol],
@@ -115,11 +123,11 @@ export function ncclxCsv(rows: readonly PredictedRow[], options: NcclTunerOption
     ].join(","),
   );
   const header = "# collective,bytesPerRank,algorithm,protocol,channels,nNodes,nLocalRanks";
-  return { text: `${[header, ...lines].join("\n")}\n`, leftOut };
+  return { text: `${[header, ...lines].join("\n")}\n`, ...rest };
 }
 
 /** Returns the same rules as ncclxCsv in its JSON, for builds of NCCLX that read it (a name that ends in .json). Throws InputError as tunerCsv. */
 export function ncclxJson(rows: readonly PredictedRow[], options: NcclTunerOptions): TunerFile {
-  const { rules, leftOut } = ncclxRules(rows, options);
-  return { text: `${jsonText({ rules }, 2)}\n`, leftOut };
+  const { rules, ...rest } = ncclxRules(rows, options);
+  return { text: `${jsonText({ rules }, 2)}\n`, ...rest };
 }
