@@ -10,6 +10,7 @@ import { utf8Text } from "../../import/text/utf8.ts";
 import { busFactor, collectiveName, type NamedCollective } from "../../model/collective/collective.ts";
 import { formatSize } from "../../model/numbers/units.ts";
 import { RUNTIME_NAMES } from "../../model/program/runtimes.ts";
+import { spelt } from "../../model/topology/closest.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { percent, timeText } from "../../report/amounts.ts";
 import { type CompareTarget, type Comparison, type ComparisonRow, LIBRARY_OF } from "../../report/comparison.ts";
@@ -49,6 +50,7 @@ const USUAL_SIZES: readonly number[] = [2 ** 10, 2 ** 20, 2 ** 30];
 /** `banyan compare TOPO --collective C --sizes S,...`: a row per size and algorithm. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, signal } = context;
+  refuseUnknownTuner(textOf(options, "format"));
   const format = wordOf(options, "format", FORMATS);
   if (json && format !== undefined && format !== "json" && format !== "jsonl")
     throw new InputError(optionName("format"), "json, jsonl, or nothing, beside --json", format);
@@ -118,6 +120,13 @@ function targetAsked(
 }
 
 const isTuner = (format: string): format is TunerFormat => Object.hasOwn(TUNERS, format);
+
+/** Throws InputError, with the libraries that have one, for a tuner of any other. */
+function refuseUnknownTuner(format: string | undefined): void {
+  if (format === undefined || !format.startsWith("tuner-") || spelt(format, FORMATS) !== undefined) return;
+  const known = TUNER_FORMATS.map((name) => `${name} (${TUNERS[name].reader})`).join(", ");
+  throw new InputError(placeOf("format"), `of a library that is modelled: ${known}`, format).as("unknown-name");
+}
 
 /** Returns the lines of the files of --with. Throws InputError for the first that is of no use here. */
 async function ownLines(
