@@ -5,9 +5,12 @@ export interface MpichTree {
   readonly [condition: string]: MpichTree;
 }
 
-/** Returns the leaf of an algorithm between the ranks of one group: of "iallgather" and "ring" MPIR_Iallgather_intra_sched_ring. */
-export const mpichAlgorithm = (call: string, algorithm: string): MpichTree =>
-  leaf(call, `${isBlocking(call) ? "intra" : "intra_sched"}_${algorithm}`);
+/** Between the ranks of one group, or between two groups. */
+type Where = "intra" | "inter";
+
+/** Returns the leaf of an algorithm: of "iallgather" and "ring" MPIR_Iallgather_intra_sched_ring. */
+export const mpichAlgorithm = (call: string, algorithm: string, where: Where = "intra"): MpichTree =>
+  leaf(call, `${where}${isBlocking(call) ? "" : "_sched"}_${algorithm}`);
 
 const leaf = (call: string, rest: string): MpichTree => ({
   [`algorithm=MPIR_${call.charAt(0).toUpperCase()}${call.slice(1)}_${rest}`]: {},
@@ -19,9 +22,9 @@ const isBlocking = (call: string): boolean => !call.startsWith("i");
 /** Names of algorithms stand for their leaves. */
 type Words = string | { readonly [condition: string]: Words };
 
-function treeOf(call: string, words: Words): MpichTree {
-  if (typeof words === "string") return mpichAlgorithm(call, words);
-  return Object.fromEntries(Object.entries(words).map(([condition, then]) => [condition, treeOf(call, then)]));
+function treeOf(call: string, words: Words, where: Where = "intra"): MpichTree {
+  if (typeof words === "string") return mpichAlgorithm(call, words, where);
+  return Object.fromEntries(Object.entries(words).map(([condition, then]) => [condition, treeOf(call, then, where)]));
 }
 
 /** Between ranks of one group, and between two groups: null where that is no matter, and intra is all there is. */
@@ -46,12 +49,18 @@ const reduced = (bytes: number, whole: string, parts: string): Words => ({
 const GATHERED = byPower(byTotal(524_288, "recursive_doubling", "ring"), byTotal(81_920, "brucks", "ring"));
 const HALVED = byTotal(524_288, "recursive_halving", "pairwise");
 const IN_ORDER = byPower("noncommutative", "recursive_doubling");
-const SENT: Words = {
+const sent = (relation: "<" | "<="): Words => ({
   "comm_size<8": "binomial",
-  "avg_msg_size<=12288": "binomial",
-  "avg_msg_size<=524288": byPower("scatter_recursive_doubling_allgather", "scatter_ring_allgather"),
+  [`avg_msg_size${relation}12288`]: "binomial",
+  [`avg_msg_size${relation}524288`]: byPower("scatter_recursive_doubling_allgather", "scatter_ring_allgather"),
   "avg_msg_size=any": "scatter_ring_allgather",
-};
+});
+const REDUCED = reduced(2048, "binomial", "reduce_scatter_gather");
+/** The communicator of a whole job goes by nodes. */
+const byNodes = (parent: Words, other: Words): Words => ({
+  "comm_hierarchy=parent": parent,
+  "comm_hierarchy=any": other,
+});
 const exchanged = (brucksBytes: number, inPlace: string, spread: string): Words => ({
   "is_sendbuf_inplace=yes": inPlace,
   "is_sendbuf_inplace=no": {
@@ -76,9 +85,9 @@ const INTRA: Readonly<Record<string, Words>> = {
   alltoall: exchanged(256, "pairwise_sendrecv_replace", "scattered"),
   alltoallv: inPlaceOr("pairwise_sendrecv_replace", "scattered"),
   alltoallw: inPlaceOr("pairwise_sendrecv_replace", "scattered"),
-  bcast: SENT,
+  bcast: sent("<="),
   gather: "binomial",
-  reduce: reduced(2048, "binomial", "reduce_scatter_gather"),
+  reduce: REDUCED,
   reduce_scatter: {
     "is_commutative=yes": HALVED,
     "is_commutative=no": { "is_block_regular=yes": IN_ORDER, "is_block_regular=no": "recursive_doubling" },
@@ -93,9 +102,11 @@ const INTRA_BESIDE: typeof INTRA = {
   alltoall: exchanged(2048, "inplace", "permuted_sendrecv"),
   alltoallv: inPlaceOr("inplace", "blocked"),
   alltoallw: inPlaceOr("inplace", "blocked"),
+  bcast: byNodes("smp", sent("<")),
+  reduce: byNodes({ "is_commutative=yes": "smp", "is_commutative=no": "binomial" }, REDUCED),
 };
 /** Between two groups. */
-const INTER: Readonly<Record<string, string>> = {
+const INTER: Readonly<Record<string, Words>> = {
   allgather: "local_gather_remote_bcast",
   allgatherv: "remote_gather_local_bcast",
   allreduce: "reduce_exchange_bcast",
@@ -103,29 +114,26 @@ const INTER: Readonly<Record<string, string>> = {
   alltoallv: "pairwise_exchange",
   alltoallw: "pairwise_exchange",
   bcast: "remote_send_local_bcast",
-  gather: "linear",
+  gather: byTotal(2048, "local_gather_remote_send", "linear"),
   reduce: "local_reduce_remote_send",
   reduce_scatter: "remote_reduce_local_scatter",
   reduce_scatter_block: "remote_reduce_local_scatter",
-  scatter: "linear",
+  scatter: byTotal(2048, "remote_send_local_scatter", "linear"),
 };
 const INTER_BESIDE: typeof INTER = {
   ...INTER,
   allreduce: "remote_reduce_local_bcast",
   bcast: "flat",
-  gather: "long",
+  gather: byTotal(2048, "short", "long"),
   reduce_scatter: "remote_reduce_local_scatterv",
   reduce_scatter_block: "remote_reduce_local_scatterv",
 };
 
-/** The same whatever the ranks. */
+/** Calls of which one algorithm is all. */
 const ANYHOW: Readonly<Record<string, string>> = {
   exscan: "intra_recursive_doubling",
   gatherv: "allcomm_linear",
-  scan: "intra_recursive_doubling",
   scatterv: "allcomm_linear",
-  // the only one that has the same name in versions 4 and 5
-  barrier: "allcomm_nb",
   neighbor_allgather: "allcomm_nb",
   neighbor_allgatherv: "allcomm_nb",
   neighbor_alltoall: "allcomm_nb",
@@ -133,7 +141,6 @@ const ANYHOW: Readonly<Record<string, string>> = {
   neighbor_alltoallw: "allcomm_nb",
   iexscan: "intra_sched_recursive_doubling",
   igatherv: "allcomm_sched_linear",
-  iscan: "intra_sched_recursive_doubling",
   iscatterv: "allcomm_sched_linear",
   ineighbor_allgather: "allcomm_sched_linear",
   ineighbor_allgatherv: "allcomm_sched_linear",
@@ -142,21 +149,34 @@ const ANYHOW: Readonly<Record<string, string>> = {
   ineighbor_alltoallw: "allcomm_sched_linear",
 };
 
+const both = (call: string, intra: Words, inter: Words): Default => ({
+  intra: treeOf(call, intra),
+  inter: treeOf(call, inter, "inter"),
+});
+
 /** Every call of MPICH that a file must say. */
-export const MPICH_DEFAULTS: Readonly<Record<string, Default>> = Object.fromEntries<Default>([
-  ...Object.entries(INTRA).flatMap(([call, words]): [string, Default][] => [
-    [call, { intra: treeOf(call, words), inter: leaf(call, `inter_${INTER[call]}`) }],
-    [
-      `i${call}`,
-      {
-        intra: treeOf(`i${call}`, INTRA_BESIDE[call] as Words),
-        inter: leaf(`i${call}`, `inter_sched_${INTER_BESIDE[call]}`),
-      },
-    ],
-  ]),
-  [
-    "ibarrier",
-    { intra: leaf("ibarrier", "intra_sched_recursive_doubling"), inter: leaf("ibarrier", "inter_sched_bcast") },
-  ],
-  ...Object.entries(ANYHOW).map(([call, rest]): [string, Default] => [call, { intra: leaf(call, rest), inter: null }]),
-]);
+export const MPICH_DEFAULTS: Readonly<Record<string, Default>> = {
+  ...Object.fromEntries(
+    Object.entries(INTRA).flatMap(([call, words]) => [
+      [call, both(call, words, INTER[call] as Words)],
+      [`i${call}`, both(`i${call}`, INTRA_BESIDE[call] as Words, INTER_BESIDE[call] as Words)],
+    ]),
+  ),
+  barrier: {
+    // within a node the only one that has the same name in versions 4 and 5
+    intra: {
+      "comm_hierarchy=parent": mpichAlgorithm("barrier", "smp"),
+      "comm_hierarchy=any": leaf("barrier", "allcomm_nb"),
+    },
+    inter: mpichAlgorithm("barrier", "bcast", "inter"),
+  },
+  ibarrier: both("ibarrier", "recursive_doubling", "bcast"),
+  scan: {
+    intra: treeOf("scan", { "is_node_consecutive=yes": "smp", "is_node_consecutive=no": "recursive_doubling" }),
+    inter: null,
+  },
+  iscan: { intra: treeOf("iscan", byNodes("smp", "recursive_doubling")), inter: null },
+  ...Object.fromEntries(
+    Object.entries(ANYHOW).map(([call, rest]): [string, Default] => [call, { intra: leaf(call, rest), inter: null }]),
+  ),
+};
