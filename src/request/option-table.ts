@@ -500,7 +500,7 @@ export const TABLE = {
     part: "command",
     short: "f",
     value: "<name>",
-    help: "table (default), csv, json, jsonl (a line as each is finished), nccl-tests (its columns), nccl-tests-json (its -J), tuner (NCCL's plugin), svg (a plot)",
+    help: "table (default), csv, json, jsonl (a line as each is finished), nccl-tests (its columns), nccl-tests-json (its -J), svg (a plot); which of its own algorithms a library is to use: tuner (NCCL's plugin), tuner-ncclx, tuner-ncclx-json, tuner-openmpi (rules for 4 and 5), tuner-openmpi-json (6), tuner-mpich, tuner-ucc",
   },
   platform: { part: "command", value: "<name>", help: "rows of this platform, of a table of measured points" },
   regimes: {

@@ -4,14 +4,21 @@ import { jsonText, textWidth, visible } from "../../base/visible.ts";
 import type { Kernels } from "../../engine/contract/kernels.ts";
 import { comparisonSvg } from "../../export/pictures/svg-comparison.ts";
 import { ncclTestsJson, ncclTestsTable } from "../../export/tables/nccl-tests.ts";
-import { tunerCsv } from "../../export/tables/tuner.ts";
+import { TUNER_FORMATS, TUNERS, type TunerFormat } from "../../export/tables/tuners.ts";
 import { looksLikeBys } from "../../import/schedules/bys.ts";
 import { utf8Text } from "../../import/text/utf8.ts";
 import { busFactor, collectiveName, type NamedCollective } from "../../model/collective/collective.ts";
 import { formatSize } from "../../model/numbers/units.ts";
+import { spelt } from "../../model/topology/closest.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { percent, timeText } from "../../report/amounts.ts";
-import { COMPARE_TARGETS, type CompareTarget, type Comparison, type ComparisonRow } from "../../report/comparison.ts";
+import {
+  COMPARE_TARGETS,
+  type CompareTarget,
+  type Comparison,
+  type ComparisonRow,
+  LIBRARY_OF,
+} from "../../report/comparison.ts";
 import { comparisonCsv } from "../../report/comparison-csv.ts";
 import { membershipOf, synthesisOptions } from "../../request/from-texts.ts";
 import { optionValue, placeOf, refuseOptions, textOf, wordOf } from "../../request/option-table.ts";
@@ -32,7 +39,7 @@ import { comparisonLines, gbps } from "../reports/comparison-lines.ts";
 import { aligned } from "../reports/text.ts";
 import { version } from "../version.ts";
 
-const FORMATS = ["table", "csv", "json", "jsonl", "nccl-tests", "nccl-tests-json", "tuner", "svg"] as const;
+const FORMATS = ["table", "csv", "json", "jsonl", "nccl-tests", "nccl-tests-json", ...TUNER_FORMATS, "svg"] as const;
 
 /** What a file is written as where nobody says a format. */
 const BY_ENDING: Readonly<Record<string, (typeof FORMATS)[number]>> = {
@@ -48,6 +55,7 @@ const USUAL_SIZES: readonly number[] = [2 ** 10, 2 ** 20, 2 ** 30];
 /** `banyan compare TOPO --collective C --sizes S,...`: a row per size and algorithm. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, signal } = context;
+  refuseUnknownTuner(textOf(options, "format"));
   const format = wordOf(options, "format", FORMATS);
   if (json && format !== undefined && format !== "json" && format !== "jsonl")
     throw new InputError(optionName("format"), "json, jsonl, or nothing, beside --json", format);
@@ -65,7 +73,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     sizesBytes: optionValue(options, "sizes") ?? USUAL_SIZES,
     ...(algorithms === undefined ? {} : { algorithms }),
     programs: options["programs"] === true,
-    ...targetAsked(options),
+    ...targetAsked(options, written),
     ...membershipOf(options),
     ...synthesisOptions(options),
   };
@@ -95,12 +103,32 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   return 0;
 }
 
-/** Returns what --target says, for requests. Throws InputError. */
-function targetAsked(options: Context["options"]): { readonly target?: CompareTarget } {
+/** Returns what --target says, for requests. Throws InputError, for a tuner of another library than the target's too. */
+function targetAsked(
+  options: Context["options"],
+  format: (typeof FORMATS)[number],
+): { readonly target?: CompareTarget } {
   const target = wordOf(options, "target", COMPARE_TARGETS);
   if (target === undefined) return {};
+  if (isTuner(format) && !TUNERS[format].libraries.includes(LIBRARY_OF[target])) {
+    const fit = COMPARE_TARGETS.filter((one) => TUNERS[format].libraries.includes(LIBRARY_OF[one]));
+    throw new InputError(
+      placeOf("target"),
+      `${fit.join(", ")}, or nothing, beside ${placeOf("format")} ${format}`,
+      target,
+    );
+  }
   refuseOptions(options, ["programs"], `nothing beside ${placeOf("target")}, which says whose,`);
   return { target };
+}
+
+const isTuner = (format: string): format is TunerFormat => Object.hasOwn(TUNERS, format);
+
+/** Throws InputError, with the libraries that have one, for a tuner of any other. */
+function refuseUnknownTuner(format: string | undefined): void {
+  if (format === undefined || !format.startsWith("tuner-") || spelt(format, FORMATS) !== undefined) return;
+  const known = TUNER_FORMATS.map((name) => `${name} (${TUNERS[name].reader})`).join(", ");
+  throw new InputError(placeOf("format"), `of a library that is modelled: ${known}`, format).as("unknown-name");
 }
 
 /** Returns the lines of the files of --with. Throws InputError for the first that is of no use here. */
@@ -211,15 +239,35 @@ function textIn(
       return ncclTestsJson(run);
     case "svg":
       return plot(comparison, run.ranks);
-    case "tuner": {
-      const { text, leftOut } = tunerCsv(rows, { collective, nodes: boxesOf(topology), ranks: run.ranks });
-      for (const size of leftOut)
-        context.note(`no algorithm of NCCL's was compared for ${formatSize(size)}: it keeps its own choice`);
-      return text;
-    }
     case "table":
       return reportText(context, comparisonLines(comparison, topology, context));
+    default:
+      return tunerText(context, format, comparison, { nodes: boxesOf(topology), ranks: run.ranks });
   }
+}
+
+/**
+ * Returns a file that tells a library which of its own algorithms to use; by the times that its own kernels take where a target was
+ * named. Sizes that it does not say are noted.
+ */
+function tunerText(
+  context: Context,
+  format: TunerFormat,
+  { rows, target, collective }: Comparison,
+  where: { readonly nodes: number; readonly ranks: number },
+): string {
+  const { reader, write } = TUNERS[format];
+  const own = rows.map((row) => ({ ...row, us: row.libraryUs ?? Number.POSITIVE_INFINITY }));
+  const { text, leftOut, beyond } = write(target === undefined ? rows : own, {
+    collective: collective as NamedCollective,
+    ...where,
+  });
+  const left = (sizes: readonly number[], why: string): void => {
+    for (const size of sizes) context.note(`${reader} keeps its own choice for ${formatSize(size)}: ${why}`);
+  };
+  left(leftOut, "none of its algorithms was compared for it");
+  left(beyond, "its file says no size as large");
+  return text;
 }
 
 /** Returns bus bandwidth over size, with the limit and what NCCL's model says. */
