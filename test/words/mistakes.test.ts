@@ -276,7 +276,7 @@ it("mistakes that people make get these answers", { timeout: 180_000 }, async ()
   mkdirSync(here.at("mixed"));
   here.put("mixed/plan.json", readFileSync(here.at("plan.json"), "utf8"));
   here.put("cut.xml", readFileSync(here.at("program.xml"), "utf8").slice(0, 300));
-  await here.run("export ring:3 -c allgather --to mscclpp --sizes 9KiB -o pp -q");
+  await here.run("export ring:3 -c allgather --algorithm ring --to mscclpp --sizes 9KiB -o pp -q");
   here.put("torch.py", '"""allgather among 8 ranks"""\nimport torch\n');
   here.put("cut.txt", "\tGPU0\tGPU1\nGPU0\t X \tNV12\nGPU1\tNV1");
   here.put("short.txt", "\tGPU0\tGPU1\nGPU0\t X \tNV12\n");
