@@ -295,9 +295,9 @@ describe("banyan compare", () => {
     const csv = (await run(`${line} --format csv`)).trimEnd().split("\n");
     expect(csv).toHaveLength(5);
     expect(csv[0]).toBe(
-      "sizeBytes,algorithm,us,algbwGBps,busbwGBps,ofLimit,synthesisMs,best,chunks,verified,library,programUs,gain",
+      "sizeBytes,algorithm,us,algbwGBps,busbwGBps,ofLimit,synthesisMs,best,chunks,verified,library,programUs,libraryUs,gain",
     );
-    expect(csv[4]).toMatch(/^6000000,tacos,[\d.]+,[\d.]+,[\d.]+,1,[\d.]+,true,\d+,true,,,(tie|[\d.]+ x)$/);
+    expect(csv[4]).toMatch(/^6000000,tacos,[\d.]+,[\d.]+,[\d.]+,1,[\d.]+,true,\d+,true,,,,(tie|[\d.]+ x)$/);
     const table = await run(line);
     expect(table).toMatch(/6 MB +ring +\d+ +[\d.]+ \w+ .*%/);
     expect(table).toMatch(/\* tacos +\d+ +[\d.]+ \w+ .*%/);

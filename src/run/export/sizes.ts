@@ -66,8 +66,8 @@ export async function writeSizes(
   const topology = await network();
   const sizesBytes = optionValue(options, "sizes") ?? [];
   const { algorithm: _, ...synthesis } = synthesisOptions(options);
-  // what is better left to the library has no file, unless its algorithm was named
-  const isWritten = ({ isLeft }: SizeRange): boolean => algorithm !== AUTO || !isLeft;
+  // what is better left to the library has no file
+  const isWritten = ({ isLeft }: SizeRange): boolean => !isLeft;
   const filesOf = (all: readonly SizeRange[]): FolderFile[] => {
     const ranges = all.filter(isWritten);
     const files = ranges.map((range, i) => ({

@@ -514,11 +514,9 @@ function nothingFits({ memoryBytes }: PlanRequest, searched: readonly SearchedSp
     if (leastOfAll > 0) least = Math.min(least, leastOfAll);
     enough = Math.min(enough, enoughForAll);
   }
-  const below = least < enough ? [`at least ${roundedSize(least)} by the search's count`] : [];
-  const known = enough < Number.POSITIVE_INFINITY ? [`${roundedSize(enough)} is enough`] : [];
-  return new InputError(
-    optionName("memory"),
-    [...below, ...known].join(", and ") || "more",
-    inWords(roundedSize(memoryBytes)),
-  ).as("out-of-range");
+  const below = least < enough ? `at least ${roundedSize(least)} by the search's count, and ` : "more: ";
+  const isNear = roundedSize(enough) === roundedSize(memoryBytes);
+  const known = isNear ? `${roundedSize(enough - memoryBytes)} more` : roundedSize(enough);
+  const expected = enough < Number.POSITIVE_INFINITY ? `${below}${known} is enough` : "more";
+  return new InputError(optionName("memory"), expected, inWords(roundedSize(memoryBytes))).as("out-of-range");
 }

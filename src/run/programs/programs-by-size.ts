@@ -35,7 +35,7 @@ export interface SizeRange {
   readonly us: number;
   /** At each of these sizes what the program made for it takes, and the fastest that the runtime's library has by itself, if any. */
   readonly beside: readonly BesideLibrary[];
-  /** The library's own is faster at these sizes: they are better left to it. */
+  /** The library's own is faster at these sizes: they are better left to it. Never where the algorithm was named. */
   readonly isLeft: boolean;
   readonly made: MadeProgram;
   /** Algorithms of which no program was made, and why not. */
@@ -63,6 +63,8 @@ interface Choice {
   readonly target: ProgramOptions;
   readonly made: MadeProgram;
   readonly library: LibraryTime | null;
+  /** Better left to the library, where nobody named the algorithm. */
+  readonly isLeft: boolean;
   readonly passedOver: SizeRange["passedOver"];
 }
 
@@ -136,7 +138,7 @@ async function choiceFor(
 ): Promise<Choice> {
   const { algorithms, sizesBytes: _, onProgress, ...rest } = options;
   const { candidates, leftOut } = candidatesFor(topology, { ...rest, sizeBytes }, algorithms);
-  const found: (Omit<Choice, "passedOver" | "library"> & { readonly divides: boolean })[] = [];
+  const found: (Omit<Choice, "passedOver" | "library" | "isLeft"> & { readonly divides: boolean })[] = [];
   /** The least that each algorithm's schedule or programs for the runtime were seen to take. */
   const seen = new Map<string, number>();
   const note = (name: string, us: number): void => void seen.set(name, Math.min(us, seen.get(name) ?? us));
@@ -191,7 +193,8 @@ async function choiceFor(
   const best = first.find(({ us }) => us <= least * NO_SLOWER);
   if (best !== undefined) {
     const library = await libraryTime(engine, topology, { ...rest, sizeBytes }, target, best.us, seen, known);
-    return { ...best, library, passedOver };
+    const isLeft = algorithms === undefined && isFaster(library, best.us);
+    return { ...best, library, isLeft, passedOver };
   }
   const [why] = passedOver;
   if (why === undefined) throw new InputError(optionName("algorithm"), "at least one algorithm");
@@ -257,8 +260,8 @@ async function libraryTime(
   return least;
 }
 
-/** Returns whether the library's own is faster at a size than the fastest program, by more than times tell. */
-const isLeft = ({ us, library }: Pick<Choice, "us" | "library">): boolean =>
+/** Returns whether a library's own is faster than a program, by more than times tell. */
+const isFaster = (library: LibraryTime | null, us: number): boolean =>
   library !== null && library.us < us && gainText(us, library.us) !== "tie";
 
 /**
@@ -332,13 +335,13 @@ export async function programsBySize(
 
 /** Returns the size from which on the second of two choices is taken; a program only where it was seen to be faster than the library. */
 function beginOf(one: Choice, other: Choice, lastOfOne: number): number {
-  if (isLeft(one)) return other.sizeBytes;
-  return isLeft(other) ? lastOfOne + 1 : changeBetween(one, other, lastOfOne);
+  if (one.isLeft === other.isLeft) return changeBetween(one, other, lastOfOne);
+  return one.isLeft ? other.sizeBytes : lastOfOne + 1;
 }
 
 /** Returns the ranges of the programs that were chosen for the first of some sizes. */
 function rangesOf(choices: readonly Choice[], sizes: readonly number[]): SizeRange[] {
-  const plain = choices.map((choice) => `${isLeft(choice)} ${[...choice.made.parts()].join("")}`);
+  const plain = choices.map((choice) => `${choice.isLeft} ${[...choice.made.parts()].join("")}`);
   const starts = choices.map((_, i) => i).filter((i) => i === 0 || plain[i] !== plain[i - 1]);
   const begins = starts.map((first, r) =>
     r === 0
@@ -347,7 +350,7 @@ function rangesOf(choices: readonly Choice[], sizes: readonly number[]): SizeRan
   );
   return starts.map((first, r) => {
     const next = starts[r + 1] ?? choices.length;
-    const { algorithm, us, result, passedOver, target: options, made } = choices[first] as Choice;
+    const { algorithm, us, result, passedOver, target: options, made, isLeft } = choices[first] as Choice;
     const minBytes = begins[r] as number;
     const last = r + 1 === starts.length ? null : (begins[r + 1] as number) - 1;
     const range = last === null ? { minBytes } : { minBytes, maxBytes: last };
@@ -360,7 +363,7 @@ function rangesOf(choices: readonly Choice[], sizes: readonly number[]): SizeRan
       algorithm,
       us,
       beside: choices.slice(first, next).map((one) => ({ sizeBytes: one.sizeBytes, us: one.us, library: one.library })),
-      isLeft: isLeft(choices[first] as Choice),
+      isLeft,
       made: ranged,
       passedOver,
     };
