@@ -1,5 +1,6 @@
 import { type DimensionUses, dimensionUses } from "../../model/tensor-graph/dimension-uses.ts";
 import { type Dimension, type GraphNode, operandsOf, type TensorGraph } from "../../model/tensor-graph/graph.ts";
+import { forwardParts } from "../../model/tensor-graph/parts.ts";
 import type { Mesh, MeshAxis } from "../../model/tensor-plan/mesh.ts";
 import {
   ALL_REPLICATED,
@@ -29,8 +30,11 @@ export type AxisUse = (typeof AXIS_USES)[number];
 export const SHARINGS = ["none", "optimizer", "parameters"] as const;
 export type Sharing = (typeof SHARINGS)[number];
 
-/** What is made again instead of kept: nothing, elementwise nodes, all but what several nodes take. */
-export const REMAKINGS = ["none", "elementwise", "most"] as const;
+/**
+ * What is made again instead of kept: nothing, elementwise nodes, all but what several nodes take, all but what goes from one
+ * repeated part to the next (layers' inputs: full recomputation).
+ */
+export const REMAKINGS = ["none", "elementwise", "most", "all"] as const;
 export type Remaking = (typeof REMAKINGS)[number];
 
 /** A plan as people write it by hand: what each axis is used for. */
@@ -82,13 +86,19 @@ function plannerByHand(
 ): (hand: HandPlan) => PlanChoice | null {
   const { mesh, choosers, supplies } = problem;
   const takers = new Map<number, number>();
+  /** Classes of which a node is taken in another part. */
+  const crossing = new Set<number>();
+  const { part } = forwardParts(graph);
   const first = new Map<number, { readonly node: GraphNode; readonly i: number }>();
   for (const [i, node] of graph.nodes.entries()) {
     if (node.kind === "output") continue;
     const c = graph.classes[i] as number;
     if (!first.has(c)) first.set(c, { node, i });
     if (node.phase !== "forward") continue;
-    for (const { node: of } of operandsOf(node)) takers.set(of, (takers.get(of) ?? 0) + 1);
+    for (const { node: of } of operandsOf(node)) {
+      takers.set(of, (takers.get(of) ?? 0) + 1);
+      if (part[i] !== part[of]) crossing.add(graph.classes[of] as number);
+    }
   }
   /** [choosers] number of the choice of a rule, by what it deals along, and a retention. */
   const byRule = choosers.map(({ choices }, v) =>
@@ -124,7 +134,7 @@ function plannerByHand(
         continue;
       }
       const along = alongOf(graph, mesh, node, lists);
-      const retentions = [retentionOf(node, remaking, takers.get(i) ?? 0), "again", "dropped"];
+      const retentions = [retentionOf(node, remaking, takers.get(i) ?? 0, crossing.has(c)), "again", "dropped"];
       choices[at] =
         retentions.map((retention) => byRule[at]?.get(`${along} ${retention}`)).find((one) => one !== undefined) ?? -1;
     }
@@ -232,9 +242,10 @@ function sharedOut(graph: TensorGraph, mesh: Mesh, { dims }: GraphNode, pattern:
   return shared;
 }
 
-function retentionOf(node: GraphNode, remaking: Remaking, takers: number): Retention {
+function retentionOf(node: GraphNode, remaking: Remaking, takers: number, isCrossing: boolean): Retention {
   if (node.phase === "backward") return "dropped";
   if (node.isFused) return "again";
+  if (remaking === "all") return isCrossing ? "kept" : "again";
   if (remaking === "none" || takers > 1) return "kept";
   return remaking === "most" || node.kind === "elementwise" ? "again" : "kept";
 }
