@@ -86,6 +86,8 @@ function plannerByHand(
 ): (hand: HandPlan) => PlanChoice | null {
   const { mesh, choosers, supplies } = problem;
   const takers = new Map<number, number>();
+  /** Nodes that take what is made inside a kernel, by its class. */
+  const fusedTakers = new Map<number, GraphNode[]>();
   /** Classes of which a node is taken in another part. */
   const crossing = new Set<number>();
   const { part } = forwardParts(graph);
@@ -97,7 +99,9 @@ function plannerByHand(
     if (node.phase !== "forward") continue;
     for (const { node: of } of operandsOf(node)) {
       takers.set(of, (takers.get(of) ?? 0) + 1);
-      if (part[i] !== part[of]) crossing.add(graph.classes[of] as number);
+      const made = graph.classes[of] as number;
+      if (part[i] !== part[of]) crossing.add(made);
+      if (graph.nodes[of]?.isFused) fusedTakers.set(made, [...(fusedTakers.get(made) ?? []), node]);
     }
   }
   /** [choosers] number of the choice of a rule, by what it deals along, and a retention. */
@@ -133,7 +137,10 @@ function plannerByHand(
         if (update >= 0) choices[update] = byPattern[update]?.get(sharing === "none" ? own : all) ?? -1;
         continue;
       }
-      const along = alongOf(graph, mesh, node, lists);
+      const own = alongOf(graph, mesh, node, lists);
+      const ofTakers = (fusedTakers.get(c) ?? []).map((taker) => alongOf(graph, mesh, taker, lists));
+      // nothing is moved inside a kernel: what a taker deals otherwise is whole
+      const along = own.map((dim, j) => (ofTakers.every((taken) => taken[j] === dim) ? dim : NOT_DEALT));
       const retentions = [retentionOf(node, remaking, takers.get(i) ?? 0, crossing.has(c)), "again", "dropped"];
       choices[at] =
         retentions.map((retention) => byRule[at]?.get(`${along} ${retention}`)).find((one) => one !== undefined) ?? -1;
