@@ -3,7 +3,7 @@ import { optionName } from "../base/option-names.ts";
 import { endingIn } from "../base/stopping.ts";
 import type { Engine } from "../engine/types.ts";
 import { busFactor } from "../model/collective/collective.ts";
-import { type NcclEstimate, ncclEstimates } from "../model/nccl/model.ts";
+import { ncclEstimates } from "../model/nccl/model.ts";
 import { formatSize, formatTime, PS_PER_US } from "../model/numbers/units.ts";
 import type { RuntimeName } from "../model/program/runtime-names.ts";
 import type { AnySchedule } from "../model/steps/schedule.ts";
@@ -23,7 +23,7 @@ import { isBetter, usOf } from "./auto/best.ts";
 import { type Algorithm, candidatesFor, isOwnFailure, SOLVERS_SHARE, wholeProblem } from "./auto/candidates.ts";
 import { contender } from "./auto/chunk-trials.ts";
 import type { OwnLine } from "./own/own-lines.ts";
-import { librariesOf } from "./programs/libraries.ts";
+import { LIKE_NCCLS, librariesOf } from "./programs/libraries.ts";
 import { type ProgramOfLine, programLine, targetLine } from "./programs/line-programs.ts";
 import { synthesize } from "./synthesize.ts";
 
@@ -234,15 +234,6 @@ function runnable(
   };
 }
 
-/** The algorithms of ours that do as NCCL's, the most like it first. */
-const LIKE: Readonly<Record<NcclEstimate["algorithm"], readonly string[]>> = {
-  Ring: ["nccl-rings", "rings", "ring"],
-  Tree: ["nccl-tree", "dbt"],
-  NVLS: ["nvls"],
-  NVLSTree: ["nvls"],
-  PAT: ["pat"],
-};
-
 /** Returns what NCCL's own cost model says of a size on the whole network; null where it says nothing. */
 function referenceOf(topology: Topology, { collective, group, sizeBytes }: SizedOptions): ReferenceRow | null {
   if (typeof collective !== "string" || group !== undefined) return null;
@@ -254,7 +245,7 @@ function referenceOf(topology: Topology, { collective, group, sizeBytes }: Sized
     sizeBytes,
     name: "NCCL model",
     choice: `${algorithm}/${protocol}, ${channels} ${channels === 1 ? "channel" : "channels"}`,
-    like: LIKE[algorithm],
+    like: LIKE_NCCLS[algorithm],
     us,
     algbwGBps,
     busbwGBps: algbwGBps === null ? null : algbwGBps * busFactor(collective, topology.npuCount),

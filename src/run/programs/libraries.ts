@@ -1,4 +1,5 @@
 import { goesThroughSwitch } from "../../lower/mscclpp/plan.ts";
+import type { NcclEstimate } from "../../model/nccl/model.ts";
 import type { RuntimeName } from "../../model/program/runtime-names.ts";
 import { boxesOf } from "../../model/routes/rings.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
@@ -28,6 +29,15 @@ export function librariesOf({ topology, collective }: Problem, target?: CompareT
     return library !== undefined && has(algorithm) && !(inner && library === "within a box");
   };
 }
+
+/** The algorithms of ours that do as NCCL's, the most like it first. */
+export const LIKE_NCCLS: Readonly<Record<NcclEstimate["algorithm"], readonly string[]>> = {
+  Ring: ["nccl-rings", "rings", "ring"],
+  Tree: ["nccl-tree", "dbt"],
+  NVLS: ["nvls"],
+  NVLSTree: ["nvls"],
+  PAT: ["pat"],
+};
 
 /** Returns whether the library that stands behind a target has an algorithm. */
 function isOfLibrary(algorithm: string, target: CompareTarget): boolean {
