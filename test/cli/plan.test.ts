@@ -83,6 +83,16 @@ describe("banyan plan", () => {
     expect(plan.memory.total).toBeGreaterThan(200 * 2 ** 20);
   });
 
+  it("fits by stages alone where no dimension is divided by the NPUs", async () => {
+    const line = "plan gpt2-small ring:5 --accelerator a100 --batch 4 --seq 256 --passes 4 --memory 1.5GiB";
+    const { err } = await here.ends(line);
+    const least = /it must be at least ([\d.]+) GiB/.exec(err)?.[1] ?? "";
+    expect(Number(least)).toBeGreaterThan(1.5);
+    const { plan } = await planned(`${line} --stages 5`);
+    expect(plan.stages.length).toBe(5);
+    expect(plan.memory.total).toBeLessThanOrEqual(1.5 * 2 ** 30);
+  });
+
   it("writes placements, commands, a timeline, and traces that take as long", async () => {
     const report = await planned(
       `${MODEL} --mesh 4 --passes 4 --torch plan.py --jax specs.py --commands all.sh --trace step.json --chakra traces`,
