@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { configDefaults, defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** What only `npm run test:all` runs: browsers, Python, set-up from nothing, campaigns. */
 const LONG = [
@@ -27,8 +28,34 @@ const REPLACING = readdirSync("test", { recursive: true, encoding: "utf8" })
   .map((file) => join("test", file).replaceAll("\\", "/"))
   .filter((file) => /\bvi\.(mock|stubGlobal)\(/.test(readFileSync(file, "utf8")));
 
+/** What takes longest. Where times are not known yet Vitest begins with the largest files, and some of these are a few lines. */
+const LONGEST = [
+  "test/docs/commands.test.ts",
+  "test/lower/mpi/matrix.test.ts",
+  "test/docs/pages-browser.test.ts",
+  "test/run/programs/programs.test.ts",
+  "test/run/auto/never-worse.test.ts",
+  "test/independent/strengthened.test.ts",
+  "test/web/e2e/accessibility.test.ts",
+  "test/run/one-scale.test.ts",
+  "test/cli/json-schemas.test.ts",
+];
+
+/** What takes longest begins first, so that no processor waits for another at the end; what has processes of its own still goes before. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId, project }: TestSpecification): number => {
+      if (project.config.isolate) return -1;
+      const found = LONGEST.findIndex((file) => moduleId.replaceAll("\\", "/").endsWith(`/${file}`));
+      return found === -1 ? LONGEST.length : found;
+    };
+    return (await super.sort(files)).sort((a, b) => place(a) - place(b));
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     setupFiles: ["test/support/seeded.ts"],
     // A crash in native code then ends one fork, not the whole run.
     pool: "forks",

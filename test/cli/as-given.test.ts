@@ -5,7 +5,6 @@ import { presetTopology } from "../../src/model/presets/preset.ts";
 import { without } from "../../src/model/topology/modify.ts";
 import { commandsHere } from "../support/cli-here.ts";
 import { type Refusal, refused } from "../support/refusals.ts";
-import { triesAll } from "../support/runs.ts";
 
 /** What people see is what they gave: names of NPUs, also where NPUs are left out and the others renumbered. */
 const here = commandsHere();
@@ -105,8 +104,7 @@ describe("--json", () => {
 
 describe("a sketch beside options that say otherwise", () => {
   const sketch = (fields: object) => ({ intranode_sketch: { strategy: "none" }, ...fields });
-  const limit = triesAll ? "60s" : "1s";
-  const make = `synth dgx-a100:1 --collective allgather --algorithm taccl --time-limit ${limit} --sketch`;
+  const make = "synth dgx-a100:1 --collective allgather --algorithm taccl --time-limit 1s --sketch";
   it("is overruled with a note for its size and its chunks", async () => {
     here.put("sk.json", sketch({ hyperparameters: { input_size: "64M", input_chunkup: 2 } }));
     const { notes, collective } = await here.json(`${make} sk.json --size 32MiB --chunks 1`);

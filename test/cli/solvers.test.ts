@@ -25,7 +25,8 @@ const TOPOLOGY = {
   remote_alpha: 2.5,
   remote_beta: 100,
 };
-const LIMIT = triesAll ? "5s" : "1s";
+/** What is asked for and told is looked at here, not how good what is found in longer is. */
+const LIMIT = "1s";
 const boxes = here.put("boxes.json", TOPOLOGY);
 const byTaccl = (sketch: string): string =>
   `synth ${boxes} --collective allgather --size 8MiB --algorithm taccl --time-limit ${LIMIT} --sketch ${sketch}`;

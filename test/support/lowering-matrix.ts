@@ -54,7 +54,8 @@ export async function scheduleFor(
   try {
     const named = algorithmNamed(algorithm);
     // of their own, phases have more chunks than a thread block has steps
-    const own = named.options?.includes("trials") ? { trials: 1 } : named.makes === "phases" ? { chunks: 4 } : {};
+    const steps = named.options?.includes("trials") ? { trials: 1 } : named.makes === "phases" ? { chunks: 4 } : {};
+    const own = named.traits?.solves === true ? { ...steps, timeLimitMs: SOLVER_MS } : steps;
     return await synthesize(engine, presetTopology(topology), { collective, algorithm, sizeBytes: SIZE_BYTES, ...own });
   } catch (error) {
     if (isRefusal(error)) return null;
@@ -62,6 +63,8 @@ export async function scheduleFor(
   }
 }
 
+/** Time for those that solve integer programs: what they have by then is lowered, proved or not. */
+const SOLVER_MS = 2_000;
 /** Interleavings of each program and placement. */
 const SEEDS = triesAll ? [1, 2] : [1];
 /** Of the schedules: fewer bytes are cut into fewer chunks. */
