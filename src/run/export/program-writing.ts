@@ -13,8 +13,8 @@ import { type ProgramOptions, rangeOf, type WantedProgram } from "../../request/
 import { progressOf } from "../../request/progress.ts";
 import type { Beside } from "../programs/beside.ts";
 import { fastestProgram } from "../programs/fastest.ts";
+import type { LibraryTime } from "../programs/library-time.ts";
 import { callOf, type MadeProgram } from "../programs/programs.ts";
-import type { LibraryTime } from "../programs/programs-by-size.ts";
 import type { Written } from "./exporter.ts";
 import type { World } from "./world.ts";
 
