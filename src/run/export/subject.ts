@@ -29,6 +29,8 @@ export interface ScheduleSubject {
   readonly how?: ProgramOptions;
   /** What the library behind the runtime has by itself, where that was looked for. */
   readonly library?: LibraryTime | null;
+  /** Asks for it, once the program is there. */
+  readonly libraryTime?: () => Promise<LibraryTime | null>;
 }
 /** A schedule of several collectives at once, read from a file. */
 export interface JointSubject {

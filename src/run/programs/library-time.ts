@@ -4,7 +4,7 @@ import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { CompareTarget } from "../../report/comparison.ts";
 import type { WantedProgram } from "../../request/from-texts.ts";
-import { askedOf } from "../../request/maker-options.ts";
+import { askedOf, openRequest } from "../../request/maker-options.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
 import { candidatesFor, wholeProblem } from "../auto/candidates.ts";
 import { synthesize } from "../synthesize.ts";
@@ -83,7 +83,7 @@ export async function libraryTime(
     for (const [algorithm, us] of seen ?? []) if (isLibrary(algorithm) && us < leastUs()) least = { algorithm, us };
     return least;
   }
-  const { chunks: _, k: __, policy: ___, onProgress: ____, ...open } = options;
+  const { onProgress: _, ...open } = openRequest(options);
   for (const algorithm of candidatesFor(topology, open).candidates.filter(({ name }) => isLibrary(name))) {
     try {
       const { schedule, report } = await synthesize(engine, topology, askedOf(algorithm, open), false);
