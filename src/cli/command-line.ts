@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { type Command, CommanderError } from "commander";
 import { shown } from "../base/errors.ts";
+import { listed } from "../base/listed.ts";
 import { COLLECTIVE_KINDS } from "../model/collective/collective.ts";
 import { closest, spelt } from "../model/topology/closest.ts";
 import { propertyOf } from "../request/option-table.ts";
@@ -37,10 +38,6 @@ function optionIn(command: CommandName, word: string): OptionUsage | undefined {
   const name = word.split("=", 1)[0] as string;
   return allOptions(command).find(({ long, short }) => name === long || name === short);
 }
-
-/** Returns "synth", "synth and export", "synth, export and calibrate". */
-const listed = (names: readonly string[]): string =>
-  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
 /** Returns a word in quotation marks, no longer than anybody reads. */
 const quoted = (word: string): string => `'${word.length > 80 ? `${word.slice(0, 80)}...` : word}'`;

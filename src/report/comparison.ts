@@ -1,3 +1,4 @@
+import type { LibraryName } from "../model/collective/library-names.ts";
 import { RUNTIME_NAMES, type RuntimeName } from "../model/program/runtime-names.ts";
 import type { BoundReport, LeftOut, Report } from "./result.ts";
 
@@ -7,7 +8,7 @@ export type CompareTarget = RuntimeName | "nccl";
 export const COMPARE_TARGETS: readonly CompareTarget[] = [...RUNTIME_NAMES, "nccl"];
 
 /** Whose calls a target answers: that library's own algorithms run where no program does. */
-export const LIBRARY_OF: Readonly<Record<CompareTarget, "NCCL" | "RCCL" | "MPI">> = {
+export const LIBRARY_OF: Readonly<Record<CompareTarget, LibraryName>> = {
   msccl: "NCCL",
   azure: "NCCL",
   mscclpp: "NCCL",

@@ -52,6 +52,16 @@ export function askedOf(
   return { ...taken, ...cut, algorithm: algorithm.name, simulate: true };
 }
 
+/** Returns a request without what only some algorithms take, a policy and a number of chunks: each then chooses for itself. */
+export function openRequest<Request extends { readonly chunks?: unknown; readonly policy?: unknown }>({
+  chunks: _,
+  policy: __,
+  ...request
+}: Request): Omit<Request, MakerOption | "chunks" | "policy"> {
+  const shared = Object.entries(request).filter(([name]) => !OWN.has(name as MakerOption));
+  return Object.fromEntries(shared) as Omit<Request, MakerOption | "chunks" | "policy">;
+}
+
 /** Throws InputError for an option that none of the algorithms is asked with. */
 export function refuseUntakenByAll(
   algorithms: readonly Algorithm[],

@@ -1,4 +1,5 @@
 import type { Collective, CollectiveKind } from "../model/collective/collective.ts";
+import type { LibraryName } from "../model/collective/library-names.ts";
 import type { SwitchDegree } from "../model/routes/switch-degrees.ts";
 import type { Sketch } from "../model/sketch/sketch.ts";
 import type { Topology } from "../model/topology/topology.ts";
@@ -86,6 +87,6 @@ export interface Traits {
   readonly library?: "over boxes" | "in rank order" | "within a box";
   /** Returns what any of its schedules of a collective takes for sure; absent where nobody counted. */
   readonly effort?: (collective: Collective) => Effort;
-  /** Which libraries have it, and whose they are where that is one maker's: "NVIDIA's NCCL". */
-  readonly librariesOf?: string;
+  /** Which libraries have it. */
+  readonly librariesOf?: readonly LibraryName[];
 }

@@ -80,6 +80,7 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
   export: [
     "export steps.json --to perfetto -o t.json",
     "export mesh:2x2 --to dot -o x.dot",
+    "export mesh:2x2 -c allgather -a tacos -s 1MiB --to msccl-xml -o t.xml",
     "export steps.json --to xlm -o x",
   ],
   run: ["run p.xml", "run steps.json"],

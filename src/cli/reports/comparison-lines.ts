@@ -1,3 +1,4 @@
+import { listed } from "../../base/listed.ts";
 import { textWidth } from "../../base/visible.ts";
 import { formatSize } from "../../model/numbers/units.ts";
 import { RUNTIME_NAMES, type RuntimeName } from "../../model/program/runtime-names.ts";
@@ -111,7 +112,9 @@ function libraryLines(rows: readonly ComparisonRow[]): string[] {
   const by = new Map<string, Set<string>>();
   for (const { algorithm, library } of rows) {
     const whose = library === undefined ? undefined : algorithmNamed(algorithm).traits?.librariesOf;
-    if (whose !== undefined) by.set(whose, (by.get(whose) ?? new Set()).add(algorithm));
+    if (whose === undefined) continue;
+    const words = listed(whose);
+    by.set(words, (by.get(words) ?? new Set()).add(algorithm));
   }
   return by.size === 0
     ? []

@@ -1,3 +1,4 @@
+import type { LibraryName } from "../../model/collective/library-names.ts";
 import type { PredictedRow } from "./nccl-tests.ts";
 import { ncclxCsv, ncclxJson, tunerCsv } from "./tuner.ts";
 import { mpichJson } from "./tuner-mpich.ts";
@@ -10,7 +11,7 @@ export interface Tuner {
   /** Who reads it, and of which versions. */
   readonly reader: string;
   /** Whose algorithms they are: those that stand behind targets. */
-  readonly libraries: readonly ("NCCL" | "RCCL" | "MPI")[];
+  readonly libraries: readonly LibraryName[];
   /** Returns the file. Throws InputError for collectives and rows of which the library has nothing. */
   write(rows: readonly PredictedRow[], options: TunerOptions): TunerFile;
 }

@@ -1,4 +1,5 @@
 import { InputError, inWords } from "../../base/errors.ts";
+import { listed } from "../../base/listed.ts";
 import { type OptionName, optionName } from "../../base/option-names.ts";
 import { formatBandwidth, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import { type Dimension, type DimensionKind, productTopology } from "../../model/presets/product.ts";
@@ -298,8 +299,11 @@ export const OPTION_NAMES: Readonly<Record<Option, OptionName>> = {
 
 /** Returns the formats that take an option, for people. */
 function takers(option: Option): string {
-  const names = NETWORK_FORMATS.filter(({ takes }) => takes.includes(option)).map(({ name }) => name);
-  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+  const formats = NETWORK_FORMATS.filter(({ takes }) => takes.includes(option));
+  return listed(
+    formats.map(({ name }) => name),
+    "or",
+  );
 }
 
 /** Throws InputError where options are given that the network does not leave open. `place` names it. */

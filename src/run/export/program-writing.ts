@@ -13,8 +13,8 @@ import { type ProgramOptions, rangeOf, type WantedProgram } from "../../request/
 import { progressOf } from "../../request/progress.ts";
 import type { Beside } from "../programs/beside.ts";
 import { fastestProgram } from "../programs/fastest.ts";
+import type { LibraryTime } from "../programs/library-time.ts";
 import { callOf, type MadeProgram } from "../programs/programs.ts";
-import type { LibraryTime } from "../programs/programs-by-size.ts";
 import type { Written } from "./exporter.ts";
 import type { World } from "./world.ts";
 
@@ -63,7 +63,16 @@ export function writeProgram(world: World, made: MadeProgram, path: string): Wri
 /** Writes the fastest program of a schedule, with what it takes, what the schedule does, and how good that is. */
 export async function writeFastest(
   world: World,
-  { schedule, report = null }: { readonly schedule: GivenSchedule; readonly report?: Report | null },
+  {
+    schedule,
+    report = null,
+    libraryTime,
+  }: {
+    readonly schedule: GivenSchedule;
+    readonly report?: Report | null;
+    /** Asks what the library behind the runtime takes by itself. */
+    readonly libraryTime?: () => Promise<LibraryTime | null>;
+  },
   options: WantedProgram,
   path: string,
 ): Promise<Written> {
@@ -72,14 +81,17 @@ export async function writeFastest(
   const scheduleUs = report?.time.us ?? (kindOf(schedule).simulate({})?.ps ?? 0) / PS_PER_US;
   const worth =
     report === null ? adviceFor(schedule, made.program, us, scheduleUs) : worthNotes(report, made.program, us);
+  const library = (await libraryTime?.()) ?? null;
   return {
     ...written,
     notes: [
       ...timeNotes(schedule, made.program, us, scheduleUs),
       ...instancesNotes(options, how),
       ...worth,
+      ...libraryNotes(library, us, options.runtime),
       ...(written.notes ?? []),
     ],
+    facts: { ...written.facts, ...(libraryTime === undefined ? {} : { us, library }) },
   };
 }
 
@@ -175,12 +187,14 @@ function callNotes({ table, machine }: Program, sizeBytes: number): string[] {
       ];
 }
 
-/** Returns what the library behind a runtime has by itself, beside a program of it. */
+/** Returns the same as a note, none where the library has nothing. */
+export const libraryNotes = (library: LibraryTime | null, us: number, runtime: RuntimeName): string[] =>
+  library === null ? [] : [libraryNote(library, us, runtime)];
+
+/** Returns what the library behind a runtime takes by itself, beside a program of it. */
 export function libraryNote({ algorithm, us: libraryUs }: LibraryTime, us: number, runtime: RuntimeName): string {
-  const own = `${LIBRARY_OF[runtime]} takes ${timeText(libraryUs)} by itself (${algorithm})`;
+  const both = `library ${timeText(libraryUs)} (${algorithm} of ${LIBRARY_OF[runtime]}), this ${timeText(us)}`;
   const gain = gainText(libraryUs, us);
-  if (gain === "tie") return `${own}, as long as this program`;
-  return us < libraryUs
-    ? `${own}: this program is ${gain} as fast`
-    : `${own}: better than this program, which is ${gain} as fast`;
+  if (gain === "tie") return `${both}: a tie`;
+  return us < libraryUs ? `${both}: ${gain} as fast` : `${both}: the library is the better choice`;
 }

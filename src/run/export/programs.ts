@@ -16,6 +16,7 @@ import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { count } from "../../report/amounts.ts";
+import { LIBRARY_OF } from "../../report/comparison.ts";
 import { programText } from "../../report/program-text.ts";
 import type { Report } from "../../report/result.ts";
 import { dialectOf, programOptions, rangeOf, synthesisOptions } from "../../request/from-texts.ts";
@@ -25,6 +26,7 @@ import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmNamed } from "../../synthesize/catalog.ts";
 import { verifyProgram } from "../../verify/program/program.ts";
 import { fastestProgram } from "../programs/fastest.ts";
+import { libraryTime } from "../programs/library-time.ts";
 import { limitViolations, type MadeProgram } from "../programs/programs.ts";
 import { refuseManyChunks, synthesizeForRuntime } from "../programs/programs-by-size.ts";
 import { writeAtOnce } from "./at-once.ts";
@@ -33,7 +35,7 @@ import { LANGUAGE_EXPORTERS } from "./languages.ts";
 import {
   besideOf,
   instancesNotes,
-  libraryNote,
+  libraryNotes,
   making,
   timesNotes,
   worthNotes,
@@ -101,7 +103,18 @@ async function synthesizeTrees(world: World, topology: Topology, runtime: Runtim
   const mayBeTrees = algorithm === AUTO || (algorithm !== undefined && algorithmNamed(algorithm).makes === "trees");
   if (!mayBeTrees || typeof request.collective !== "string") {
     refuseManyChunks(topology, { ...request, ...others });
-    return synthesized(world, topology);
+    const subject = await synthesized(world, topology);
+    if (typeof request.collective !== "string") return subject;
+    const { instances } = programOptions(options, runtime);
+    const { sizeBytes } = subject.schedule.collective;
+    const asked = { ...request, ...others, sizeBytes, signal };
+    return {
+      ...subject,
+      libraryTime() {
+        world.progress({ what: `simulating what ${LIBRARY_OF[runtime]} takes by itself` });
+        return world.withEngine((engine) => libraryTime(engine, topology, asked, runtime, { instances }));
+      },
+    };
   }
   const { result, us, made, how, library } = await world.withEngine((engine) =>
     synthesizeForRuntime(
@@ -135,9 +148,10 @@ async function writeFound(
   if (made === undefined) return writeFastest(world, subject, programOptions(world.options, runtime), path);
   const written = writeProgram(world, made, path);
   const notes = us === undefined || report === null ? [] : foundNotes(subject, made, report, us);
-  if (us !== undefined && subject.library) notes.push(libraryNote(subject.library, us, runtime));
+  if (us !== undefined) notes.push(...libraryNotes(subject.library ?? null, us, runtime));
   if (subject.how !== undefined) notes.push(...instancesNotes(programOptions(world.options, runtime), subject.how));
-  return { ...written, notes: [...notes, ...(written.notes ?? [])] };
+  const facts = { ...written.facts, us, library: subject.library ?? null };
+  return { ...written, notes: [...notes, ...(written.notes ?? [])], facts };
 }
 
 const isTable = (schedule: AnySchedule): boolean =>

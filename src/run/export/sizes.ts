@@ -11,7 +11,8 @@ import { dialectOf, membershipOf, programOptions, synthesisOptions } from "../..
 import { type Options, optionValue, refuseOptions, textOf } from "../../request/option-table.ts";
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmOrAuto } from "../../synthesize/catalog.ts";
-import { type BesideLibrary, type LibraryTime, programsBySize, type SizeRange } from "../programs/programs-by-size.ts";
+import type { LibraryTime } from "../programs/library-time.ts";
+import { type BesideLibrary, programsBySize, type SizeRange } from "../programs/programs-by-size.ts";
 import type { Exporter, Written } from "./exporter.ts";
 import { libraryNote } from "./program-writing.ts";
 import type { FolderFile, World } from "./world.ts";

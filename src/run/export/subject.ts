@@ -6,8 +6,8 @@ import type { Report } from "../../report/result.ts";
 import { type ProgramOptions, synthesisOptions } from "../../request/from-texts.ts";
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmNamed, USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
+import type { LibraryTime } from "../programs/library-time.ts";
 import type { MadeProgram } from "../programs/programs.ts";
-import type { LibraryTime } from "../programs/programs-by-size.ts";
 import { synthesize } from "../synthesize.ts";
 import type { World } from "./world.ts";
 
@@ -29,6 +29,8 @@ export interface ScheduleSubject {
   readonly how?: ProgramOptions;
   /** What the library behind the runtime has by itself, where that was looked for. */
   readonly library?: LibraryTime | null;
+  /** Asks for it, once the program is there. */
+  readonly libraryTime?: () => Promise<LibraryTime | null>;
 }
 /** A schedule of several collectives at once, read from a file. */
 export interface JointSubject {

@@ -40,10 +40,8 @@ export const LIKE_NCCLS: Readonly<Record<NcclEstimate["algorithm"], readonly str
 };
 
 /** Returns whether the library that stands behind a target has an algorithm. */
-function isOfLibrary(algorithm: string, target: CompareTarget): boolean {
-  const whose = algorithmNamed(algorithm).traits?.librariesOf;
-  return whose !== undefined && new RegExp(`\\b${LIBRARY_OF[target]}\\b`).test(whose);
-}
+const isOfLibrary = (algorithm: string, target: CompareTarget): boolean =>
+  algorithmNamed(algorithm).traits?.librariesOf?.includes(LIBRARY_OF[target]) === true;
 
 /** Returns whether switches sum or duplicate what a schedule moves. */
 export const isInNetwork = (schedule: AnySchedule): boolean => isTreeFlow(schedule) && goesThroughSwitch(schedule);

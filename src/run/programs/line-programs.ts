@@ -5,7 +5,8 @@ import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { CompareTarget, ComparisonRow } from "../../report/comparison.ts";
 import { besideEngine } from "./beside.ts";
 import { fastestProgram } from "./fastest.ts";
-import { isInNetwork, kernelsOf } from "./libraries.ts";
+import { isInNetwork } from "./libraries.ts";
+import { usInLibrary } from "./library-time.ts";
 
 /** What the lines of a comparison take as programs. */
 
@@ -55,8 +56,8 @@ export async function targetLine(
       ? { programUs: null, noProgram: "NCCL loads no programs" }
       : await programFor(engine, schedule, [target]);
   if (!isLibrary) return loaded;
-  const kernels = kernelsOf(target, schedule);
-  const own = kernels === target ? loaded : await programFor(engine, schedule, [kernels]);
-  const least = Math.min(own.programUs ?? Number.POSITIVE_INFINITY, loaded.programUs ?? Number.POSITIVE_INFINITY);
-  return least === Number.POSITIVE_INFINITY ? loaded : { ...loaded, libraryUs: least };
+  const libraryUs = await usInLibrary(engine, schedule, target, {
+    loadedUs: loaded.programUs ?? Number.POSITIVE_INFINITY,
+  });
+  return libraryUs === Number.POSITIVE_INFINITY ? loaded : { ...loaded, libraryUs };
 }

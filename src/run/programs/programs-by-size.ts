@@ -1,4 +1,4 @@
-import { InfeasibleError, InputError } from "../../base/errors.ts";
+import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { Engine } from "../../engine/types.ts";
 import { refuseMany } from "../../lower/moves.ts";
@@ -20,7 +20,7 @@ import { boundedResult, type SynthesizeResult, synthesize } from "../synthesize.
 import { besideEngine } from "./beside.ts";
 import { fastestWithin } from "./fastest.ts";
 import { KnownPrograms } from "./known-programs.ts";
-import { kernelsOf, librariesOf } from "./libraries.ts";
+import { HOPELESS, isRefusal, type LibraryTime, libraryTime } from "./library-time.ts";
 import { judged, type MadeProgram, type Making, programUs, unheard } from "./programs.ts";
 
 /** Sizes that one program is for. */
@@ -47,12 +47,6 @@ export interface BesideLibrary {
   readonly sizeBytes: number;
   readonly us: number;
   readonly library: LibraryTime | null;
-}
-
-/** What an algorithm of a library takes as the library runs it. */
-export interface LibraryTime {
-  readonly algorithm: string;
-  readonly us: number;
 }
 
 interface Choice {
@@ -84,11 +78,6 @@ const COPIES_TRIED = [1, 2, 8];
 const CHUNKS_TRIED = [1, 4, 32];
 /** They make no program this many times as fast. */
 const MOST_GAINED_BY_CHUNKS = 1.5;
-
-/** A schedule that takes this many times the fastest program so far becomes no faster one: programs took at least 0.54 of theirs. */
-const HOPELESS = 2;
-
-const isRefusal = (error: unknown): error is Error => error instanceof InputError || error instanceof InfeasibleError;
 
 /** Returns what an algorithm is asked: trees also with few copies and phases with few chunks, unless their number is said. */
 function requestsFor(
@@ -192,7 +181,8 @@ async function choiceFor(
   const passedOver = [...refused].map(([algorithm, reason]) => ({ algorithm, reason }));
   const best = first.find(({ us }) => us <= least * NO_SLOWER);
   if (best !== undefined) {
-    const library = await libraryTime(engine, topology, { ...rest, sizeBytes }, target, best.us, seen, known);
+    const { runtime, instances } = target;
+    const library = await libraryTime(engine, topology, { ...rest, sizeBytes }, runtime, { instances, known, seen });
     const isLeft = algorithms === undefined && isFaster(library, best.us);
     return { ...best, library, isLeft, passedOver };
   }
@@ -203,61 +193,6 @@ async function choiceFor(
     `one whose program fits the runtime (${why.reason})`,
     why.algorithm,
   ).saying(`${optionName("algorithm")} ${why.algorithm} makes no program for this runtime: ${why.reason}`);
-}
-
-/** Among more ranks what was not tried as a program anyway is not looked at for the library's sake: a minute each. */
-const MOST_RANKS_LOOKED_AT = 64;
-
-/** Returns whether nothing is asked of programs but for whom they are. */
-const isPlain = ({ runtime: _, instances, ...rest }: WantedProgram): boolean =>
-  (instances === undefined || instances === "auto") && Object.values(rest).every((value) => value === undefined);
-
-/**
- * Returns the fastest of what the library behind a runtime has by itself, simulated as programs of its own kernels; null where it
- * has nothing here. `us`: what is much slower than that is not looked at closer; `seen`: what algorithms took as programs for the
- * runtime, whose kernels may be the library's own.
- */
-async function libraryTime(
-  engine: Engine,
-  topology: Topology,
-  options: Omit<SynthesizeOptions, "algorithm"> & { readonly sizeBytes: number },
-  target: WantedProgram,
-  us: number,
-  seen: ReadonlyMap<string, number>,
-  known: KnownPrograms,
-): Promise<LibraryTime | null> {
-  const problem = wholeProblem(topology, options);
-  const isLibrary = librariesOf(problem, target.runtime);
-  const isLarge = problem.collective.groupSize > MOST_RANKS_LOOKED_AT;
-  const { chunks: _, k: __, policy: ___, ...open } = options;
-  let least: LibraryTime | null = null;
-  const offer = (algorithm: string, one: number): void => {
-    if (one < (least?.us ?? Number.POSITIVE_INFINITY)) least = { algorithm, us: one };
-  };
-  for (const algorithm of candidatesFor(topology, open).candidates.filter(({ name }) => isLibrary(name))) {
-    const { name } = algorithm;
-    const before = seen.get(name);
-    if (before !== undefined) offer(name, before);
-    if (isLarge) continue;
-    for (const request of requestsFor(algorithm, topology, open)) {
-      try {
-        if (algorithm.makes === "steps") refuseManyChunks(topology, request);
-        const { schedule, report } = await synthesize(engine, topology, request, false);
-        const runtime = kernelsOf(target.runtime, schedule);
-        if (before !== undefined && runtime === target.runtime && isPlain(target)) break;
-        if (report.time.us > HOPELESS * us) {
-          offer(name, report.time.us);
-          continue;
-        }
-        const instances = target.instances === "auto" ? ({ instances: "auto" } as const) : {};
-        const own = await fastestWithin(us, schedule, { runtime, ...instances }, known, besideEngine(engine), unheard);
-        offer(name, "slowerUs" in own ? own.slowerUs : own.us);
-      } catch (error) {
-        if (!isRefusal(error)) throw error;
-      }
-    }
-  }
-  return least;
 }
 
 /** Returns whether a library's own is faster than a program, by more than times tell. */

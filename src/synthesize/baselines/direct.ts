@@ -96,7 +96,7 @@ function ownerOf(collective: Collective, chunk: number): number {
 export const direct: Synthesizer = {
   name: "direct",
   makes: "steps",
-  traits: { goesAllTheWay: true, library: "within a box", librariesOf: "NCCL, RCCL and MPI" },
+  traits: { goesAllTheWay: true, library: "within a box", librariesOf: ["NCCL", "RCCL", "MPI"] },
   description: "every chunk straight to each of its targets, on short paths that load links evenly (baseline)",
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: [],

@@ -15,7 +15,7 @@ import { fromBaseline } from "./baseline.ts";
  */
 export const doubleBinaryTrees = fromBaseline({
   name: "dbt",
-  traits: { library: "in rank order", librariesOf: "NCCL and RCCL" },
+  traits: { library: "in rank order", librariesOf: ["NCCL", "RCCL"] },
   description: "double binary tree: each tree reduces and broadcasts half of the chunks, pipelined (baseline)",
   collectives: ["allreduce"],
   lanes: () => 2,

@@ -22,7 +22,7 @@ const boxes = (topology: Topology): Boxes => boxesWithRings(topology) as Boxes;
 /** Rings as NCCL lays them: one channel for each NIC of a box, which leaves a box by that NIC and enters the next on its rail. */
 export const ncclRings = fromBaseline({
   name: "nccl-rings",
-  traits: { library: "over boxes", librariesOf: "NCCL and RCCL", effort: effortOfRing },
+  traits: { library: "over boxes", librariesOf: ["NCCL", "RCCL"], effort: effortOfRing },
   description: "rings box by box as NCCL lays them, one for each NIC of a box, rail to rail (baseline)",
   collectives: ["allgather", "reducescatter", "allreduce", "broadcast", "reduce"],
   refuses: refusal("nccl-rings"),
@@ -39,7 +39,7 @@ export const ncclRings = fromBaseline({
 /** Trees as NCCL lays them: a chain within every box, a double binary tree between boxes, for each NIC of a box. */
 export const ncclTree = fromBaseline({
   name: "nccl-tree",
-  traits: { library: "over boxes", librariesOf: "NCCL and RCCL" },
+  traits: { library: "over boxes", librariesOf: ["NCCL", "RCCL"] },
   description: "double binary trees of boxes as NCCL lays them, chains within boxes, one pair for each NIC (baseline)",
   collectives: ["allreduce"],
   refuses: refusal("nccl-tree"),

@@ -26,7 +26,7 @@ const isDuplex = ({ linkSource, linkTarget }: Topology): boolean => oppositeLink
  */
 export const ring = fromBaseline({
   name: "ring",
-  traits: { library: "in rank order", librariesOf: "NCCL, RCCL and MPI", effort: effortOfRing },
+  traits: { library: "in rank order", librariesOf: ["NCCL", "RCCL", "MPI"], effort: effortOfRing },
   description: "one ring in rank order, both ways or one, each hop on a shortest path (baseline)",
   collectives: COLLECTIVE_KINDS,
   policies: ["bidirectional", "natural"],
@@ -72,7 +72,7 @@ function ringsOf(topology: Topology): readonly Int32Array[] {
  */
 export const rings = fromBaseline({
   name: "rings",
-  traits: { library: "within a box", librariesOf: "NCCL and RCCL" },
+  traits: { library: "within a box", librariesOf: ["NCCL", "RCCL"] },
   description: "several rings that share no link, each with an equal part of the data (baseline)",
   collectives: ["allgather", "reducescatter", "allreduce", "broadcast", "reduce"],
   refuses: (topology, collective) => refuseGroups("rings", topology, collective) ?? whyNoRing(topology),
@@ -105,7 +105,7 @@ export function shiftsOf(topology: Topology): number[] {
  */
 export const shiftedRings = fromBaseline({
   name: "shifted-rings",
-  traits: { library: "within a box", librariesOf: "NCCL and RCCL" },
+  traits: { library: "within a box", librariesOf: ["NCCL", "RCCL"] },
   description: "rings i -> i + a side by side, for every step a the network has, both ways (baseline)",
   collectives: ["allgather", "reducescatter", "allreduce"],
   refuses(topology, collective) {

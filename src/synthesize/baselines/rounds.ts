@@ -9,7 +9,7 @@ import { fromBaseline } from "./baseline.ts";
  */
 export const recursiveHalvingDoubling = fromBaseline({
   name: "rhd",
-  traits: { library: "in rank order", librariesOf: "MPI" },
+  traits: { library: "in rank order", librariesOf: ["MPI"] },
   description: "recursive halving and doubling, for powers of two; the largest messages go to neighbours (baseline)",
   collectives: ["allgather", "reducescatter", "allreduce"],
   policies: ["distance-doubling", "distance-halving"],
@@ -60,7 +60,7 @@ function addAllToAll(list: Messages, collective: Collective): void {
  */
 export const bruck = fromBaseline({
   name: "bruck",
-  traits: { library: "in rank order", librariesOf: "MPI" },
+  traits: { library: "in rank order", librariesOf: ["MPI"] },
   description: "Bruck: ceil(log2 N) rounds over distances 1, 2, 4, ... (baseline)",
   collectives: ["allgather", "reducescatter", "alltoall"],
   issue({ collective }) {
@@ -83,7 +83,7 @@ export const bruck = fromBaseline({
  */
 export const parallelAggregatedTrees = fromBaseline({
   name: "pat",
-  traits: { library: "over boxes", librariesOf: "NVIDIA's NCCL" },
+  traits: { library: "over boxes", librariesOf: ["NCCL"] },
   description: "parallel aggregated trees, NCCL's PAT: binomial trees shifted by rank, far ranks first (baseline)",
   collectives: ["allgather", "reducescatter"],
   issue({ collective }) {

@@ -45,7 +45,7 @@ export const nvls: TreeMaker = {
   collectives: ["allreduce", "allgather", "reducescatter", "broadcast", "reduce"],
   policies: [],
   options: TREE_OPTIONS,
-  traits: { promising: 2, library: "over boxes", librariesOf: "NVIDIA's NCCL" },
+  traits: { promising: 2, library: "over boxes", librariesOf: ["NCCL"] },
   inNetwork: true,
   refuses: (topology, collective) => neededBy(topology, collective, topology.linkBytesPerSecond),
   async make(request, context) {

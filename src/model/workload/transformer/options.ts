@@ -1,4 +1,5 @@
 import { InputError, inWords } from "../../../base/errors.ts";
+import { listed } from "../../../base/listed.ts";
 import { BYTES_OF, type Precision } from "../accelerators.ts";
 import { RECOMPUTATIONS, type Recomputation } from "../operations.ts";
 import { ALONE, type Parallelism } from "../parallelism.ts";
@@ -83,13 +84,10 @@ export function parameterBytes({ precision, optimizer, gradientBytes, pass }: Tr
 export const microBatchesOf = ({ batch, microBatch, parallelism }: TransformerOptions): number =>
   batch / (microBatch * parallelism.data);
 
-const list = (numbers: readonly number[]): string =>
-  numbers.length === 1 ? `${numbers[0]}` : `${numbers.slice(0, -1).join(", ")} or ${numbers[numbers.length - 1]}`;
-
 /** Returns the divisors of a number that are at most twice another, which is what one would choose from. */
 function divisors(of: number, near: number): string {
   const all = Array.from({ length: Math.min(of, 2 * near) }, (_, i) => i + 1).filter((d) => of % d === 0);
-  return list(all.slice(-6));
+  return listed(all.slice(-6), "or");
 }
 
 /**
@@ -124,7 +122,10 @@ export function checkOptions(config: TransformerConfig, options: TransformerOpti
 
 /** Returns the multiples of a number next to another. */
 const multiples = (near: number, of: number): string =>
-  list([Math.floor(near / of), Math.ceil(near / of)].filter((n) => n > 0).map((n) => n * of));
+  listed(
+    [Math.floor(near / of), Math.ceil(near / of)].filter((n) => n > 0).map((n) => n * of),
+    "or",
+  );
 
 function checkTensor(config: TransformerConfig, tensor: number): void {
   const { heads, kvHeads, ffn, latent, name } = config;
@@ -136,7 +137,7 @@ function checkTensor(config: TransformerConfig, tensor: number): void {
     const fit = Array.from({ length: 2 * tensor }, (_, i) => i + 1).filter(
       (t) => heads % t === 0 && (kvHeads % t === 0 || t % kvHeads === 0),
     );
-    refuse(`a divisor or a multiple of the ${kvHeads} heads of keys and values of ${name}: ${list(fit)}`);
+    refuse(`a divisor or a multiple of the ${kvHeads} heads of keys and values of ${name}: ${listed(fit, "or")}`);
   }
   const isDense = layerKinds(config).some(({ hasExperts }) => !hasExperts);
   if (isDense && ffn % tensor !== 0)

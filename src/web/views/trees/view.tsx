@@ -1,4 +1,5 @@
 import { type Signal, useSignal } from "@preact/signals";
+import { listed } from "../../../base/listed.ts";
 import "./trees.css";
 import { useEffect, useMemo } from "preact/hooks";
 import { count, percent } from "../../../report/amounts.ts";
@@ -116,9 +117,6 @@ const KINDS = {
   phases: "phases within dimensions",
   trees: "trees",
 } as const;
-
-const listed = (names: readonly string[]): string =>
-  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;
 
 interface ForestPanelProps {
   readonly made: Made;

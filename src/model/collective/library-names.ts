@@ -1,0 +1,2 @@
+/** Libraries whose own algorithms are modelled. */
+export type LibraryName = "NCCL" | "RCCL" | "MPI";
