@@ -1,6 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { Answer } from "./panels/answer.tsx";
 import { Bench } from "./panels/bench.tsx";
+import { Gallery, isGalleryShown } from "./panels/gallery.tsx";
 import { Header } from "./panels/header.tsx";
 import { Help } from "./panels/help.tsx";
 import { Alert, Notes } from "./panels/notices.tsx";
@@ -46,6 +47,7 @@ export function App() {
         </main>
       </div>
       <Notes />
+      {isGalleryShown.value && <Gallery />}
       {isHelpShown.value && <Help />}
       {isBenchShown.value && <Bench />}
       {isDropping.value && (

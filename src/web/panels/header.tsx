@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { Icon } from "../parts/icon.tsx";
 import { chooseScheme, SCHEMES, scheme } from "../parts/scheme.ts";
 import { welcome } from "../state/store.ts";
+import { isGalleryShown } from "./gallery.tsx";
 import { isHelpShown } from "./shortcuts.ts";
 import "./header.css";
 
@@ -25,6 +26,9 @@ export function Header() {
         nothing is uploaded.
       </p>
       <Engine />
+      <button type="button" onClick={() => (isGalleryShown.value = true)}>
+        Examples
+      </button>
       <SchemeButton />
       <button
         type="button"

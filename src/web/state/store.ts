@@ -28,6 +28,9 @@ export interface Made {
 export const program = signal<OpenedProgram | null>(null);
 export type OpenedProgram = Extract<Opened, { readonly kind: "program" }> & { readonly file: GivenFile };
 
+/** What is shown next begins by itself, as an example does: a schedule plays, a step is worked out. */
+export const beginsAtOnce = signal(false);
+
 /** A file that could not be read, with what was said of it: some lack figures that options can give. */
 export const unread = signal<{ readonly file: File; readonly options: Options } | null>(null);
 

@@ -16,7 +16,7 @@ export interface Words {
 export const VIEWS = ["network", "time", "trees", "links", "steps", "bound", "compare", "training", "plan"] as const;
 export type ViewName = (typeof VIEWS)[number];
 
-/** What a first visit shows. */
+/** What an address means that does not say all, and what stands there where nothing can be read. */
 export const FIRST_WORDS: Words = {
   topology: "dgx-a100:2",
   file: null,
