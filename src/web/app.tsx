@@ -1,7 +1,6 @@
 import { useEffect } from "preact/hooks";
 import { Answer } from "./panels/answer.tsx";
 import { Bench } from "./panels/bench.tsx";
-import { Gallery, isGalleryShown } from "./panels/gallery.tsx";
 import { Header } from "./panels/header.tsx";
 import { Help } from "./panels/help.tsx";
 import { Alert, Notes } from "./panels/notices.tsx";
@@ -14,7 +13,7 @@ import { isDropping, isHelpShown, listen } from "./panels/shortcuts.ts";
 import { followTitle } from "./panels/title.ts";
 import { Views } from "./panels/views.tsx";
 import { isBenchShown } from "./state/history.ts";
-import { program } from "./state/store.ts";
+import { isArriving, program } from "./state/store.ts";
 
 /** The whole page: what is asked at the left, what came out at the top, and views of it beneath. */
 export function App() {
@@ -43,11 +42,10 @@ export function App() {
         </aside>
         <main class="page-main">
           {program.value === null ? <Answer /> : <Program opened={program.value} />}
-          <Views />
+          {!isArriving.value && <Views />}
         </main>
       </div>
       <Notes />
-      {isGalleryShown.value && <Gallery />}
       {isHelpShown.value && <Help />}
       {isBenchShown.value && <Bench />}
       {isDropping.value && (

@@ -1,21 +1,22 @@
-import { signal } from "@preact/signals";
 import { Dialog } from "../parts/dialog.tsx";
 import { EXAMPLES } from "../state/examples.ts";
+import { wantedExample } from "../state/store.ts";
 import "./gallery.css";
 
-export const isGalleryShown = signal(false);
-
 /** Finished answers, each a click away. */
-export function Gallery() {
-  const close = (): void => {
-    isGalleryShown.value = false;
-  };
+export function View({ onClose }: { readonly onClose: () => void }) {
   return (
-    <Dialog title="Examples" onClose={close}>
+    <Dialog title="Examples" onClose={onClose}>
       <ul class="gallery">
         {EXAMPLES.map(({ title, says, address }) => (
           <li key={title}>
-            <a href={address} onClick={close}>
+            <a
+              href={address}
+              onClick={() => {
+                wantedExample.value = address;
+                onClose();
+              }}
+            >
               {title}
             </a>
             <p>{says}</p>

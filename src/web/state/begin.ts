@@ -7,11 +7,21 @@ import { cancelOnly, changeWords, complain, openFile, readNetwork, synthesize } 
 import { type Address, namesNetwork, readAddress, saysNothing } from "./address.ts";
 import { fingerprintOf, packFile, unpackFile } from "./address-file.ts";
 import { ask } from "./client.ts";
-import { FIRST_EXAMPLE, isExample } from "./examples.ts";
 import { followWords, hasSchedule, hearBench, holdAddress, lastAddress, noteAddress, recall } from "./history.ts";
 import { keptAddress, keptFile, pauseKeeping } from "./keep.ts";
-import { beginsAtOnce, type Made, made, network, program, trouble, welcome, words } from "./store.ts";
-import { FIRST_WORDS, networkWish, type Words } from "./words.ts";
+import {
+  beginsAtOnce,
+  isArriving,
+  type Made,
+  made,
+  network,
+  program,
+  trouble,
+  wantedExample,
+  welcome,
+  words,
+} from "./store.ts";
+import { FIRST_EXAMPLE, FIRST_WORDS, networkWish, type Words } from "./words.ts";
 
 /** How the page begins and follows its address: what is inside the page, what the address says, what was kept, a first visit. */
 
@@ -163,7 +173,7 @@ async function follow(fragment: string): Promise<void> {
   cancelOnly("open");
   const address = readAddress(fragment);
   if (!(await show(address))) return;
-  beginsAtOnce.value = isExample(fragment);
+  beginsAtOnce.value = fragment === wantedExample.value;
   // a schedule of another network would be out of date beside an example of something else
   if (beginsAtOnce.value && !address.run) made.value = null;
   if (!address.run || fragment !== lastAddress() || trouble.value?.about === "network") return;
@@ -214,7 +224,13 @@ export async function begin(): Promise<void> {
   const isFree = within === null && saysNothing(readAddress(asked));
   const kept = isFree ? keptAddress() : null;
   if (kept !== null) await show(readAddress(kept), true);
-  else await follow(isFree && broken === "" && !isBench ? FIRST_EXAMPLE.address : asked);
+  else if (!isFree || broken !== "" || isBench) await follow(asked);
+  else {
+    isArriving.value = true;
+    wantedExample.value = FIRST_EXAMPLE;
+    await follow(FIRST_EXAMPLE);
+    isArriving.value = false;
+  }
   if (broken !== "") trouble.value = { about: "address", failure: { kind: "input", place: null, message: broken } };
 }
 

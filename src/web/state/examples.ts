@@ -1,4 +1,6 @@
-/** Finished answers to look at: what a first visit shows, and the gallery. */
+import { FIRST_EXAMPLE } from "./words.ts";
+
+/** Finished answers to look at. */
 
 export interface Example {
   readonly title: string;
@@ -7,13 +9,6 @@ export interface Example {
   /** The fragment of its address. */
   readonly address: string;
 }
-
-/** What one who comes for the first time sees. */
-export const FIRST_EXAMPLE: Example = {
-  title: "A mesh, matched by TACOS",
-  says: "16 NPUs gather each other's parts over 48 links; TACOS fills the links slot by slot, from what neighbours hold.",
-  address: "#topology=mesh:4x4&collective=allgather&size=256MiB&algorithm=tacos&view=time&run=1",
-};
 
 /** What a course on collectives would begin with, then what is hard. */
 export const EXAMPLES: readonly Example[] = [
@@ -32,7 +27,11 @@ export const EXAMPLES: readonly Example[] = [
     says: "Partners at distances 1, 2, 4 and 8 swap halves: few steps, so it is fast for small sizes.",
     address: "#topology=hypercube:4&collective=allreduce&size=1MiB&algorithm=rhd&view=time&run=1",
   },
-  FIRST_EXAMPLE,
+  {
+    title: "A mesh, matched by TACOS",
+    says: "16 NPUs gather each other's parts over 48 links; TACOS fills the links slot by slot, from what neighbours hold.",
+    address: FIRST_EXAMPLE,
+  },
   {
     title: "Trees and the cut that proves them",
     says: "ForestColl packs trees into two DGX A100; the cut in the picture shows that nothing can be faster.",
@@ -65,6 +64,3 @@ export const EXAMPLES: readonly Example[] = [
       "#topology=dgx-h100:2&collective=allreduce&size=256MiB&algorithm=auto&view=training&model=llama3-8b&parallel=tp=8,dp=2",
   },
 ];
-
-/** Whether an address is that of an example, which begins by itself. */
-export const isExample = (fragment: string): boolean => EXAMPLES.some(({ address }) => address === fragment);

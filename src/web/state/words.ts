@@ -25,6 +25,9 @@ export const FIRST_WORDS: Words = {
   choices: {},
 };
 
+/** The address of what a first visit shows. */
+export const FIRST_EXAMPLE = "#topology=mesh:4x4&collective=allgather&size=256MiB&algorithm=tacos&view=time&run=1";
+
 /** In the order of the names, so that equal options are equal as JSON. */
 const only = (options: Options, names: readonly string[]): Options =>
   Object.fromEntries(names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]));

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { EXAMPLES, FIRST_EXAMPLE } from "../../../src/web/state/examples.ts";
+import { EXAMPLES } from "../../../src/web/state/examples.ts";
+import { FIRST_EXAMPLE } from "../../../src/web/state/words.ts";
 import { describeApp, PATIENCE } from "./with-app.ts";
 
 describeApp("a first visit", (tools) => {
@@ -29,10 +30,10 @@ describeApp("a first visit", (tools) => {
   });
 
   it("has finished examples a click away, each with its answer", PATIENCE, async () => {
-    const app = await tools().open(FIRST_EXAMPLE.address);
+    const app = await tools().open(FIRST_EXAMPLE);
     const { page } = app;
     await app.answer();
-    for (const { title, address } of EXAMPLES.filter((one) => one !== FIRST_EXAMPLE)) {
+    for (const { title, address } of EXAMPLES.filter(({ address }) => address !== FIRST_EXAMPLE)) {
       await page.getByRole("button", { name: "Examples" }).click();
       await page.getByRole("dialog", { name: "Examples" }).getByRole("link", { name: title }).click();
       await page.getByRole("dialog").waitFor({ state: "detached" });
