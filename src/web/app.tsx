@@ -13,7 +13,7 @@ import { isDropping, isHelpShown, listen } from "./panels/shortcuts.ts";
 import { followTitle } from "./panels/title.ts";
 import { Views } from "./panels/views.tsx";
 import { isBenchShown } from "./state/history.ts";
-import { program } from "./state/store.ts";
+import { isArriving, program } from "./state/store.ts";
 
 /** The whole page: what is asked at the left, what came out at the top, and views of it beneath. */
 export function App() {
@@ -42,7 +42,7 @@ export function App() {
         </aside>
         <main class="page-main">
           {program.value === null ? <Answer /> : <Program opened={program.value} />}
-          <Views />
+          {!isArriving.value && <Views />}
         </main>
       </div>
       <Notes />

@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { callOptionsByFlags } from "../request/option-table.ts";
 import { App } from "./app.tsx";
+import { followFlags } from "./parts/flags.ts";
 import { followScheme } from "./parts/scheme.ts";
 import { showVisibleTexts } from "./parts/visible-texts.ts";
 import { begin } from "./state/begin.ts";
@@ -11,6 +12,7 @@ import "./style/page.css";
 
 callOptionsByFlags();
 followScheme();
+followFlags();
 showVisibleTexts();
 const place = document.getElementById("app") as HTMLElement;
 const missing = missingParts();

@@ -1,6 +1,9 @@
 import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { Icon } from "../parts/icon.tsx";
 import { chooseScheme, SCHEMES, scheme } from "../parts/scheme.ts";
+import { useCode } from "../parts/use-code.ts";
+import { say } from "../state/actions.ts";
 import { welcome } from "../state/store.ts";
 import { isHelpShown } from "./shortcuts.ts";
 import "./header.css";
@@ -25,6 +28,7 @@ export function Header() {
         nothing is uploaded.
       </p>
       <Engine />
+      <Examples />
       <SchemeButton />
       <button
         type="button"
@@ -38,6 +42,31 @@ export function Header() {
       </button>
     </header>
   );
+}
+
+const loadGallery = () => import("./gallery.tsx");
+
+/** The gallery, whose code is loaded when it is first wanted. */
+function Examples() {
+  const isShown = useSignal(false);
+  return (
+    <>
+      <button type="button" onClick={() => (isShown.value = true)}>
+        Examples
+      </button>
+      {isShown.value && <Gallery onClose={() => (isShown.value = false)} />}
+    </>
+  );
+}
+
+function Gallery({ onClose }: { readonly onClose: () => void }) {
+  const View = useCode<{ readonly onClose: () => void }>(loadGallery, "The list of examples");
+  useEffect(() => {
+    if (typeof View !== "string") return;
+    say(View);
+    onClose();
+  }, [View]);
+  return View === null || typeof View === "string" ? null : <View onClose={onClose} />;
 }
 
 /** The kernels and threads that work. */

@@ -75,11 +75,12 @@ export function Run() {
     <div class="run">
       {isBusy && <Progress />}
       {isBusy ? (
-        <button type="button" class="run-button" aria-keyshortcuts="Escape" onClick={cancel}>
+        <button key="cancel" type="button" class="run-button" aria-keyshortcuts="Escape" onClick={cancel}>
           Cancel <kbd>Esc</kbd>
         </button>
       ) : (
         <button
+          key="begin"
           type="button"
           class="run-button primary"
           aria-keyshortcuts="Control+Enter Meta+Enter"

@@ -1,6 +1,7 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { flagOf, type OptionId, PAGE_OPTIONS, propertyOf, ROWS, textOf } from "../../request/option-table.ts";
+import { areFlagsShown, showFlags } from "../parts/flags.ts";
 import { Fold } from "../parts/fold.tsx";
 import { isNarrow } from "../parts/media.ts";
 import { isReading, network, trouble, welcome, words } from "../state/store.ts";
@@ -37,6 +38,14 @@ function Fields() {
       <AlgorithmField />
       <OptionField id="chunks" />
       <MoreOptions />
+      <label class="field-check">
+        <input
+          type="checkbox"
+          checked={areFlagsShown.value}
+          onChange={({ currentTarget }) => showFlags(currentTarget.checked)}
+        />
+        Names on the command line
+      </label>
     </>
   );
 }
@@ -236,7 +245,7 @@ function AlgorithmField() {
                   const refusal = refusalFor(one, kind, collective);
                   return (
                     <option key={one.name} value={one.name} disabled={refusal !== null}>
-                      {refusal === null ? one.name : `${one.name}: ${refusal}`}
+                      {`${one.name}: ${refusal ?? one.description.split(/[,;(]/)[0].trim()}`}
                     </option>
                   );
                 })}

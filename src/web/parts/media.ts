@@ -14,3 +14,5 @@ function watched(query: string): ReadonlySignal<boolean> {
 export const isNarrow = watched("(max-width: 820px)");
 /** The page is higher than wide, and so narrow that a wide picture would be too small to be read. */
 export const isPhone = watched("(max-width: 560px) and (orientation: portrait)");
+/** What moves by itself disturbs. */
+export const movesLess = watched("(prefers-reduced-motion: reduce)");

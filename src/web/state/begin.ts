@@ -9,8 +9,19 @@ import { fingerprintOf, packFile, unpackFile } from "./address-file.ts";
 import { ask } from "./client.ts";
 import { followWords, hasSchedule, hearBench, holdAddress, lastAddress, noteAddress, recall } from "./history.ts";
 import { keptAddress, keptFile, pauseKeeping } from "./keep.ts";
-import { type Made, made, network, program, trouble, welcome, words } from "./store.ts";
-import { FIRST_WORDS, networkWish, type Words } from "./words.ts";
+import {
+  beginsAtOnce,
+  isArriving,
+  type Made,
+  made,
+  network,
+  program,
+  trouble,
+  wantedExample,
+  welcome,
+  words,
+} from "./store.ts";
+import { FIRST_EXAMPLE, FIRST_WORDS, networkWish, type Words } from "./words.ts";
 
 /** How the page begins and follows its address: what is inside the page, what the address says, what was kept, a first visit. */
 
@@ -162,6 +173,9 @@ async function follow(fragment: string): Promise<void> {
   cancelOnly("open");
   const address = readAddress(fragment);
   if (!(await show(address))) return;
+  beginsAtOnce.value = fragment === wantedExample.value;
+  // a schedule of another network would be out of date beside an example of something else
+  if (beginsAtOnce.value && !address.run) made.value = null;
   if (!address.run || fragment !== lastAddress() || trouble.value?.about === "network") return;
   const last = recall(fragment);
   if (last !== undefined) showAgain(last);
@@ -205,10 +219,18 @@ export async function begin(): Promise<void> {
   if (within !== null) pauseKeeping();
   listen();
   followWords();
-  const asked = hearBench() ? "" : location.hash;
-  const kept = within === null && saysNothing(readAddress(asked)) ? keptAddress() : null;
-  if (kept === null) await follow(asked);
-  else await show(readAddress(kept), true);
+  const isBench = hearBench();
+  const asked = isBench ? "" : location.hash;
+  const isFree = within === null && saysNothing(readAddress(asked));
+  const kept = isFree ? keptAddress() : null;
+  if (kept !== null) await show(readAddress(kept), true);
+  else if (!isFree || broken !== "" || isBench) await follow(asked);
+  else {
+    isArriving.value = true;
+    wantedExample.value = FIRST_EXAMPLE;
+    await follow(FIRST_EXAMPLE);
+    isArriving.value = false;
+  }
   if (broken !== "") trouble.value = { about: "address", failure: { kind: "input", place: null, message: broken } };
 }
 

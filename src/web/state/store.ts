@@ -28,6 +28,14 @@ export interface Made {
 export const program = signal<OpenedProgram | null>(null);
 export type OpenedProgram = Extract<Opened, { readonly kind: "program" }> & { readonly file: GivenFile };
 
+/** The address of the example that was asked for last. */
+export const wantedExample = signal("");
+/** What is shown next begins by itself, as an example does: a schedule plays, a step is worked out. */
+export const beginsAtOnce = signal(false);
+
+/** A first visit's example is on its way: what its answer would push aside is not shown before. */
+export const isArriving = signal(false);
+
 /** A file that could not be read, with what was said of it: some lack figures that options can give. */
 export const unread = signal<{ readonly file: File; readonly options: Options } | null>(null);
 

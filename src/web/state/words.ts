@@ -16,7 +16,7 @@ export interface Words {
 export const VIEWS = ["network", "time", "trees", "links", "steps", "bound", "compare", "training", "plan"] as const;
 export type ViewName = (typeof VIEWS)[number];
 
-/** What a first visit shows. */
+/** What an address means that does not say all, and what stands there where nothing can be read. */
 export const FIRST_WORDS: Words = {
   topology: "dgx-a100:2",
   file: null,
@@ -24,6 +24,9 @@ export const FIRST_WORDS: Words = {
   view: "network",
   choices: {},
 };
+
+/** The address of what a first visit shows. */
+export const FIRST_EXAMPLE = "#topology=mesh:4x4&collective=allgather&size=256MiB&algorithm=tacos&view=time&run=1";
 
 /** In the order of the names, so that equal options are equal as JSON. */
 const only = (options: Options, names: readonly string[]): Options =>

@@ -254,7 +254,7 @@ describeApp("addresses of the app", (tools) => {
     await app.page.goto("about:blank");
     await app.page.goto(tools().host.url);
     await app.ready();
-    await app.page.waitForURL(/#topology=dgx-a100:2&/);
+    await app.page.waitForURL(/#topology=mesh:4x4&/);
     await app.close();
   });
 

@@ -154,7 +154,8 @@ describeApp("the page around the views", (tools) => {
 
   it("moves nothing that is seen while it loads on a phone", PATIENCE, async () => {
     const app = await tools().open("", { viewport: { width: 412, height: 823 } });
-    await app.shows("16 NPUs, 3 switches, 64 links");
+    await app.answer(/The schedule was verified/);
+    await app.page.getByRole("button", { name: "Pause" }).waitFor();
     const moved = await app.page.evaluate(
       () =>
         new Promise<number>((resolve) => {

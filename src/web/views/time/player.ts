@@ -1,5 +1,7 @@
 import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
+import { movesLess } from "../../parts/media.ts";
+import { beginsAtOnce } from "../../state/store.ts";
 import type { UnderWay } from "./holdings.ts";
 
 /** What is described in words follows the player at most so often (ms). */
@@ -58,10 +60,11 @@ export function usePlayer(
       },
     };
   }, [totalPs, underWay, time, slowTime, isPlaying, speed, loops]);
-  // another schedule begins at its start
+  // another schedule begins at its start, and an example by itself
   useEffect(() => {
-    isPlaying.value = false;
     player.seek(0);
+    isPlaying.value = beginsAtOnce.value && !movesLess.value;
+    beginsAtOnce.value = false;
   }, [player, isPlaying]);
   useClock(player);
   useKeys(player, owns);

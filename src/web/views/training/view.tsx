@@ -1,10 +1,10 @@
 import { useEffect } from "preact/hooks";
 import "../../parts/chart.css";
 import "../step/step.css";
-import { words } from "../../state/store.ts";
+import { beginsAtOnce, words } from "../../state/store.ts";
 import { networkWish } from "../../state/words.ts";
 import { findWorkloads } from "../step/asking.ts";
-import { running, step } from "./ask.ts";
+import { running, step, train } from "./ask.ts";
 import { Form } from "./form.tsx";
 import { Result } from "./result.tsx";
 
@@ -16,6 +16,13 @@ export function View() {
     void findWorkloads(controller.signal);
     return () => controller.abort();
   }, [network]);
+  // an example, whose network and model are in the words by now
+  const isAwaited = beginsAtOnce.value && running.value === null;
+  useEffect(() => {
+    if (!isAwaited) return;
+    beginsAtOnce.value = false;
+    void train();
+  }, [isAwaited]);
   const made = step.value;
   return (
     <div class="step">
