@@ -11,6 +11,7 @@ import { formatShare, formatTime, PS_PER_US } from "../../model/numbers/units.ts
 import { CopyButton } from "../parts/copy-button.tsx";
 import type { AnyReport, ScheduleView } from "../protocol.ts";
 import { ask } from "../state/client.ts";
+import { AnswerFold, isAnswerFolded, TimeScale } from "./answer-line.tsx";
 import { factsOf } from "./facts.ts";
 
 /** What came out: one sentence, its figures, and all that belongs to it. */
@@ -19,12 +20,12 @@ export function Answer() {
   const last = made.value;
   const view = network.value;
   const save = (
-    <button type="button" disabled={view === null} onClick={() => (isSaving.value = true)}>
+    <button type="button" class="answer-save" disabled={view === null} onClick={() => (isSaving.value = true)}>
       <Icon name="download" /> Downloads
     </button>
   );
   return (
-    <section class="answer" aria-label="Result">
+    <section class="answer" aria-label="Result" data-folded={last !== null && isAnswerFolded.value}>
       <h2 class="unseen">Result</h2>
       {last === null ? (
         <div class="answer-head">
@@ -46,7 +47,7 @@ export function Answer() {
 
 function Result({ last, save }: { readonly last: Made; readonly save: preact.ComponentChildren }) {
   const { schedule, words } = last;
-  const { verified } = schedule.report;
+  const isFolded = isAnswerFolded.value;
   return (
     <>
       <div class="answer-head">
@@ -54,9 +55,13 @@ function Result({ last, save }: { readonly last: Made; readonly save: preact.Com
           {schedule.ref.wish === null && words.file !== null && <b>{words.file.name}: </b>}
           {schedule.answer}
         </p>
+        {isFolded && <TimeScale report={schedule.report} />}
+        <AnswerFold />
         {save}
       </div>
-      {schedule.optimism !== null && <p class="answer-optimism">{sentenceOf({ message: schedule.optimism })}</p>}
+      {schedule.optimism !== null && !isFolded && (
+        <p class="answer-optimism">{sentenceOf({ message: schedule.optimism })}</p>
+      )}
       {isStale.value && (
         <p class="answer-stale">
           <b>Out of date:</b> this was made before you changed what is asked.
@@ -65,26 +70,34 @@ function Result({ last, save }: { readonly last: Made; readonly save: preact.Com
           </button>
         </p>
       )}
-      <dl class="answer-figures" data-stale={isStale.value}>
-        {schedule.figures
-          .filter(({ name }) => name !== "Verified")
-          .map(({ name, value, note }) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>
-                <b>{value}</b> <span title={note}>{note}</span>
-              </dd>
-            </div>
-          ))}
-        <div class={verified ? "answer-good" : "answer-bad"}>
-          <dt>{verified ? "Verified" : "Not verified"}</dt>
-          <dd>
-            <b>{verified ? "yes" : "no"}</b> <span title="by the independent judge">by the independent judge</span>
-          </dd>
-        </div>
-      </dl>
-      <AnswerDetails last={last} />
+      {!isFolded && <Figures schedule={schedule} />}
+      {!isFolded && <AnswerDetails last={last} />}
     </>
+  );
+}
+
+/** The figures of a schedule, and whether the judge found it right. */
+function Figures({ schedule: { figures, report } }: { readonly schedule: ScheduleView }) {
+  const { verified } = report;
+  return (
+    <dl class="answer-figures" data-stale={isStale.value}>
+      {figures
+        .filter(({ name }) => name !== "Verified")
+        .map(({ name, value, note }) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <b>{value}</b> <span title={note}>{note}</span>
+            </dd>
+          </div>
+        ))}
+      <div class={verified ? "answer-good" : "answer-bad"}>
+        <dt>{verified ? "Verified" : "Not verified"}</dt>
+        <dd>
+          <b>{verified ? "yes" : "no"}</b> <span title="by the independent judge">by the independent judge</span>
+        </dd>
+      </div>
+    </dl>
   );
 }
 

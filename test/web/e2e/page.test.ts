@@ -30,6 +30,24 @@ describeApp("the page around the views", (tools) => {
     },
   );
 
+  it("folds the answer into one line with a scale of time, and keeps it so", PATIENCE, async () => {
+    const app = await tools().open(SMALL, { viewport: { width: 1280, height: 800 } });
+    const { page } = app;
+    const frame = (): Promise<number> =>
+      page.locator("#view").evaluate((element) => element.getBoundingClientRect().top);
+    await app.synthesize();
+    const before = await frame();
+    await page.getByRole("button", { name: "One line" }).click();
+    await page.getByRole("img", { name: /^The limit, .* on a scale from 0 to / }).waitFor();
+    expect(await frame()).toBeLessThan(Math.min(150, before - 80));
+    await page.reload();
+    await app.ready();
+    await app.synthesize();
+    await page.getByRole("button", { name: "One line", pressed: true }).click();
+    await expect.poll(frame).toBe(before);
+    await app.close();
+  });
+
   it("unfolds the options that a mistake is in", PATIENCE, async () => {
     const app = await tools().open("#topology=ring:4&collective=broadcast&size=1MiB&algorithm=tacos&root=nobody");
     await app.begin();
