@@ -4,6 +4,7 @@ import { Bench } from "./panels/bench.tsx";
 import { Header } from "./panels/header.tsx";
 import { Help } from "./panels/help.tsx";
 import { Alert, Notes } from "./panels/notices.tsx";
+import { DroppedFailure } from "./panels/open-file.tsx";
 import { Program } from "./panels/program.tsx";
 import { ReloadNote } from "./panels/reload-note.tsx";
 import { Run } from "./panels/run.tsx";
@@ -45,6 +46,7 @@ export function App() {
           {!isArriving.value && <Views />}
         </main>
       </div>
+      <DroppedFailure />
       <Notes />
       {isHelpShown.value && <Help />}
       {isBenchShown.value && <Bench />}

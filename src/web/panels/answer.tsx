@@ -9,6 +9,7 @@ import "./answer.css";
 import { useEffect, useRef } from "preact/hooks";
 import { formatShare, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
+import { Told } from "../parts/told.tsx";
 import type { AnyReport, ScheduleView } from "../protocol.ts";
 import { ask } from "../state/client.ts";
 import { AnswerFold, isAnswerFolded, TimeScale } from "./answer-line.tsx";
@@ -51,10 +52,10 @@ function Result({ last, save }: { readonly last: Made; readonly save: preact.Com
   return (
     <>
       <div class="answer-head">
-        <p class="answer-sentence" role="status">
+        <Told class="answer-sentence" text={schedule.answer} of={schedule}>
           {schedule.ref.wish === null && words.file !== null && <b>{words.file.name}: </b>}
           {schedule.answer}
-        </p>
+        </Told>
         {isFolded && <TimeScale report={schedule.report} />}
         <AnswerFold />
         {save}

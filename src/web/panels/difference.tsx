@@ -1,7 +1,9 @@
+import { Told } from "../parts/told.tsx";
 import { linesOf, remarksOf, sentenceOf } from "../state/difference.ts";
 import { before, busy, isStale, type Made, made, trouble, words } from "../state/store.ts";
-import { changes, comparing, isChanged, makeBefore, restoreAll, sameButChanges, setGroup } from "../state/what-if.ts";
+import { changes, comparing, isChanged, makeBefore, sameButChanges } from "../state/what-if.ts";
 import { changeText } from "../state/what-if-changes.ts";
+import { RestoreAll } from "./restore-all.tsx";
 import "./difference.css";
 
 const MOST_NAMED = 4;
@@ -16,9 +18,7 @@ export function Difference() {
     <section class="difference" aria-label="What if">
       <div class="difference-head">
         <h3>What if: {changedText()}</h3>
-        <button type="button" onClick={() => void (changes.value.length > 0 ? restoreAll() : setGroup([]))}>
-          {changes.value.length > 0 ? "Restore all" : "All NPUs again"}
-        </button>
+        <RestoreAll />
       </div>
       {failure?.kind === "infeasible" ? (
         <p class="difference-bad" role="status">
@@ -63,12 +63,14 @@ function Unknown() {
 
 function Comparison({ past, after }: { readonly past: Made; readonly after: Made }) {
   const lines = linesOf(past, after);
+  const [begin, now] = [`It ${sentenceOf(past, after)}: ${lines[0].past} before,`, lines[0].after];
+  const limits = `now. The limit was ${lines[1].past} and is ${lines[1].after}.`;
+  const end = [limits, ...remarksOf(past, after)].join(" ");
   return (
     <>
-      <p class="difference-sentence" role="status">
-        It {sentenceOf(past, after)}: {lines[0].past} before, <b>{lines[0].after}</b> now. The limit was {lines[1].past}{" "}
-        and is {lines[1].after}.{remarksOf(past, after).map((remark) => ` ${remark}`)}
-      </p>
+      <Told class="difference-sentence" text={`${begin} ${now} ${end}`} of={after}>
+        {begin} <b>{now}</b> {end}
+      </Told>
       <details class="difference-scroll">
         <summary>Before and now in figures</summary>
         <table>

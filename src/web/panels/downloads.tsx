@@ -1,12 +1,13 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { plainName } from "../../report/file-name.ts";
 import { flagOf, type OptionId, type Options, optionsOf, ROWS } from "../../request/option-table.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { FORWARDING, hasNoMessages, SynthesizeWith } from "../parts/no-messages.tsx";
 import type { ScheduleView, Subject, Welcome } from "../protocol.ts";
 import { cancel, exportTo, offerFile, say } from "../state/actions.ts";
-import { busy, isStale, made, network, notes, program, welcome, words } from "../state/store.ts";
-import { networkWish } from "../state/words.ts";
+import { busy, isStale, made, network, program, welcome, words } from "../state/store.ts";
+import { networkWish, type ViewName } from "../state/words.ts";
 import { VIEW_ENTRIES } from "../views/registry.ts";
 import { BRIEFLY, exportGroups, optionsFor, PICTURES, PROGRAM_FORMATS } from "./export-groups.ts";
 import { failureAt } from "./failures.ts";
@@ -29,8 +30,13 @@ export function Downloads({ onClose }: { readonly onClose: () => void }) {
   const opened = program.value;
   const wish = networkWish(words.value);
   return (
-    <Dialog title="Downloads" onClose={onClose}>
-      <State />
+    <Dialog
+      title="Downloads"
+      onClose={onClose}
+      doing={busy.value?.what === "export" ? <Writing /> : null}
+      error={failureAt("export")}
+      hint="Each is saved where the browser keeps downloads."
+    >
       {opened !== null && <Formats subject={{ kind: "program", file: opened.file }} />}
       {opened === null && last !== null && (
         <>
@@ -47,28 +53,15 @@ export function Downloads({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** What is being written, what was, or why not. */
-function State() {
-  const { progress = null, what } = busy.value ?? {};
-  const error = failureAt("export");
-  const last = notes.value.at(-1);
-  return (
-    <div class="downloads-state">
-      {what === "export" && (
-        <p>
-          <progress aria-label="Writing the file" /> {progress?.what ?? "Writing the file"}
-          <button type="button" onClick={cancel}>
-            Cancel
-          </button>
-        </p>
-      )}
-      <p class="field-error" role="alert">
-        {error}
-      </p>
-      <p role="status">{what !== "export" && error === null && last?.text}</p>
-    </div>
-  );
-}
+/** What is being written, and how to stop it. */
+const Writing = () => (
+  <p>
+    <progress aria-label="Writing the file" /> {busy.value?.progress?.what ?? "Writing the file"}
+    <button type="button" onClick={cancel}>
+      Cancel
+    </button>
+  </p>
+);
 
 /** The formats of a subject. */
 function Formats({ subject, lacks = {} }: { readonly subject: Subject; readonly lacks?: Lacks }) {
@@ -152,12 +145,20 @@ function Line({ label, lack, onSave, children }: LineProps) {
   );
 }
 
+/** Returns what the picture of a view is called: "allgather-mesh-3x3-tacos-time". */
+function pictureStem(view: ViewName): string {
+  const { collective, topology } = made.value?.schedule.report ?? {};
+  const algorithm = made.value?.schedule.report.algorithm;
+  const name = topology?.name ?? network.value?.name;
+  return plainName([collective?.kind, name, algorithm, view].filter(Boolean).join(" "));
+}
+
 /** What is on the screen. */
 function CurrentView() {
   const { view } = words.value;
   const { title } = VIEW_ENTRIES[view];
   const save = async (): Promise<void> => {
-    const name = `banyan-${view}.png`;
+    const name = `${pictureStem(view)}.png`;
     try {
       const file = await pictureFile(name);
       if (file === null) say(`The view "${title}" has no picture; its table can be copied.`);

@@ -1,5 +1,5 @@
-import { formatSize, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
-import { grouped, treeCounts } from "../../report/amounts.ts";
+import { formatTime, PS_PER_US } from "../../model/numbers/units.ts";
+import { grouped, roundedSize, treeCounts } from "../../report/amounts.ts";
 import type { AnyReport } from "../protocol.ts";
 
 const counted = (number: number, one: string): string => `${grouped(number)} ${number === 1 ? one : `${one}s`}`;
@@ -22,7 +22,7 @@ export function factsOf(report: AnyReport, ms: number, lent = 1): [string, strin
       ? []
       : [["Rounds", `${grouped(rounds)} of ${counted(trees, "tree")}`] as [string, string]]),
     ...(phases === undefined ? [] : [["Phases", grouped(phases)] as [string, string]]),
-    ["Size", `${formatSize(collective.sizeBytes)}, ${counted(collective.chunksPerNpu, "chunk")} per NPU`],
+    ["Size", `${roundedSize(collective.sizeBytes)}, ${counted(collective.chunksPerNpu, "chunk")} per NPU`],
     ["Network", `${topology.name || "unnamed"}, ${counted(topology.npus, "NPU")}, ${counted(topology.links, "link")}`],
     ...(synthesis === null
       ? []

@@ -10,7 +10,7 @@ const KEYS: readonly { readonly where: string; readonly keys: readonly (readonly
     keys: [
       ["Ctrl Enter", "synthesize (on a Mac also with Command)"],
       ["Esc", "cancel what is under way; close a window or a list"],
-      ["/", "go to the network"],
+      ["/", "type another network in place of the one that is there"],
       ["Ctrl V", "open what was copied: a file, or a text such as that of nvidia-smi topo -m"],
       ["?", "this help"],
     ],

@@ -4,8 +4,9 @@ import { flagOf, type Options, READING_OPTIONS, ROWS } from "../../request/optio
 import { Dialog } from "../parts/dialog.tsx";
 import { Fold } from "../parts/fold.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { leaveUnread, openFile, typeNetwork } from "../state/actions.ts";
-import { network, trouble, unread, welcome, words } from "../state/store.ts";
+import { useEscape } from "../parts/use-escape.ts";
+import { leaveUnread, openFile, putUnreadAside, typeNetwork } from "../state/actions.ts";
+import { network, type Point, trouble, unread, welcome, words } from "../state/store.ts";
 import { FIRST_WORDS } from "../state/words.ts";
 import { failureAt, sentenceOf } from "./failures.ts";
 import { fileOfText } from "./given-text.ts";
@@ -13,14 +14,13 @@ import "./open-file.css";
 import { Field } from "../parts/field.tsx";
 import { EXAMPLE } from "./readable-example.ts";
 
-/** Files instead of presets: chosen, pasted or dropped; what was said of one that could not be read, and how one is read. */
+/** Files instead of presets: chosen, pasted or dropped; what is said of one that could not be read, and how one is read. */
 export function OpenFile() {
   const input = useRef<HTMLInputElement>(null);
   const isPasting = useSignal(false);
-  const isAsking = useSignal(false);
   const { file } = words.value;
-  const error = failureAt("file", file !== null);
   const shown = unread.value?.file ?? file;
+  const isElsewhere = unread.value?.at != null;
   return (
     <div class="open-file">
       <div class="open-file-buttons">
@@ -62,17 +62,32 @@ export function OpenFile() {
           </button>
         </p>
       )}
+      {!isElsewhere && <FileFailure />}
+      {file !== null && unread.value === null && <HowItWasRead />}
+      {shown !== null && !isElsewhere && <ReadingOptions />}
+      {isPasting.value && <PasteDialog onClose={() => (isPasting.value = false)} />}
+    </div>
+  );
+}
+
+/** What is said of a file that could not be read, and what can be done about it. */
+function FileFailure() {
+  const isAsking = useSignal(false);
+  const failed = unread.value;
+  const error = failureAt("file", words.value.file !== null);
+  return (
+    <>
       <div class="field-error" role="alert">
-        {error !== null && unread.value !== null && `${unread.value.file.name} was not opened. `}
+        {error !== null && failed !== null && `${failed.file.name} was not opened. `}
         {error}
       </div>
-      {unread.value !== null && (
+      {failed !== null && (
         <div class="open-file-unread">
           <button type="button" onClick={() => (isAsking.value = true)}>
             What can be read
           </button>
           <button type="button" class="quiet" onClick={leaveUnread}>
-            Forget {unread.value.file.name}
+            Forget {failed.file.name}
           </button>
         </div>
       )}
@@ -81,11 +96,36 @@ export function OpenFile() {
           <Readable />
         </Dialog>
       )}
-      {file !== null && unread.value === null && <HowItWasRead />}
-      {shown !== null && <ReadingOptions />}
-      {isPasting.value && <PasteDialog onClose={() => (isPasting.value = false)} />}
-    </div>
+    </>
   );
+}
+
+/** The same where the file was dropped, until it is put aside; then it is below the button that opens files. */
+export function DroppedFailure() {
+  const failed = unread.value;
+  const isHere = failed?.at != null;
+  useEscape(isHere, putUnreadAside);
+  if (failed === null || failed.at === null) return null;
+  return (
+    <section class="open-file-dropped" aria-label={`${failed.file.name} was not opened`} style={placeAt(failed.at)}>
+      <button type="button" class="icon quiet" aria-label="Put aside" onClick={putUnreadAside}>
+        <Icon name="close" />
+      </button>
+      <FileFailure />
+      <ReadingOptions />
+    </section>
+  );
+}
+
+/** Returns where something stands that grows from a point to where there is more room, within the window. */
+function placeAt({ x, y }: Point): Record<string, string> {
+  const isBelow = y < innerHeight / 2;
+  const room = isBelow ? innerHeight - y : y;
+  return {
+    left: `clamp(8px, ${x}px, 100vw - min(380px, 100vw - 16px) - 8px)`,
+    ...(isBelow ? { top: `${Math.max(8, y)}px` } : { bottom: `${Math.max(8, innerHeight - y)}px` }),
+    maxHeight: `${room - 8}px`,
+  };
 }
 
 /** What the file said, and what was assumed where it did not: what `banyan topology` calls sources. */
@@ -172,7 +212,7 @@ function ReadingOptions() {
     event.preventDefault();
     const source = failed?.file ?? (file === null ? null : new File([file.content], file.name));
     const said = Object.entries(given.value).filter(([, value]) => value !== undefined && value !== "");
-    if (source !== null) void openFile(source, Object.fromEntries(said));
+    if (source !== null) void openFile(source, Object.fromEntries(said), failed?.at ?? null);
   };
   return (
     <details open={wanted}>

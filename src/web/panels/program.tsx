@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { count, gbpsText } from "../../report/amounts.ts";
+import { count, gbpsText, roundedSize } from "../../report/amounts.ts";
 import { Icon } from "../parts/icon.tsx";
 import { isReading, made, network, type OpenedProgram, program, words } from "../state/store.ts";
 import { Downloads } from "./downloads.tsx";
@@ -7,7 +7,7 @@ import { sentenceOf } from "./failures.ts";
 import "./answer.css";
 import "./program.css";
 import { useEffect } from "preact/hooks";
-import { formatSize, formatTime } from "../../model/numbers/units.ts";
+import { formatTime } from "../../model/numbers/units.ts";
 import type { GivenFile, ProgramTime as Time } from "../protocol.ts";
 import { typeNetwork } from "../state/actions.ts";
 import { ask, failureOf } from "../state/client.ts";
@@ -101,7 +101,7 @@ function useTime({ file, verified }: OpenedProgram): Pick<Told, "time" | "refusa
 }
 
 const bandwidthsOf = ({ sizeBytes, algbwGBps, busbwGBps, model }: Time): string =>
-  ` for ${formatSize(sizeBytes)}: algorithm bandwidth ${gbpsText(algbwGBps)}, bus bandwidth ${gbpsText(busbwGBps)}. Model: ${model}.`;
+  ` for ${roundedSize(sizeBytes)}: algorithm bandwidth ${gbpsText(algbwGBps)}, bus bandwidth ${gbpsText(busbwGBps)}. Model: ${model}.`;
 
 /** What a program, which names no network, has to do with the one that is shown; its simulated time there. */
 function ProgramOnNetwork({ opened }: { readonly opened: OpenedProgram }) {

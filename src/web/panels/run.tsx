@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { useBlame } from "../parts/use-blame.ts";
 import { cancel, synthesize } from "../state/actions.ts";
 import { busy, network, trouble, welcome, words } from "../state/store.ts";
 import { troubleSpot } from "./failures.ts";
@@ -50,25 +51,16 @@ function Progress() {
   );
 }
 
-/** Moves to the field that made a synthesis fail. */
-function useBlame(): void {
+/** Returns what a field made fail in a synthesis last; null: nothing. */
+function fieldFailure(): object | null {
   const wrong = trouble.value;
-  useEffect(() => {
-    const spot = troubleSpot(words.value.file !== null);
-    if (wrong?.about !== "make" || spot === null || !spot.startsWith("--")) return;
-    // the field may be in a part that folds out now
-    const timer = setTimeout(() => {
-      const field = document.querySelector<HTMLElement>('[aria-invalid="true"]');
-      field?.focus({ preventScroll: true });
-      field?.scrollIntoView({ block: "center" });
-    }, 50);
-    return () => clearTimeout(timer);
-  }, [wrong]);
+  const isOfField = troubleSpot(words.value.file !== null)?.startsWith("--") === true;
+  return wrong?.about === "make" && isOfField ? wrong : null;
 }
 
 /** The button that everything leads to, and what it is busy with. */
 export function Run() {
-  useBlame();
+  useBlame(fieldFailure(), ".page-side");
   const isBusy = busy.value !== null && busy.value.what !== "network";
   const isReady = welcome.value !== null && network.value !== null;
   return (

@@ -7,9 +7,10 @@ import { isNarrow } from "../parts/media.ts";
 import { isReading, network, trouble, welcome, words } from "../state/store.ts";
 import { failureAt, troubleSpot } from "./failures.ts";
 import { OpenFile } from "./open-file.tsx";
+import { isNetworkWanted } from "./shortcuts.ts";
 import "./setup.css";
-import { formatSize, parseSize } from "../../model/numbers/units.ts";
-import { grouped } from "../../report/amounts.ts";
+import { parseSize } from "../../model/numbers/units.ts";
+import { grouped, roundedSize } from "../../report/amounts.ts";
 import { Combobox } from "../parts/combobox.tsx";
 import { type ControlProps, Field } from "../parts/field.tsx";
 import type { AlgorithmLine } from "../protocol.ts";
@@ -57,6 +58,7 @@ export function Setup() {
   useEffect(() => {
     if (spot !== null && spot !== "alert" && spot !== "export") isOpen.value = true;
   }, [trouble.value]);
+  if (isNetworkWanted.value) isOpen.value = true;
   if (!isNarrow.value)
     return (
       <div class="setup-fields">
@@ -83,6 +85,13 @@ function NetworkField() {
   const { topology, file } = words.value;
   const error = failureAt("network", file !== null);
   const view = network.value;
+  useEffect(() => {
+    if (!isNetworkWanted.value) return;
+    isNetworkWanted.value = false;
+    const field = document.querySelector<HTMLInputElement>('[role="combobox"]');
+    field?.focus();
+    field?.select();
+  }, [isNetworkWanted.value]);
   return (
     <Field
       label="Network"
@@ -109,7 +118,7 @@ function NetworkField() {
 function inBytes(text: string): string {
   try {
     const bytes = parseSize(text);
-    return bytes === 1 ? "1 byte" : `${formatSize(bytes)}, ${grouped(bytes)} bytes`;
+    return bytes === 1 ? "1 byte" : `${roundedSize(bytes)}, ${grouped(bytes)} bytes`;
   } catch {
     return "";
   }

@@ -10,6 +10,9 @@ export const isHelpShown = signal(false);
 /** Files are held over the page. */
 export const isDropping = signal(false);
 
+/** The network's field is to be typed into. */
+export const isNetworkWanted = signal(false);
+
 /** Returns whether an event is meant for something that takes text. */
 const isTyping = ({ target }: Event): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
@@ -26,7 +29,7 @@ function onKey(event: KeyboardEvent): void {
     cancel();
   } else if (!isTyping(event) && !ctrlKey && !metaKey && !altKey) {
     if (key === "?") isHelpShown.value = true;
-    else if (key === "/") document.querySelector<HTMLElement>('[role="combobox"]')?.focus();
+    else if (key === "/") isNetworkWanted.value = true;
     else return;
     event.preventDefault();
   }
@@ -36,8 +39,10 @@ function onPaste(event: ClipboardEvent): void {
   if (isTyping(event) || isCovered()) return;
   const [file] = event.clipboardData?.files ?? [];
   const text = event.clipboardData?.getData("text/plain") ?? "";
-  if (file !== undefined) void openFile(file);
-  else if (looksLikeFile(text)) void openFile(fileOfText(text));
+  // what is pasted beside all fields falls into the middle of the window
+  const at = { x: innerWidth / 2, y: innerHeight / 2 };
+  if (file !== undefined) void openFile(file, {}, at);
+  else if (looksLikeFile(text)) void openFile(fileOfText(text), {}, at);
   else return;
   event.preventDefault();
 }
@@ -60,7 +65,7 @@ function onDrop(event: DragEvent): void {
   event.preventDefault();
   const [file, ...more] = event.dataTransfer?.files ?? [];
   if (more.length > 0) say(`Only the first of ${more.length + 1} files was opened: ${file?.name}.`);
-  if (file !== undefined) void openFile(file);
+  if (file !== undefined) void openFile(file, {}, { x: event.clientX, y: event.clientY });
 }
 
 /** Listens; returns what ends that. */

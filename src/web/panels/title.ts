@@ -1,6 +1,6 @@
 import { effect } from "@preact/signals";
-import { visible } from "../../base/visible.ts";
 import { formatTime } from "../../model/numbers/units.ts";
+import { shownText } from "../parts/visible-texts.ts";
 import { busy, made, network, program } from "../state/store.ts";
 
 /** Returns what the window is called now. */
@@ -20,5 +20,5 @@ function titleNow(): string {
 /** Keeps the window's name; returns what ends that. */
 export const followTitle = (): (() => void) =>
   effect(() => {
-    document.title = visible(titleNow());
+    document.title = shownText(titleNow());
   });

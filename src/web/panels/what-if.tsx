@@ -3,9 +3,10 @@ import { useEffect, useId } from "preact/hooks";
 import { formatBandwidth } from "../../model/numbers/units.ts";
 import { nodeFigures, nodeTitle, wayOf } from "../draw/tips.ts";
 import type { NetworkView } from "../protocol.ts";
-import type { Selection } from "../state/store.ts";
-import { changes, degrade, fail, restore, restoreAll } from "../state/what-if.ts";
+import { program, type Selection } from "../state/store.ts";
+import { changes, degrade, fail, restore } from "../state/what-if.ts";
 import { changeText, factorOf, linkNamesOf, type Way } from "../state/what-if-changes.ts";
+import { RestoreAll } from "./restore-all.tsx";
 import "./inspector.css";
 
 interface WhatIfProps {
@@ -136,7 +137,7 @@ function Bandwidth({ target }: { readonly target: Target }) {
   );
 }
 
-/** All that was changed in the network, to be taken back. */
+/** All that was changed in the network, to be taken back; all at once where the answer is not there, which has the button. */
 export function Changes() {
   const all = changes.value;
   if (all.length === 0) return null;
@@ -144,9 +145,7 @@ export function Changes() {
     <section class="what-if" aria-label="Changes of the network">
       <div class="what-if-row">
         <h3>Changed</h3>
-        <button type="button" onClick={() => void restoreAll()}>
-          Restore all
-        </button>
+        {program.value !== null && <RestoreAll />}
       </div>
       <ul class="what-if-list">
         {all.map((change) => (

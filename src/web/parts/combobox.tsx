@@ -19,7 +19,7 @@ interface ComboboxProps {
 
 const allOf = (groups: readonly ChoiceGroup[]): Choice[] => groups.flatMap(({ choices }) => choices);
 
-/** A text to type, or to choose from a list that it filters: arrows walk, Enter chooses, Escape closes. */
+/** A text to type, or to choose from a list that a click or an arrow opens and typing filters: arrows walk, Enter chooses, Escape closes. */
 export function Combobox(props: ComboboxProps) {
   const { control, value, placeholder, groups, openLabel, onType } = props;
   const id = useId();
@@ -76,6 +76,7 @@ export function Combobox(props: ComboboxProps) {
           onType(currentTarget.value);
         }}
         onKeyDown={(event) => actOnKey(event, acts, { withAlt: true })}
+        onClick={() => !isOpen.value && open()}
         onBlur={close}
       />
       <OpenButton

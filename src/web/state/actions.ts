@@ -13,6 +13,7 @@ import {
   made,
   network,
   notes,
+  type Point,
   program,
   type Selection,
   selection,
@@ -214,8 +215,16 @@ function remarksOn(opened: Opened, name: string): string[] {
   return [`${name}: ${sizeText}. ${sources.length} remarks below its name say how it was read and what was assumed.`];
 }
 
-/** Opens a file that was dropped, pasted or chosen: a network, a schedule or a program. `options`: what it leaves open. */
-export async function openFile(file: File, options: Options = {}): Promise<Opened | null> {
+/** Has what is said of the file that could not be read below the button that opens files. */
+export function putUnreadAside(): void {
+  if (unread.value !== null) unread.value = { ...unread.value, at: null };
+}
+
+/**
+ * Opens a file that was dropped, pasted or chosen: a network, a schedule or a program. `options`: what it leaves open; `at`: where it
+ * was dropped.
+ */
+export async function openFile(file: File, options: Options = {}, at: Point | null = null): Promise<Opened | null> {
   const controller = begun("open");
   const given = { name: file.name, content: file };
   try {
@@ -244,7 +253,7 @@ export async function openFile(file: File, options: Options = {}): Promise<Opene
     return opened;
   } catch (error) {
     if (awaited !== controller) return null;
-    unread.value = { file, options };
+    unread.value = { file, options, at };
     complain("open", error);
     return null;
   } finally {

@@ -36,8 +36,19 @@ export const beginsAtOnce = signal(false);
 /** A first visit's example is on its way: what its answer would push aside is not shown before. */
 export const isArriving = signal(false);
 
-/** A file that could not be read, with what was said of it: some lack figures that options can give. */
-export const unread = signal<{ readonly file: File; readonly options: Options } | null>(null);
+/** A point of the window, in its pixels. */
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/**
+ * A file that could not be read: some lack figures that options can give. `at`: where it was dropped, and what is said of it stands;
+ * null: below the button that opens files.
+ */
+export const unread = signal<{ readonly file: File; readonly options: Options; readonly at: Point | null } | null>(
+  null,
+);
 
 /** A node, or a link (both ways of a wire where `wire`). */
 export type Selection =

@@ -60,6 +60,10 @@ export async function asOne(files: readonly MadeFile[]): Promise<GivenFile> {
   return { name: `${folder}.zip`, content: new Blob([archive as Uint8Array<ArrayBuffer>]) };
 }
 
+/** Returns a file's name with the view that a picture is of, so that no two pictures of a subject are called alike. */
+const nameWith = (name: string, view: unknown): string =>
+  typeof view === "string" ? name.replace(/(?=\.[^.]+$)/, `-${view}`) : name;
+
 /** Answers "export": what `banyan export` writes; several files as a zip archive. */
 export async function exportSubject(
   { subject, to, options }: { readonly subject: Subject; readonly to: string; readonly options: Options },
@@ -68,5 +72,6 @@ export async function exportSubject(
   const { engine, signal, progress } = tools;
   const lent = { engine, signal, progress, page, version: BANYAN_VERSION };
   const { files, what, notes } = await exportInMemory(to, await exported(subject, tools), options, lent);
-  return { file: await asOne(files), what, notes };
+  const file = await asOne(files);
+  return { file: { ...file, name: nameWith(file.name, options["view"]) }, what, notes };
 }

@@ -1,11 +1,11 @@
 import { InputError } from "../../base/errors.ts";
 import { stepTrace } from "../../export/workloads/step-trace.ts";
-import { formatGigabytes, TERA } from "../../model/numbers/units.ts";
+import { TERA } from "../../model/numbers/units.ts";
 import { type Topology, topologyHash } from "../../model/topology/topology.ts";
 import { ACCELERATOR_NAMES, acceleratorNamed } from "../../model/workload/accelerators.ts";
 import { MODEL_NAMES, type Model, modelNamed } from "../../model/workload/models.ts";
 import { parameterCount } from "../../model/workload/transformer/parameters.ts";
-import { significant } from "../../report/amounts.ts";
+import { roundedSize, significant } from "../../report/amounts.ts";
 import { plainName } from "../../report/file-name.ts";
 import { acceleratorTold } from "../../request/accelerator.ts";
 import { parallelText } from "../../request/parallel.ts";
@@ -41,7 +41,7 @@ export async function workloads({ network }: Ask<"workloads">): Promise<Workload
 /** Returns what an accelerator can do. */
 function figuresOf(name: string): string {
   const accelerator = acceleratorNamed(name);
-  const memory = formatGigabytes(accelerator.memoryBytes);
+  const memory = roundedSize(accelerator.memoryBytes);
   const { bf16, fp16, fp32 } = accelerator.peak;
   const [precision, peak] = bf16 ? ["bf16", bf16] : fp16 ? ["fp16", fp16] : ["fp32", fp32 ?? 0];
   return `${significant(peak / TERA, 4)} TFLOP/s in ${precision}, ${memory}`;

@@ -135,7 +135,7 @@ describeApp("files in the app", (tools) => {
     const time = await opened.getByText(/^On ring:3 it takes /).innerText();
     here.put("fused.xml", fixture("msccl-fused.xml"));
     const told = await here.run("simulate fused.xml --topology ring:3 --size 3MiB");
-    expect(time).toContain(/ program +([\d.]+ \w+)/.exec(told)?.[1]);
+    expect(time).toContain(/ program +([\d.]+ \w+)/.exec(told)?.[1]?.replace(" us", " µs"));
     await app.drop("wrong.xml", fixture("msccl-fused.xml").replace("<step ", "<stp "));
     const wrong = app.page.getByRole("region", { name: "Program wrong.xml" });
     await wrong.getByText(/<stp> in <tb> is unknown/).waitFor();

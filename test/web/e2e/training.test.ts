@@ -75,10 +75,10 @@ describeApp("training steps in the app", (tools) => {
     await chart.press("+");
     await chart.press(".");
     await chart.press(".");
-    await expect.poll(() => page.getByText(/^What runs at/).innerText()).not.toMatch(/at 0 us/);
+    await expect.poll(() => page.getByText(/^What runs at/).innerText()).not.toMatch(/at 0 µs/);
     await chart.press(",");
     await chart.press(",");
-    await app.shows(/^What runs at 0 us/);
+    await app.shows(/^What runs at 0 µs/);
     await app.close();
   });
 });

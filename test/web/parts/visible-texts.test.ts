@@ -1,6 +1,6 @@
 import { Fragment, h, options, type VNode } from "preact";
 import { expect, it } from "vitest";
-import { showVisibleTexts } from "../../../src/web/parts/visible-texts.ts";
+import { showVisibleTexts, withMicro } from "../../../src/web/parts/visible-texts.ts";
 
 it("makes shown texts and attributes visible, and leaves what people type and what is sent", () => {
   const before = options.vnode;
@@ -24,4 +24,10 @@ it("makes shown texts and attributes visible, and leaves what people type and wh
     if (before === undefined) delete options.vnode;
     else options.vnode = before;
   }
+});
+
+it("writes microseconds with their sign, and leaves what is typed and what is no time", () => {
+  expect(withMicro("takes 1.5 us, 3 us.")).toBe("takes 1.5 \u00b5s, 3 \u00b5s.");
+  for (const kept of ["mesh:4x4@50GiB/s,0.5us", "give us 4 users", "2 us-east", "4 uses"])
+    expect(withMicro(kept)).toBe(kept);
 });

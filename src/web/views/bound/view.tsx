@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useId, useMemo } from "preact/hooks";
-import { formatBandwidth, formatShare, formatSize, formatTime, PS_PER_US } from "../../../model/numbers/units.ts";
-import { count } from "../../../report/amounts.ts";
+import { formatBandwidth, formatShare, formatTime, PS_PER_US } from "../../../model/numbers/units.ts";
+import { count, roundedSize } from "../../../report/amounts.ts";
 import type { NetworkMarks, NodeMark } from "../../draw/marks.ts";
 import { nodeTitle } from "../../draw/tips.ts";
 import { OneOf } from "../../parts/one-of.tsx";
@@ -140,7 +140,7 @@ function Figures(props: {
 /** Returns "64 MiB" for "67108864 bytes"; other amounts as they are. */
 function bytesText(demand: string): string {
   const bytes = /^(\d+) bytes$/.exec(demand);
-  return bytes === null ? demand : formatSize(Number(bytes[1]));
+  return bytes === null ? demand : roundedSize(Number(bytes[1]));
 }
 
 function Crossings({ crossings }: { readonly crossings: ReturnType<typeof crossingsOf> }) {

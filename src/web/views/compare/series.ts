@@ -1,6 +1,5 @@
 import { jsonText } from "../../../base/visible.ts";
-import { formatSize } from "../../../model/numbers/units.ts";
-import { percent, significant, timeText } from "../../../report/amounts.ts";
+import { percent, roundedSize, significant, timeText } from "../../../report/amounts.ts";
 import type { Comparison } from "../../../report/comparison.ts";
 import { plainName } from "../../../report/file-name.ts";
 import { type ChartAxis, type ChartLine, lookOfLine } from "../../parts/chart-model.ts";
@@ -81,7 +80,7 @@ export function linesOf(comparison: Comparison, measure: Measure, order: readonl
 
 /** Returns the axes of a measure. */
 export function axesOf(measure: Measure): { readonly x: ChartAxis; readonly y: ChartAxis } {
-  const x: ChartAxis = { label: "size", scale: "log2", text: (bytes) => formatSize(Math.round(bytes)) };
+  const x: ChartAxis = { label: "size", scale: "log2", text: (bytes) => roundedSize(Math.round(bytes)) };
   const label = MEASURE_NAMES[measure].toLowerCase();
   if (measure === "time") return { x, y: { label, scale: "log10", text: timeText } };
   const text = measure === "busbw" ? (gbps: number) => `${significant(gbps)} GB/s` : percent;

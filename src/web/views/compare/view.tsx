@@ -1,7 +1,6 @@
 import { useMemo } from "preact/hooks";
 import "./compare.css";
-import { formatSize } from "../../../model/numbers/units.ts";
-import { count, gbpsText, percent, timeText } from "../../../report/amounts.ts";
+import { count, gbpsText, percent, roundedSize, timeText } from "../../../report/amounts.ts";
 import {
   COMPARE_TARGETS,
   type CompareTarget,
@@ -109,7 +108,7 @@ function Found({ found }: { readonly found: Comparison }) {
 function bestText(found: Comparison): string {
   const best = found.rows.filter((row) => row.best).sort((a, b) => a.sizeBytes - b.sizeBytes);
   const wins = algorithmsIn({ rows: best }).map((name) => {
-    const sizes = best.filter(({ algorithm }) => algorithm === name).map(({ sizeBytes }) => formatSize(sizeBytes));
+    const sizes = best.filter(({ algorithm }) => algorithm === name).map(({ sizeBytes }) => roundedSize(sizeBytes));
     return `${name} at ${sizes.join(", ")}`;
   });
   const all = sizesIn(found).length;
@@ -130,7 +129,7 @@ function GainTable({ rows }: { readonly rows: readonly ComparisonRow[] }) {
         <tbody>
           {gains.map(({ best, us, libraryUs, how, text }) => (
             <tr key={best.sizeBytes}>
-              <th scope="row">{formatSize(best.sizeBytes)}</th>
+              <th scope="row">{roundedSize(best.sizeBytes)}</th>
               <td class="n">{text}</td>
               <td class="n">{best.algorithm}</td>
               <td class="n">{timeText(us)}</td>
@@ -228,7 +227,7 @@ function ComparisonTable({ comparison: { rows, references, limits, target }, onM
           <tbody key={sizeBytes}>
             <tr class="compare-size">
               <th scope="rowgroup" colSpan={7 + ran.length}>
-                {formatSize(sizeBytes)}
+                {roundedSize(sizeBytes)}
               </th>
             </tr>
             {rows
@@ -241,7 +240,7 @@ function ComparisonTable({ comparison: { rows, references, limits, target }, onM
                       type="button"
                       class="compare-make"
                       disabled={isBusy}
-                      title={`Synthesize ${row.algorithm} at ${formatSize(sizeBytes)}`}
+                      title={`Synthesize ${row.algorithm} at ${roundedSize(sizeBytes)}`}
                       onClick={() => onMake(row)}
                     >
                       {row.algorithm}
@@ -389,7 +388,7 @@ function SizeSelect({ label, value, onChange }: SizeSelectProps) {
       <select value={value} onChange={({ currentTarget }) => onChange(Number(currentTarget.value))}>
         {POWERS.map((power) => (
           <option key={power} value={power}>
-            {formatSize(2 ** power)}
+            {roundedSize(2 ** power)}
           </option>
         ))}
       </select>

@@ -119,7 +119,14 @@ export function Form() {
             <SelectField name="optimizer" label="Optimiser" choices={OPTIMIZERS} />
           </div>
         </Fold>
-        <Go text="Search a plan" title="Plan" running={running.value} onStop={stopPlan} doing={doing} />
+        <Go
+          text="Search a plan"
+          title="Plan"
+          running={running.value}
+          onStop={stopPlan}
+          failure={failure.value}
+          doing={doing}
+        />
       </form>
     </StepForm.Provider>
   );

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { formatGigabytes } from "../../../model/numbers/units.ts";
-import { percent } from "../../../report/amounts.ts";
+import { percent, roundedSize } from "../../../report/amounts.ts";
 import { Sideways } from "./sideways.tsx";
 
 const MEMORY_PARTS = [
@@ -22,17 +21,17 @@ interface MemoryProps {
 /** The memory of an NPU by what it is for, against what it has. */
 export function Memory({ memory, capacity, where = "" }: MemoryProps) {
   const parts = MEMORY_PARTS.filter(([part]) => memory[part] > 0);
-  const text = `${formatGigabytes(memory.total)} of ${formatGigabytes(capacity)} (${percent(memory.total / capacity)})`;
+  const text = `${roundedSize(memory.total)} of ${roundedSize(capacity)} (${percent(memory.total / capacity)})`;
   return (
     <section class="step-block" aria-label="Memory">
       <h3>
         Memory of an NPU{where}: <span class="step-plain">{text}</span>
       </h3>
       <Bar
-        label={`Memory: ${parts.map(([part, name]) => `${name} ${formatGigabytes(memory[part])}`).join(", ")}, of ${formatGigabytes(capacity)}`}
+        label={`Memory: ${parts.map(([part, name]) => `${name} ${roundedSize(memory[part])}`).join(", ")}, of ${roundedSize(capacity)}`}
         parts={parts.map(([part, , colour]) => [colour, memory[part] / capacity])}
       />
-      <Key entries={parts.map(([part, name, colour]) => [colour, `${name} ${formatGigabytes(memory[part])}`])} />
+      <Key entries={parts.map(([part, name, colour]) => [colour, `${name} ${roundedSize(memory[part])}`])} />
     </section>
   );
 }

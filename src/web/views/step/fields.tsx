@@ -6,6 +6,7 @@ import { TRAINING_ROWS } from "../../../request/training-rows.ts";
 import { Combobox } from "../../parts/combobox.tsx";
 import { type ControlProps, Field } from "../../parts/field.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { useBlame } from "../../parts/use-blame.ts";
 import type { Failure } from "../../protocol.ts";
 import { choose, say } from "../../state/actions.ts";
 import { isOnlyMentioned, packFile } from "../../state/address-file.ts";
@@ -254,13 +255,16 @@ interface GoProps {
   readonly title: string;
   readonly running: { readonly progress: Progress | null } | null;
   readonly onStop: () => void;
+  /** What went wrong last. */
+  readonly failure: Failure | null;
   /** Returns what is done, in words. */
   readonly doing: (what: string) => string;
 }
 
 /** Start and stop, how far it is, and what no field is to blame for. */
-export function Go({ text, title, running, onStop, doing }: GoProps) {
+export function Go({ text, title, running, onStop, failure, doing }: GoProps) {
   const { errorAt } = useContext(StepForm);
+  useBlame(failure, ".step-form");
   return (
     <div class="step-go">
       {running === null ? (

@@ -202,7 +202,7 @@ interface Tick {
 const UNITS: readonly (readonly [string, number])[] = [
   ["s", PS_PER_SECOND],
   ["ms", PS_PER_US * 1000],
-  ["us", PS_PER_US],
+  ["\u00b5s", PS_PER_US],
   ["ns", PS_PER_US / 1000],
   ["ps", 1],
 ];

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
-import { formatSize, formatTime } from "../../../model/numbers/units.ts";
+import { formatTime } from "../../../model/numbers/units.ts";
+import { roundedSize } from "../../../report/amounts.ts";
 import type { NetworkView } from "../../protocol.ts";
 import type { ChunkPalette } from "./chunk-colours.ts";
 import { type Arrival, arrivalsOf, type Holdings, heldBy, rangesText } from "./holdings.ts";
@@ -40,7 +41,7 @@ export function ChunkPanel({ network, holdings, palette, time, chunk, onNpu }: C
         Chunk {chunk}
         <span class="soft">
           {" "}
-          {formatSize(Math.round(hops.chunkBytes))}, {begins}
+          {roundedSize(Math.round(hops.chunkBytes))}, {begins}
         </span>
       </h3>
       <p>

@@ -1,6 +1,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
-import { formatSize, formatTime, PS_PER_US } from "../../../model/numbers/units.ts";
+import { formatTime, PS_PER_US } from "../../../model/numbers/units.ts";
+import { roundedSize } from "../../../report/amounts.ts";
 import { ChunkField } from "../../parts/chunk-field.tsx";
 import { colours } from "../../parts/colours.ts";
 import { hasNoMessages, NoMessages } from "../../parts/no-messages.tsx";
@@ -56,7 +57,7 @@ function underWayText(count: number, time: number, bytes: number): string {
   const at = formatTime(Math.round(time));
   if (count === 0) return `Nothing is under way at ${at}.`;
   const are = count === 1 ? "transfer is" : "transfers are";
-  return `${count.toLocaleString("en")} ${are} under way at ${at}, of ${formatSize(Math.round(bytes))} each.`;
+  return `${count.toLocaleString("en")} ${are} under way at ${at}, of ${roundedSize(Math.round(bytes))} each.`;
 }
 
 interface ShownProps {

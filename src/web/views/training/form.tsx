@@ -6,7 +6,7 @@ import { Field } from "../../parts/field.tsx";
 import { Fold } from "../../parts/fold.tsx";
 import { useEscape } from "../../parts/use-escape.ts";
 import { showView } from "../../state/actions.ts";
-import { changes, restoreAll } from "../../state/what-if.ts";
+import { changes } from "../../state/what-if.ts";
 import { changeText } from "../../state/what-if-changes.ts";
 import { modelFileOf, modelWord, USUAL, workloads } from "../step/asking.ts";
 import {
@@ -85,7 +85,14 @@ export function Form() {
           </div>
         </Fold>
         <WhatIf />
-        <Go text="Work out the step" title="Training step" running={now} onStop={stopTraining} doing={doing} />
+        <Go
+          text="Work out the step"
+          title="Training step"
+          running={now}
+          onStop={stopTraining}
+          failure={failure.value}
+          doing={doing}
+        />
       </form>
     </StepForm.Provider>
   );
@@ -141,10 +148,7 @@ function WhatIf() {
     );
   return (
     <p class="step-what-if">
-      <b>With</b> {changed.map(changeText).join("; ")}: the step is compared with that of the whole network.{" "}
-      <button type="button" class="step-link" onClick={() => void restoreAll()}>
-        Restore all
-      </button>
+      <b>With</b> {changed.map(changeText).join("; ")}: the step is compared with that of the whole network.
     </p>
   );
 }

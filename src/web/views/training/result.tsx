@@ -1,7 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useCallback } from "preact/hooks";
 import { jsonText } from "../../../base/visible.ts";
-import { formatGigabytes } from "../../../model/numbers/units.ts";
 import { count, grouped, percent, roundedSize, significant, timeText } from "../../../report/amounts.ts";
 import { plainName } from "../../../report/file-name.ts";
 import { groupText, type TrainingRow } from "../../../report/training.ts";
@@ -292,7 +291,7 @@ function Meshes({ report: { search, accelerator } }: { readonly report: Training
                 </th>
                 <td class="n">{microBatch}</td>
                 <td class="n">{recompute}</td>
-                <td class="n">{formatGigabytes(memoryBytes)}</td>
+                <td class="n">{roundedSize(memoryBytes)}</td>
                 <td class="n">{timeText(us)}</td>
               </tr>
             );

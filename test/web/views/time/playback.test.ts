@@ -32,8 +32,8 @@ describe("the player's clock", () => {
 
 describe("ticks of time", () => {
   it("are round, in one unit, and as many as asked for or fewer", () => {
-    expect(timeTicks(0, 10e6, 5).map(({ text }) => text)).toEqual(["0 us", "2 us", "4 us", "6 us", "8 us", "10 us"]);
-    expect(timeTicks(1.2e6, 1.9e6, 4).map(({ text }) => text)).toEqual(["1.2 us", "1.4 us", "1.6 us", "1.8 us"]);
+    expect(timeTicks(0, 10e6, 5).map(({ text }) => text)).toEqual(["0 µs", "2 µs", "4 µs", "6 µs", "8 µs", "10 µs"]);
+    expect(timeTicks(1.2e6, 1.9e6, 4).map(({ text }) => text)).toEqual(["1.2 µs", "1.4 µs", "1.6 µs", "1.8 µs"]);
     expect(timeTicks(0, 3, 10).map(({ text }) => text)).toEqual(["0 ps", "1 ps", "2 ps", "3 ps"]);
     expect(timeTicks(5, 5, 4)).toEqual([]);
   });
