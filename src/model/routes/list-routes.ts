@@ -2,7 +2,7 @@ import { InfeasibleError } from "../../base/errors.ts";
 import { groupedBy } from "../graph/graph.ts";
 import type { Messages } from "../messages/messages.ts";
 import { addTo, indicesBelow } from "../numbers/ordering.ts";
-import { inLinks, nodeCount, outLinks, type Topology } from "../topology/topology.ts";
+import { inLinks, linkCount, nodeCount, outLinks, type Topology } from "../topology/topology.ts";
 import { type RouteSet, wholeRoutes } from "./routes.ts";
 
 /** The routes of messages: `routeOf[i]` is that of message i. */
@@ -242,6 +242,50 @@ function linksTowards(topology: Topology, target: number): Int32Array {
     if (known < 0 || to < linkTarget[known]) next[from] = link;
   }
   return next;
+}
+
+/**
+ * Returns [links] how many of all pairs of different members send over each link, on the ways of `shortestRoutes`, and the greatest
+ * latency of a way. Throws InfeasibleError for NPUs that cannot be reached. O(members x links).
+ */
+export function shortestLoads(
+  topology: Topology,
+  members: Int32Array,
+): { readonly pairs: Float64Array; readonly latencyPs: number } {
+  const nodes = nodeCount(topology);
+  const pairs = new Float64Array(linkCount(topology));
+  let latencyPs = 0;
+  const sending = new Float64Array(nodes);
+  const wayPs = new Float64Array(nodes);
+  for (const target of members) {
+    const next = linksTowards(topology, target);
+    const order = fromNearest(hopsTo(topology, target));
+    sending.fill(0);
+    for (const member of members) sending[member] = 1;
+    for (let i = order.length - 1; i > 0; i--) {
+      const link = next[order[i]];
+      pairs[link] += sending[order[i]];
+      sending[topology.linkTarget[link]] += sending[order[i]];
+    }
+    wayPs[target] = 0;
+    for (let i = 1; i < order.length; i++)
+      wayPs[order[i]] = wayPs[topology.linkTarget[next[order[i]]]] + topology.linkLatencyPs[next[order[i]]];
+    for (const member of members) {
+      if (member === target) continue;
+      if (next[member] < 0) throw unreached(topology, member, target);
+      latencyPs = Math.max(latencyPs, wayPs[member]);
+    }
+  }
+  return { pairs, latencyPs };
+}
+
+/** Returns the nodes from which there is a way, those with fewer hops first. O(nodes). */
+function fromNearest(hops: Int32Array): Int32Array {
+  const { offset, items } = groupedBy(
+    hops.map((count) => count + 1),
+    hops.reduce((most, count) => Math.max(most, count + 2), 2),
+  );
+  return items.subarray(offset[1]);
 }
 
 /** Returns, for the first of several links with the same ends and figures, the others. O(links). */
