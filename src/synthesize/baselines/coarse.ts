@@ -78,7 +78,7 @@ const longest = (ps: Float64Array): number => ps.reduce((most, one) => Math.max(
 const bytesOf = ({ chunkBytes, chunksPerNpu }: Collective): number => toNumber(chunkBytes) * chunksPerNpu;
 const phasesOf = ({ kind }: Collective): number => (kind === "allreduce" ? 2 : 1);
 
-/** Pieces into which what goes round a ring is cut: then the next member need not wait for all of it. */
+/** Pieces into which what goes round a ring is cut where its maker does: then the next member need not wait for all of it. */
 const RING_PIECES = [1, 2, 4, 8];
 /** A piece keeps its links for this part of their latency besides, as where numbers of chunks are chosen. */
 const OVERHEAD_PARTS = 64;
@@ -87,7 +87,12 @@ const OVERHEAD_PARTS = 64;
  * Returns what rings take, each with an equal part of every block, all rounds alike: as long as the busiest link carries what it
  * must, or a part takes through all members, whichever is longer (the greatest cycle mean of who waits for whom). O(members x links).
  */
-function ringTime(topology: Topology, collective: Collective, orders: readonly ArrayLike<number>[]): [number, string] {
+function ringTime(
+  topology: Topology,
+  collective: Collective,
+  orders: readonly ArrayLike<number>[],
+  cuts: readonly number[],
+): [number, string] {
   const size = collective.groupSize;
   const list = messages();
   for (const order of orders)
@@ -108,7 +113,7 @@ function ringTime(topology: Topology, collective: Collective, orders: readonly A
   }
   const busyPs = flights.busiestPs(0, flights.count, share);
   const overheadPs = longest(flights.latencyPs) / OVERHEAD_PARTS;
-  const tried = RING_PIECES.map((pieces) => {
+  const tried = cuts.map((pieces) => {
     const perRound = Math.max(busyPs + (pieces - 1) * overheadPs, lapPs(share / pieces) / size);
     return rounds * perRound + ((pieces - 1) * busyPs) / pieces;
   });
@@ -122,11 +127,12 @@ const ringsOfPolicies =
       topology: Topology,
       collective: Collective,
     ) => readonly { orders: readonly ArrayLike<number>[]; policy: string }[],
+    cuts = RING_PIECES,
   ) =>
   (topology: Topology, collective: Collective): CoarseTime =>
     fastest(
       policies(topology, collective).map(({ orders, policy }) => {
-        const [ps, by] = ringTime(topology, collective, orders);
+        const [ps, by] = ringTime(topology, collective, orders, cuts);
         return { ps, policy, by };
       }),
     );
@@ -233,10 +239,13 @@ const MODELS: Readonly<Record<string, (topology: Topology, collective: Collectiv
     const orders = channelRings(boxes(topology));
     return [{ orders, policy: orders.length === 1 ? "1 channel" : `${orders.length} channels` }];
   }),
-  [shiftedRings.name]: ringsOfPolicies((topology) => {
-    const orders = shiftedOrders(topology);
-    return [{ orders, policy: orders.length === 1 ? "1 ring" : `${orders.length} rings` }];
-  }),
+  [shiftedRings.name]: ringsOfPolicies(
+    (topology) => {
+      const orders = shiftedOrders(topology);
+      return [{ orders, policy: orders.length === 1 ? "1 ring" : `${orders.length} rings` }];
+    },
+    [1],
+  ),
   [ncclTree.name]: (topology, collective) => {
     const trees = channelTrees(boxes(topology), doubleBinaryTree(boxes(topology).npus.length));
     return named(treeTime(topology, collective, trees), `${trees.length} trees`);

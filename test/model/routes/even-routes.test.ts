@@ -1,8 +1,15 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { messages } from "../../../src/model/messages/messages.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { evenRoutes, type MessageRoutes, shortestRoutes } from "../../../src/model/routes/list-routes.ts";
+import {
+  evenRoutes,
+  type MessageRoutes,
+  shortestLoads,
+  shortestRoutes,
+} from "../../../src/model/routes/list-routes.ts";
 import { linkCount, type Topology } from "../../../src/model/topology/topology.ts";
+import { connectedTopology } from "../../support/connected-topology.ts";
 
 /** Returns a message from each NPU to each other one. */
 function everyPair({ npuCount }: Topology) {
@@ -23,6 +30,28 @@ function busiest(topology: Topology, { routes, routeOf }: MessageRoutes): number
   }
   return Math.max(...busy);
 }
+
+describe("shortestLoads", () => {
+  it("counts what the shortest routes of all pairs load, and their longest latency", () => {
+    fc.assert(
+      fc.property(connectedTopology(), (topology) => {
+        const { routes, routeOf } = shortestRoutes(topology, everyPair(topology));
+        const pairs = new Float64Array(linkCount(topology));
+        let latencyPs = 0;
+        for (const route of routeOf) {
+          const links = routes.links.subarray(routes.linkOffset[route], routes.linkOffset[route + 1]);
+          for (const link of links) pairs[link] = (pairs[link] as number) + 1;
+          latencyPs = Math.max(
+            latencyPs,
+            links.reduce((sum, link) => sum + (topology.linkLatencyPs[link] as number), 0),
+          );
+        }
+        const members = Int32Array.from({ length: topology.npuCount }, (_, npu) => npu);
+        expect(shortestLoads(topology, members)).toEqual({ pairs, latencyPs });
+      }),
+    );
+  });
+});
 
 describe("evenRoutes", () => {
   it.each([
