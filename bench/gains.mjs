@@ -102,7 +102,8 @@ function report(where, units, faults) {
       [
         "`compare --target` at each size: the fastest program that the",
         "target loads, beside the fastest of what its library has by itself, each at its best setting, both in the simulation of programs;",
-        "`schedules`: as schedules, no target. `library`: no program is worth loading. Times are simulated: others on the machine do not change them.",
+        "`schedules`: as schedules, no target. `library`: no program is worth loading. Times are simulated: others on the machine do not change",
+        "them, but rows are stopped by the clock. A run that is interrupted keeps its rows; `GAINS_ONLY` goes on with some of the others.",
       ],
       where,
     ),
@@ -117,7 +118,7 @@ function report(where, units, faults) {
         sizeText(row.sizeBytes),
         row.ours?.algorithm ?? row.error ?? "none",
         figure(row.ours?.us),
-        row.library === null ? "none" : row.library?.how,
+        row.library === null ? "" : `${row.library.algorithm} (${row.library.how})`,
         figure(row.library?.us),
         gainOf(row),
         row.ours ? `${figure((100 * row.limitUs) / row.ours.us, 3)} %` : "",
@@ -182,11 +183,11 @@ export async function run() {
       progress(`gains: ${nameOf(one)} at ${size}`);
       const sizeBytes = Number.parseInt(size, 10) * 2 ** { K: 10, M: 20, G: 30 }[size.at(-3)];
       let row;
+      const asked = ["compare", network, "-c", collective, "--sizes", size, ...aim];
       try {
-        const asked = ["compare", network, "-c", collective, "--sizes", size, ...aim];
         row = rowOf((await command(asked, LIMIT_SECONDS)).report, target);
       } catch (error) {
-        row = { ours: null, library: null, error: error.message };
+        row = { ours: null, library: null, error: error.message.replace(`banyan ${asked.join(" ")}: `, "") };
       }
       unit = { ...unit, sizes: [...unit.sizes, { sizeBytes, ...row }] };
       keep(unit);

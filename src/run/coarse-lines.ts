@@ -1,5 +1,5 @@
 import type { Engine } from "../engine/types.ts";
-import { busFactor } from "../model/collective/collective.ts";
+import { busFactor, type NamedCollective } from "../model/collective/collective.ts";
 import { toNumber } from "../model/numbers/rational.ts";
 import { toUs } from "../model/numbers/units.ts";
 import { evenLoads } from "../model/routes/list-routes.ts";
@@ -79,7 +79,7 @@ export function coarseLines(
         busbwGBps:
           algbwGBps === null
             ? null
-            : algbwGBps * busFactor(sized.collective.kind as "alltoall", sized.collective.groupSize),
+            : algbwGBps * busFactor(sized.collective.kind as NamedCollective, sized.collective.groupSize),
         policy,
         by,
         ...(isLibrary(name) ? { library: policy } : {}),

@@ -212,9 +212,9 @@ function marked(
     (best, { report }, i) => (isBetter(report, (lines[best] as Line).report) ? i : best),
     0,
   );
-  const best = others.reduce(
-    (least, row) => (row.us < least.us ? row : least),
-    ofLines[bestLine] as (typeof ofLines)[0],
+  const best = others.reduce<(typeof ofLines)[0] | undefined>(
+    (least, row) => (least === undefined || row.us < least.us ? row : least),
+    ofLines[bestLine],
   );
   return all.map((row) => ({ ...row, best: row === best }));
 }
@@ -337,8 +337,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       const ofLines = lines.map((line) => rowOf(line, limit, sizeBytes, isLibrary));
       return marked(lines, ofLines, others, target);
     };
-    const partial = (): Comparison => {
-      const limit = limitOfLines(linesNow());
+    const partial = (limit = limitOfLines(linesNow())): Comparison => {
       return soFar(rowsNow(limit), { sizeBytes, limit });
     };
     const asked = timeLimitMs === undefined ? sized : { ...sized, timeLimitMs };
@@ -364,7 +363,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       onLine?.({ sizeBytes, algorithm: one.name, done: done++, total });
       const row = ownRow(one, sizeBytes, limit, (line, us) => programOfOwn(line, us, programs, target));
       others.push(row);
-      onRow?.(row, partial);
+      onRow?.(row, () => partial(limit));
     }
     rows.push(...rowsNow(limit));
     for (const algorithm of models.names) {

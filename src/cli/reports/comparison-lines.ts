@@ -147,14 +147,15 @@ function libraryLines(rows: readonly ComparisonRow[]): string[] {
 /** Returns how what was given beside the algorithms compares with the fastest of them, a line each. */
 function givenLines(rows: readonly ComparisonRow[]): string[] {
   const given = [...new Set(rows.flatMap(({ own, algorithm }) => (own === undefined ? [] : [algorithm])))];
-  return given.map((name) => {
+  return given.flatMap((name) => {
     const sizes = rows.flatMap(({ algorithm, own, sizeBytes, us, ofLimit }) => {
       if (own === undefined || algorithm !== name) return [];
       const others = rows.filter((row) => row.sizeBytes === sizeBytes && row.own === undefined);
+      if (others.length === 0) return [];
       const best = others.reduce((least, row) => (row.us < least.us ? row : least));
       return [`${formatSize(sizeBytes)}: ${againstText(us, best)}, ${percent(ofLimit)} of the limit`];
     });
-    return `${name} at ${sizes.join("; ")}`;
+    return sizes.length === 0 ? [] : [`${name} at ${sizes.join("; ")}`];
   });
 }
 

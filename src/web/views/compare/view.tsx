@@ -113,6 +113,7 @@ function bestText(found: Comparison): string {
     return `${name} at ${sizes.join(", ")}`;
   });
   const all = sizesIn(found).length;
+  if (wins.length === 0) return "No line has a schedule.";
   return wins.length === 1 && all > 1
     ? `Best at all ${all} sizes: ${best[0]?.algorithm}.`
     : `Best: ${wins.join("; ")}.`;
