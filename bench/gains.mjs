@@ -88,6 +88,14 @@ function before() {
   }
 }
 
+/** Returns which cases have not been measured, or not at all sizes. */
+function missing(units) {
+  const isWhole = ({ sizes }) => sizes.length === SIZES.length && sizes.every(({ error }) => error === undefined);
+  const whole = new Set(units.filter(isWhole).map(nameOf));
+  const names = CASES.map(nameOf).filter((name) => !whole.has(name));
+  return names.length === 0 ? [] : [`Not measured, or not at every size: ${names.join(", ")}.`, ""];
+}
+
 const sizeText = (bytes) =>
   bytes >= 2 ** 30 ? `${bytes / 2 ** 30} GiB` : bytes >= 2 ** 20 ? `${bytes / 2 ** 20} MiB` : `${bytes / 2 ** 10} KiB`;
 
@@ -158,6 +166,7 @@ function report(where, units, faults) {
         ]),
     ),
     "",
+    ...missing(units),
     faults.length === 0 ? "No program is written that is slower than the library." : faults.join("\n"),
   ].join("\n");
 }
