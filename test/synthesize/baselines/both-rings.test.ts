@@ -48,7 +48,7 @@ describe("rings", () => {
         } as const;
         const schedule = await baselineSchedule(asked);
         expect(verifySchedule(schedule).violations).toEqual([]);
-        us[policy] = simulateSchedule(schedule, switchingFor(schedule)).ps / 1e6;
+        us[policy] = simulateSchedule(schedule, { switching: switchingFor(schedule) }).ps / 1e6;
       }
       // twice as fast at most; hops of several links, as those from row to row of a mesh, may meet where both ways are used
       const [one, both] = [us["natural"] as number, us["bidirectional"] as number];
