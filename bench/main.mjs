@@ -30,6 +30,7 @@ const BENCHES = [
   "probe-labs",
   "plan",
   "measured",
+  "gains",
 ];
 
 const names = process.argv.slice(2);

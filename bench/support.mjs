@@ -147,6 +147,15 @@ export function asPlanned({ time, limit, classLimit, ofLimit, ofClassLimit, deta
   return { us: time.us, bound: classLimit ?? limit, share: ofClassLimit ?? ofLimit };
 }
 
+/** Returns the error that a command printed as JSON, as the begin of a sentence; "" where it printed none. */
+function saidIn(text) {
+  try {
+    return `${JSON.parse(text).error.message}: `;
+  } catch {
+    return "";
+  }
+}
+
 /**
  * Runs `banyan ...args --json` in a process of its own; resolves to its wall seconds, the most memory that it held (null where
  * that is not known) and what it printed. Rejects where it fails, or is not done after `limitSeconds`.
@@ -170,7 +179,7 @@ export function command(args, limitSeconds = Number.POSITIVE_INFINITY) {
     child.on("close", (code, signal) => {
       clearInterval(timer);
       const seconds = secondsSoFar();
-      const end = signal === "SIGKILL" ? `stopped after ${Math.round(seconds)} s` : `exit code ${code}`;
+      const end = signal === "SIGKILL" ? `stopped after ${Math.round(seconds)} s` : `${saidIn(text)}exit code ${code}`;
       if (code !== 0) reject(new Error(`banyan ${args.join(" ")}: ${end}`));
       else resolve({ seconds, peakBytes: peak === 0 ? null : peak, report: JSON.parse(text) });
     });

@@ -47,6 +47,15 @@ export interface ComparisonRow {
   readonly library?: string;
 }
 
+/** A line of an algorithm that has too many transfers to list: what a coarse model says of it. No schedule is made or verified, and it is never the best. */
+export interface CoarseRow
+  extends Pick<ComparisonRow, "sizeBytes" | "algorithm" | "us" | "algbwGBps" | "busbwGBps" | "ofLimit" | "library"> {
+  /** How the algorithm is set: "natural order, both ways". */
+  readonly policy: string;
+  /** What was counted: "8190 rounds alike, by one of them". */
+  readonly by: string;
+}
+
 /** What a model of somebody else's says of a size: no schedule of ours, and never the best. */
 export interface ReferenceRow {
   readonly sizeBytes: number;
@@ -70,6 +79,8 @@ export interface Comparison {
   readonly target?: CompareTarget;
   readonly rows: readonly ComparisonRow[];
   readonly references: readonly ReferenceRow[];
+  /** Where some algorithms have too many transfers to list. */
+  readonly coarse?: readonly CoarseRow[];
   readonly limits: readonly { readonly sizeBytes: number; readonly limit: BoundReport }[];
   /** Algorithms that cannot do what was asked, and why not. */
   readonly leftOut: readonly LeftOut[];

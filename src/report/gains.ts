@@ -1,9 +1,12 @@
-import type { ComparisonRow, ReferenceRow } from "./comparison.ts";
+import type { CoarseRow, ComparisonRow, ReferenceRow } from "./comparison.ts";
+
+/** A line, or what a coarse model says of one. */
+type Line = ComparisonRow | CoarseRow;
 
 /** What the fastest algorithm gains over the fastest of those that libraries have, at a size, both simulated. */
 export interface Gain {
-  readonly best: ComparisonRow;
-  readonly library: ComparisonRow;
+  readonly best: Line;
+  readonly library: Line;
   /** What the two take: as schedules, or where a target is named as a program that it loads and as the library runs its own. */
   readonly us: number;
   readonly libraryUs: number;
@@ -21,25 +24,24 @@ export const gainText = (slowerUs: number, us: number): string =>
   slowerUs < TIE * us && us < TIE * slowerUs ? "tie" : `${(slowerUs / us).toFixed(2)} x`;
 
 /** Returns the row that takes least by a measure; undefined where there is none. */
-const least = (rows: readonly ComparisonRow[], us: (row: ComparisonRow) => number): ComparisonRow | undefined =>
-  rows.reduce<ComparisonRow | undefined>(
-    (best, row) => (best === undefined || us(row) < us(best) ? row : best),
-    undefined,
-  );
+const least = <Row extends Line>(rows: readonly Row[], us: (row: Row) => number): Row | undefined =>
+  rows.reduce<Row | undefined>((best, row) => (best === undefined || us(row) < us(best) ? row : best), undefined);
 
-/** Returns the gain of each size, but of those where none of a library's was compared, or nothing else. */
-export function gainsOf(rows: readonly ComparisonRow[]): Gain[] {
-  const sizes = [...new Set(rows.map(({ sizeBytes }) => sizeBytes))];
+/** Returns the gain of each size, but of those where none of a library's was compared, or nothing else. `coarse`: lines of which there is a model only. */
+export function gainsOf(rows: readonly ComparisonRow[], coarse: readonly CoarseRow[] = []): Gain[] {
+  const sizes = [...new Set([...rows, ...coarse].map(({ sizeBytes }) => sizeBytes))];
   return sizes.flatMap((sizeBytes) => {
     const own = rows.filter((row) => row.sizeBytes === sizeBytes);
-    return own.length < 2 ? [] : (gainOnTarget(own) ?? gainOfSchedules(own) ?? []);
+    const modelled = coarse.filter((row) => row.sizeBytes === sizeBytes);
+    return own.length + modelled.length < 2 ? [] : (gainOnTarget(own) ?? gainOfSchedules(own, modelled) ?? []);
   });
 }
 
-function gainOfSchedules(rows: readonly ComparisonRow[]): Gain | null {
-  const best = rows.find((row) => row.best);
-  const library = least(
-    rows.filter((row) => row.library !== undefined),
+/** Where no line has a schedule, the fastest by its model is the best. */
+function gainOfSchedules(rows: readonly ComparisonRow[], coarse: readonly CoarseRow[]): Gain | null {
+  const best = rows.length === 0 ? least(coarse, ({ us }) => us) : rows.find((row) => row.best);
+  const library = least<Line>(
+    [...rows, ...coarse].filter((row) => row.library !== undefined),
     ({ us }) => us,
   );
   if (best === undefined || library === undefined) return null;
@@ -62,7 +64,7 @@ function gainOnTarget(rows: readonly ComparisonRow[]): Gain | null {
   return { best: loaded, library, us, libraryUs, how: howOf(library), text: gainText(libraryUs, us) };
 }
 
-const howOf = ({ algorithm, library }: ComparisonRow): string => `${algorithm} (${library})`;
+const howOf = (row: Line): string => `${row.algorithm} (${row.library}${"by" in row ? "; coarse" : ""})`;
 
 /**
  * Returns what the fastest of a library's own algorithms gains over what the library chooses by default, at each size at which both

@@ -9,19 +9,29 @@ import type { RuntimeName } from "../model/program/runtime-names.ts";
 import type { AnySchedule } from "../model/steps/schedule.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import {
+  type CoarseRow,
   type CompareTarget,
   type Comparison,
   type ComparisonRow,
   type ReferenceRow,
   usOnTarget,
 } from "../report/comparison.ts";
-import { type BoundReport, bandwidth, boundReport, type Report } from "../report/result.ts";
+import { type BoundReport, bandwidth, boundReport, type Report, topologySummary } from "../report/result.ts";
 import type { SynthesizeOptions } from "../request/options.ts";
 import { problemOf } from "../request/problem.ts";
 import { limitWithFlow } from "./all-to-all.ts";
 import { isBetter, usOf } from "./auto/best.ts";
-import { type Algorithm, candidatesFor, isOwnFailure, SOLVERS_SHARE, wholeProblem } from "./auto/candidates.ts";
+import {
+  type Algorithm,
+  type Candidates,
+  candidatesFor,
+  candidatesOrNone,
+  isOwnFailure,
+  SOLVERS_SHARE,
+  wholeProblem,
+} from "./auto/candidates.ts";
 import { contender } from "./auto/chunk-trials.ts";
+import { coarseLines } from "./coarse-lines.ts";
 import type { OwnLine } from "./own/own-lines.ts";
 import { LIKE_NCCLS, librariesOf } from "./programs/libraries.ts";
 import { type ProgramOfLine, programLine, targetLine } from "./programs/line-programs.ts";
@@ -202,19 +212,19 @@ function marked(
     (best, { report }, i) => (isBetter(report, (lines[best] as Line).report) ? i : best),
     0,
   );
-  const best = others.reduce(
-    (least, row) => (row.us < least.us ? row : least),
-    ofLines[bestLine] as (typeof ofLines)[0],
+  const best = others.reduce<(typeof ofLines)[0] | undefined>(
+    (least, row) => (least === undefined || row.us < least.us ? row : least),
+    ofLines[bestLine],
   );
   return all.map((row) => ({ ...row, best: row === best }));
 }
 
 /** Returns the algorithms that a target can run, of those that apply: NCCL, which loads no programs, runs its own alone. Throws InputError where none is. */
 function runnable(
-  { candidates, leftOut }: ReturnType<typeof candidatesFor>,
+  { candidates, leftOut }: Candidates,
   isLibrary: (algorithm: string) => boolean,
   target: CompareTarget | undefined,
-): ReturnType<typeof candidatesFor> {
+): Candidates {
   if (target !== "nccl") return { candidates, leftOut };
   const others = candidates.filter(({ name }) => !isLibrary(name));
   if (others.length === candidates.length)
@@ -278,20 +288,27 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
   const firstSize = sizesBytes[0] as number;
   const first = { ...rest, sizeBytes: firstSize };
   const isLibrary = librariesOf(wholeProblem(topology, first), target);
-  const { candidates, leftOut } = runnable(
-    candidatesFor(topology, { ...first, ...(timeLimitMs !== undefined && { timeLimitMs }) }, algorithms),
+  const limited = { ...first, ...(timeLimitMs !== undefined && { timeLimitMs }) };
+  const sorted = candidatesOrNone(topology, limited, algorithms);
+  const isModelled = algorithms === undefined && target === undefined && !programs;
+  const models = coarseLines(engine, topology, first, isModelled ? sorted.leftOut : [], isLibrary);
+  const isNone = sorted.candidates.length === 0 && models.names.length === 0;
+  const { candidates, leftOut: others } = runnable(
+    isNone ? candidatesFor(topology, limited, algorithms) : sorted,
     isLibrary,
     target,
   );
+  const leftOut = others.filter(({ algorithm }) => !models.names.includes(algorithm));
   // what is wrong with them is said before the work
   for (const one of own) one.at(firstSize);
   const rows: ComparisonRow[] = [];
   const references: ReferenceRow[] = [];
+  const coarse: CoarseRow[] = [];
   const limits: Comparison["limits"][number][] = [];
   const failures = new Map<string, { readonly error: Error; readonly sizes: number[] }>();
-  const total = sizesBytes.length * (candidates.length + own.length);
+  const total = sizesBytes.length * (candidates.length + own.length + models.names.length);
   let done = 0;
-  let shown: Report["topology"] | null = null;
+  const shown = topologySummary(wholeProblem(topology, first).topology);
   /** Returns what is known by now; `more`: what there is of a size that is not finished. */
   const soFar = (more: readonly ComparisonRow[] = [], limit?: Comparison["limits"][number]): Comparison => {
     const failed = [...failures].map(([algorithm, { error, sizes }]) => ({
@@ -300,11 +317,12 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
     }));
     return {
       schema: "banyan/comparison@2",
-      topology: shown as Report["topology"],
+      topology: shown,
       collective: typeof rest.collective === "string" ? rest.collective : rest.collective.kind,
       ...(target !== undefined && { target }),
       rows: [...rows, ...more],
       references: [...references],
+      ...(models.names.length > 0 && { coarse: [...coarse] }),
       limits: [...limits, ...(limit === undefined ? [] : [limit])],
       leftOut: [...leftOut, ...failed],
     };
@@ -319,8 +337,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       const ofLines = lines.map((line) => rowOf(line, limit, sizeBytes, isLibrary));
       return marked(lines, ofLines, others, target);
     };
-    const partial = (): Comparison => {
-      const limit = limitOfLines(linesNow());
+    const partial = (limit = limitOfLines(linesNow())): Comparison => {
       return soFar(rowsNow(limit), { sizeBytes, limit });
     };
     const asked = timeLimitMs === undefined ? sized : { ...sized, timeLimitMs };
@@ -331,7 +348,6 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
     await makeLines(engine, topology, candidates, asked, made, programOf, {
       begins: (algorithm) => onLine?.({ sizeBytes, algorithm, done: done++, total }),
       finished(line) {
-        shown ??= line.report.topology;
         onRow?.(rowOf(line, line.report.limit, sizeBytes, isLibrary), partial);
       },
       failed(algorithm, error) {
@@ -341,15 +357,20 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       },
     });
     const lines = linesNow();
-    if (lines.length === 0) throw failures.values().next().value?.error;
+    if (lines.length === 0 && models.names.length === 0) throw failures.values().next().value?.error;
     const limit = await limitOfSize(engine, topology, sized, lines);
     for (const one of own) {
       onLine?.({ sizeBytes, algorithm: one.name, done: done++, total });
       const row = ownRow(one, sizeBytes, limit, (line, us) => programOfOwn(line, us, programs, target));
       others.push(row);
-      onRow?.(row, partial);
+      onRow?.(row, () => partial(limit));
     }
     rows.push(...rowsNow(limit));
+    for (const algorithm of models.names) {
+      onLine?.({ sizeBytes, algorithm, done: done++, total });
+      const line = await models.line(algorithm, sizeBytes, rest.signal);
+      coarse.push({ ...line, ofLimit: line.us > 0 ? limit.us / line.us : 1 });
+    }
     const reference = referenceOf(topology, sized);
     if (reference !== null) references.push(reference);
     limits.push({ sizeBytes, limit });

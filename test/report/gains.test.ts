@@ -41,6 +41,20 @@ describe("what is gained", () => {
     expect(told([row(1, "ring", 3, true)])).toEqual([]);
   });
 
+  it("is held against coarse models of what libraries have too, which is said", () => {
+    const modelled = (algorithm: string, us: number, library?: string) => {
+      const { sizeBytes, algbwGBps, busbwGBps, ofLimit } = row(1, algorithm, us);
+      const how = library === undefined ? {} : { library };
+      return { sizeBytes, algorithm, us, algbwGBps, busbwGBps, ofLimit, policy: "both ways", by: "one round", ...how };
+    };
+    const coarse = [modelled("ring", 30, "both ways"), modelled("mcf", 5)];
+    const [gain] = gainsOf([row(1, "tacos", 10, true)], coarse);
+    expect(gain).toMatchObject({ best: { algorithm: "tacos" }, how: "ring (both ways; coarse)", text: "3.00 x" });
+    // where nothing has a schedule, the fastest by its model
+    expect(gainsOf([], coarse)[0]).toMatchObject({ best: { algorithm: "mcf" }, us: 5, libraryUs: 30, text: "6.00 x" });
+    expect(gainsOf([row(1, "tacos", 10, true)], [modelled("mcf", 5)])).toEqual([]);
+  });
+
   it("is a tie within 1 %", () => {
     expect(told([row(1, "tacos", 100, true), row(1, "ring", 100.9)])).toEqual([
       [1, "tacos", "ring (natural order, both ways)", "tie"],

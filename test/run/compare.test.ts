@@ -43,6 +43,32 @@ describe("compare", () => {
     for (const { algorithm } of leftOut) expect(shown).not.toContain(algorithm);
   });
 
+  it("has coarse lines where too many transfers would be listed, beside the limit, and says of all others why not", async () => {
+    const topology = presetTopology("torus:13x13x13");
+    const asked: string[] = [];
+    const { rows, coarse, leftOut, limits } = await compare(engine, topology, {
+      collective: "alltoall",
+      sizesBytes: [2 ** 26],
+      onLine: ({ algorithm, done, total }) => asked.push(`${algorithm} ${done + 1}/${total}`),
+    });
+    expect(rows).toEqual([]);
+    expect(coarse?.map(({ algorithm }) => algorithm)).toEqual(["ring", "direct", "bruck", "mcf"]);
+    expect(asked).toEqual(["ring 1/4", "direct 2/4", "bruck 3/4", "mcf 4/4"]);
+    const limitUs = limits[0]?.limit.us as number;
+    for (const { us, ofLimit, by } of coarse ?? []) {
+      expect(us).toBeGreaterThanOrEqual(limitUs);
+      expect(ofLimit).toBeCloseTo(limitUs / us, 9);
+      expect(by).not.toBe("");
+    }
+    expect(leftOut.map(({ algorithm }) => algorithm)).toContain("tacos");
+    const [gain] = gainsOf(rows, coarse);
+    expect(gain).toMatchObject({ how: "direct (everyone to everyone at once; coarse)" });
+    // named, or for a target, nothing is modelled
+    await expect(
+      compare(engine, topology, { collective: "alltoall", sizesBytes: [2 ** 26], target: "mscclpp" }),
+    ).rejects.toThrow("fewer NPUs");
+  });
+
   it("gives tacos the chunks that do best, which a line names", async () => {
     const topology = presetTopology("dgx-a100:2");
     const options = { collective: "broadcast", sizeBytes: 2 ** 28 } as const;

@@ -5,6 +5,7 @@ import { RUNTIME_NAMES, type RuntimeName } from "../../model/program/runtime-nam
 import type { Topology } from "../../model/topology/topology.ts";
 import { count, percent, significant, timeText } from "../../report/amounts.ts";
 import {
+  type CoarseRow,
   type CompareTarget,
   type Comparison,
   type ComparisonRow,
@@ -47,6 +48,31 @@ function cellsOf(row: ComparisonRow, isFirst: boolean, target: CompareTarget | u
     row.own ?? timeText(row.synthesisMs * 1000),
   ];
   return row.best ? line.map((cell) => (cell === "" ? cell : bold(cell))) : line;
+}
+
+/** Returns the cells of a line of which there is a coarse model only; the size stands in it where no other line of its size is above. */
+function coarseCells(
+  { sizeBytes, algorithm, us, algbwGBps, busbwGBps, ofLimit }: CoarseRow,
+  isFirst: boolean,
+  { dim }: Style,
+): string[] {
+  const size = isFirst ? formatSize(sizeBytes) : "";
+  const figures = [timeText(us), gbps(algbwGBps), gbps(busbwGBps), percent(ofLimit)];
+  return [size, ...[`  ${algorithm}`, "-", ...figures, "coarse"].map(dim)];
+}
+
+/** Returns by what lines were counted that have no schedule, those of one setting together. */
+function coarseLinesOf(coarse: readonly CoarseRow[]): string[] {
+  if (coarse.length === 0) return [];
+  const names = new Map<string, Set<string>>();
+  for (const { algorithm, policy, by } of coarse) {
+    const how = `${policy}; ${by}`;
+    names.set(how, (names.get(how) ?? new Set()).add(algorithm));
+  }
+  return [
+    "too many transfers to list: no schedule is made or verified, a model says what it would take",
+    ...[...names].map(([how, of]) => `${[...of].join(", ")}: ${how}`),
+  ];
 }
 
 /** Returns the cells of a model's line, below those of its size. */
@@ -124,14 +150,15 @@ function libraryLines(rows: readonly ComparisonRow[]): string[] {
 /** Returns how what was given beside the algorithms compares with the fastest of them, a line each. */
 function givenLines(rows: readonly ComparisonRow[]): string[] {
   const given = [...new Set(rows.flatMap(({ own, algorithm }) => (own === undefined ? [] : [algorithm])))];
-  return given.map((name) => {
+  return given.flatMap((name) => {
     const sizes = rows.flatMap(({ algorithm, own, sizeBytes, us, ofLimit }) => {
       if (own === undefined || algorithm !== name) return [];
       const others = rows.filter((row) => row.sizeBytes === sizeBytes && row.own === undefined);
+      if (others.length === 0) return [];
       const best = others.reduce((least, row) => (row.us < least.us ? row : least));
       return [`${formatSize(sizeBytes)}: ${againstText(us, best)}, ${percent(ofLimit)} of the limit`];
     });
-    return `${name} at ${sizes.join("; ")}`;
+    return sizes.length === 0 ? [] : [`${name} at ${sizes.join("; ")}`];
   });
 }
 
@@ -185,17 +212,22 @@ const LEFT_OUT_OF_NARROW: readonly string[] = ["chunks", "synthesis"];
 
 /** Returns a comparison for people; of one that was stopped no gains at the size that it was at. */
 export function comparisonLines(
-  { topology, collective, rows, references, limits, leftOut, stopped, target }: Comparison,
+  { topology, collective, rows, references, coarse = [], limits, leftOut, stopped, target }: Comparison,
   { sources }: Pick<Topology, "sources">,
   { style, options, terminal }: Pick<Context, "style" | "options" | "terminal">,
 ): string[] {
   const hasPrograms = target !== "nccl" && rows.some(({ programUs }) => programUs !== undefined);
   const more = [...(hasPrograms ? ["program"] : []), ...(target === undefined ? [] : ["library"])];
-  const cells = rows.flatMap((row, i) => {
-    const line = cellsOf(row, rows[i - 1]?.sizeBytes !== row.sizeBytes, target, style);
-    const isLast = rows[i + 1]?.sizeBytes !== row.sizeBytes;
-    const reference = references.find(({ sizeBytes }) => isLast && sizeBytes === row.sizeBytes);
-    return reference === undefined ? [line] : [line, referenceCells(reference, more, style)];
+  const sizes = new Set([...rows, ...coarse].map(({ sizeBytes }) => sizeBytes));
+  const cells = [...sizes].flatMap((size) => {
+    const own = rows.filter(({ sizeBytes }) => sizeBytes === size);
+    return [
+      ...own.map((row, i) => cellsOf(row, i === 0, target, style)),
+      ...coarse
+        .filter(({ sizeBytes }) => sizeBytes === size)
+        .map((row, i) => coarseCells(row, own.length === 0 && i === 0, style)),
+      ...references.filter(({ sizeBytes }) => sizeBytes === size).map((row) => referenceCells(row, more, style)),
+    ];
   });
   const head = ["size", "  algorithm", "chunks", "time", ...more, "algbw GB/s", "busbw GB/s", "of limit", "synthesis"];
   const all = columnsOf(() => true);
@@ -216,14 +248,16 @@ export function comparisonLines(
   // of the size at which it was stopped the fastest is not known
   const whole = stopped === true ? rows.filter(({ sizeBytes }) => sizeBytes !== rows.at(-1)?.sizeBytes) : rows;
   const defaults = defaultGains(whole, references);
-  const gained = target === "nccl" ? defaults : gainsOf(whole);
+  const gained = target === "nccl" ? defaults : gainsOf(whole, stopped === true ? [] : coarse);
   const gains = gainLines(gained, target === "nccl" ? "by default" : "of libraries", style, reportWidth(terminal));
   const verified = rows.length === 1 ? "the line verified" : `all ${count(rows.length, "line")} verified`;
-  const verdict = stopped === true ? `${count(rows.length, "line")}, stopped before the rest` : verified;
+  const isNone = rows.length === 0 && stopped !== true;
+  const ended = stopped === true ? `${count(rows.length, "line")}, stopped before the rest` : verified;
+  const verdict = isNone ? "no line has a schedule" : ended;
   return [
     "",
     labelled("topology", networkText(topology)),
-    labelled("collective", `${collective}; simulated times, ${star}; ${style.good(verdict)}`),
+    labelled("collective", `${collective}; simulated times, ${star}; ${isNone ? verdict : style.good(verdict)}`),
     "",
     ...lines,
     "",
@@ -232,6 +266,7 @@ export function comparisonLines(
     ...below("given", givenLines(rows)),
     ...below("libraries", libraryLines(rows)),
     ...figureLines(sources),
+    ...below("coarse", coarseLinesOf(coarse)),
     ...below("limit", [...why]),
     ...below("program", target === "nccl" ? [] : programLines(rows)),
     ...below("better", target === undefined || target === "nccl" ? [] : leaveLines(gained, LIBRARY_OF[target])),

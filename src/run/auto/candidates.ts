@@ -1,5 +1,6 @@
 import { InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
 import { type OptionName, optionName } from "../../base/option-names.ts";
+import type { CollectiveKind } from "../../model/collective/collective.ts";
 import { leastTransfers, meanHops } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { LeftOut } from "../../report/result.ts";
@@ -32,12 +33,13 @@ export const SOLVERS_SHARE = 0.8;
 /** Returns why an algorithm is left out unless it is named; null where it is not. `hops`: of chunks that go all the way. */
 function whyOnlyNamed(
   algorithm: Algorithm,
+  kind: CollectiveKind,
   transfers: number,
   hops: number,
   { sketch, timeLimitMs }: Pick<SynthesizeOptions, "sketch" | "timeLimitMs">,
 ): string | null {
   const { goesAllTheWay, solves, endsInTime } = algorithm.traits ?? {};
-  if (transfers > MOST_LISTED && listsTransfers(algorithm))
+  if (transfers > MOST_LISTED && (listsTransfers(algorithm) || (algorithm.makes === "steps" && kind === "alltoall")))
     return `it would list ${transfers.toExponential(1)} transfers`;
   if (goesAllTheWay === true && hops > MOST_HOPS) return `chunks would go through links ${hops.toExponential(1)} times`;
   if (solves !== true) return null;
@@ -46,15 +48,38 @@ function whyOnlyNamed(
   return isAsked ? null : `it solves integer programs, and there is no ${optionName("sketch")}`;
 }
 
-/**
- * Returns the algorithms that can be used, of those named or of all that make the collective, and the others. Throws InputError
- * where none can. `options.timeLimitMs`: of each algorithm.
- */
+/** Algorithms that can be used, and the others. */
+export interface Candidates {
+  readonly candidates: readonly Algorithm[];
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** As `candidatesOrNone`. Throws InputError where none can be used. */
 export function candidatesFor(
   topology: Topology,
   options: Omit<SynthesizeOptions, "algorithm">,
   names?: readonly string[],
-): { readonly candidates: readonly Algorithm[]; readonly leftOut: readonly LeftOut[] } {
+): Candidates {
+  const found = candidatesOrNone(topology, options, names);
+  if (found.candidates.length > 0) return found;
+  const first = found.leftOut[0];
+  if (first === undefined) throw new InputError(optionName("algorithms"), "at least one algorithm");
+  const problem = wholeProblem(topology, options);
+  const algorithm = algorithmNamed(first.algorithm, [], optionName("algorithms"));
+  const needed = refusalOf(algorithm, problem.topology, problem.collective) ?? "fewer NPUs";
+  const place = names === undefined ? optionName("algorithm") : optionName("algorithms");
+  throw inapplicable(place, algorithm.name, needed, problem);
+}
+
+/**
+ * Returns the algorithms that can be used, of those named or of all that make the collective, and the others.
+ * `options.timeLimitMs`: of each algorithm.
+ */
+export function candidatesOrNone(
+  topology: Topology,
+  options: Omit<SynthesizeOptions, "algorithm">,
+  names?: readonly string[],
+): Candidates {
   const kind = typeof options.collective === "string" ? options.collective : options.collective.kind;
   const named =
     (names && [...new Set(names)])?.map((name) => algorithmNamed(name, [], optionName("algorithms"))) ??
@@ -70,7 +95,8 @@ export function candidatesFor(
       ? transfers * meanHops(problem.topology)
       : 0;
   for (const algorithm of named) {
-    const reason = names === undefined ? whyOnlyNamed(algorithm, transfers, hops, options) : null;
+    const reason =
+      names === undefined ? whyOnlyNamed(algorithm, problem.collective.kind, transfers, hops, options) : null;
     if (reason !== null) {
       leftOut.push({ algorithm: algorithm.name, reason: `tried only where it is named: ${reason}` });
       continue;
@@ -78,17 +104,6 @@ export function candidatesFor(
     const needed = refusalOf(algorithm, problem.topology, problem.collective);
     if (needed === null) candidates.push(algorithm);
     else leftOut.push({ algorithm: algorithm.name, reason: `needs ${needed}` });
-  }
-  if (candidates.length === 0) {
-    const [first] = named;
-    if (first === undefined) throw new InputError(optionName("algorithms"), "at least one algorithm");
-    const needed = refusalOf(first, problem.topology, problem.collective) ?? "fewer NPUs";
-    throw inapplicable(
-      names === undefined ? optionName("algorithm") : optionName("algorithms"),
-      first.name,
-      needed,
-      problem,
-    );
   }
   refuseUntakenByAll(candidates, options);
   return { candidates, leftOut };

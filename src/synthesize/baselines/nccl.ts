@@ -17,7 +17,8 @@ const refusal =
 /** Returns by how much a number of chunks must be multiplied so that all trees have equally many. */
 const fewestEven = (trees: number, chunks: number): number => trees / gcd(trees, chunks);
 
-const boxes = (topology: Topology): Boxes => boxesWithRings(topology) as Boxes;
+/** Returns the boxes of a network that has some. */
+export const boxes = (topology: Topology): Boxes => boxesWithRings(topology) as Boxes;
 
 /** Rings as NCCL lays them: one channel for each NIC of a box, which leaves a box by that NIC and enters the next on its rail. */
 export const ncclRings = fromBaseline({

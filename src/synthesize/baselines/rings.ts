@@ -59,7 +59,7 @@ export function effortOfRing({ kind, groupSize, sizeBytes }: Collective): Effort
 const found = new WeakMap<Topology, RingDecomposition>();
 
 /** Returns the rings of a network, looked for once. */
-function ringsOf(topology: Topology): readonly Int32Array[] {
+export function ringsOf(topology: Topology): readonly Int32Array[] {
   const known = found.get(topology) ?? ringDecomposition(topology);
   found.set(topology, known);
   return known.rings;
@@ -99,6 +99,12 @@ export function shiftsOf(topology: Topology): number[] {
   return rings.map(([shift]) => shift).sort((a, b) => a - b);
 }
 
+/** Returns the NPUs in the order of each of these rings. */
+export const shiftedOrders = (topology: Topology): number[][] =>
+  shiftsOf(topology).map((shift) =>
+    Array.from({ length: topology.npuCount }, (_, i) => (i * shift) % topology.npuCount),
+  );
+
 /**
  * Rings i -> i + a side by side, one for every step a that has links everywhere and is prime to N, each with an equal part of the
  * chunks (the ShiftedRing of Zhao 2026, 3.8.2, where there are two such steps and their opposites).
@@ -114,11 +120,7 @@ export const shiftedRings = fromBaseline({
   },
   lanes: ({ topology }) => shiftsOf(topology).length,
   issue({ topology, collective }) {
-    const { npuCount } = topology;
-    const orders = shiftsOf(topology).map((shift) =>
-      Array.from({ length: npuCount }, (_, i) => (i * shift) % npuCount),
-    );
-    return ringMessages(collective, ordersOfRanks(collective, orders));
+    return ringMessages(collective, ordersOfRanks(collective, shiftedOrders(topology)));
   },
   words({ topology, collective }) {
     const used = shiftsOf(topology).slice(0, collective.chunksPerNpu);

@@ -1,7 +1,12 @@
 import type { Collective } from "../../model/collective/collective.ts";
 import { type Blocks, blocksOf, type Messages, messages } from "../../model/messages/messages.ts";
 import { isPowerOfTwo } from "../../model/numbers/integers.ts";
+import { indicesBelow } from "../../model/numbers/ordering.ts";
 import { fromBaseline } from "./baseline.ts";
+
+const rhdWords = (policy: string): string => `vector halving, ${policy.replace("-", " ")}`;
+const BRUCK_WORDS = "distances 1, 2, 4, ...";
+const PAT_WORDS = "binomial trees, far ranks first";
 
 /**
  * Recursive halving and doubling (Rabenseifner), as in MPICH and Open MPI: log2 N rounds of a reduce-scatter in which messages halve, mirrored by those of
@@ -25,7 +30,7 @@ export const recursiveHalvingDoubling = fromBaseline({
     if (kind !== "reducescatter") addRounds(list, blocks, chunksPerNpu, exchanges, rounds, false);
     return list;
   },
-  words: ({ policy }) => `vector halving, ${policy.replace("-", " ")}`,
+  words: ({ policy }) => rhdWords(policy),
 });
 
 /**
@@ -74,7 +79,7 @@ export const bruck = fromBaseline({
     }
     return list;
   },
-  words: () => "distances 1, 2, 4, ...",
+  words: () => BRUCK_WORDS,
 });
 
 /**
@@ -93,7 +98,7 @@ export const parallelAggregatedTrees = fromBaseline({
     addRounds(list, blocksOf(collective), collective.chunksPerNpu, shifts, rounds, reduce);
     return list;
   },
-  words: () => "binomial trees, far ranks first",
+  words: () => PAT_WORDS,
 });
 
 /**
@@ -154,6 +159,36 @@ function gatherRounds(ranks: number, { landed }: Rotation, steps: readonly numbe
     }
     return { step, sent };
   });
+}
+
+/** The rounds of an algorithm, of which all ranks do the same: in each a rank sends some blocks to one other. */
+export interface RoundSteps {
+  /** As schedules say it. */
+  readonly policy: string;
+  readonly rounds: readonly { readonly step: number; readonly blocks: number }[];
+  to(rank: number, step: number): number;
+}
+
+/** Returns the rounds of an algorithm, for each of its policies; of a reduction those of its mirror image. O(N log N). */
+export function roundSteps(
+  name: "rhd" | "bruck" | "pat",
+  { kind, groupSize }: Pick<Collective, "kind" | "groupSize">,
+): RoundSteps[] {
+  const near = powersBelow(groupSize);
+  const far = near.toReversed();
+  const counted = (policy: string, rotation: Rotation, steps: readonly number[]): RoundSteps => {
+    const rounds = gatherRounds(groupSize, rotation, steps).map(({ step, sent }) => ({ step, blocks: sent.length }));
+    return { policy, rounds, to: rotation.to };
+  };
+  if (name === "rhd")
+    return [
+      counted(rhdWords("distance-doubling"), exchanges, far),
+      counted(rhdWords("distance-halving"), exchanges, near),
+    ];
+  if (name === "pat") return [counted(PAT_WORDS, shifts, far)];
+  if (kind !== "alltoall") return [counted(BRUCK_WORDS, shifts, near)];
+  const moved = (step: number): number => indicesBelow(groupSize).filter((distance) => (distance & step) !== 0).length;
+  return [{ policy: BRUCK_WORDS, rounds: near.map((step) => ({ step, blocks: moved(step) })), to: shifts.to }];
 }
 
 /**

@@ -1,8 +1,10 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { messages } from "../../../src/model/messages/messages.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { evenRoutes, type MessageRoutes, shortestRoutes } from "../../../src/model/routes/list-routes.ts";
+import { evenLoads, evenRoutes, type MessageRoutes, shortestRoutes } from "../../../src/model/routes/list-routes.ts";
 import { linkCount, type Topology } from "../../../src/model/topology/topology.ts";
+import { connectedTopology } from "../../support/connected-topology.ts";
 
 /** Returns a message from each NPU to each other one. */
 function everyPair({ npuCount }: Topology) {
@@ -23,6 +25,56 @@ function busiest(topology: Topology, { routes, routeOf }: MessageRoutes): number
   }
   return Math.max(...busy);
 }
+
+describe("evenLoads", () => {
+  /** Returns the ways of the fewest links from a node, with the part that each has where every choice is even. */
+  function waysOf(topology: Topology, hops: readonly number[], node: number): { links: number[]; part: number }[] {
+    if (hops[node] === 0) return [{ links: [], part: 1 }];
+    const { linkSource, linkTarget } = topology;
+    const next = [...linkSource.keys()].filter(
+      (link) => linkSource[link] === node && hops[linkTarget[link] as number] === (hops[node] as number) - 1,
+    );
+    return next.flatMap((link) =>
+      waysOf(topology, hops, linkTarget[link] as number).map(({ links, part }) => ({
+        links: [link, ...links],
+        part: part / next.length,
+      })),
+    );
+  }
+
+  it("counts what all shortest ways load where each choice among them is even, and their longest latency", () => {
+    fc.assert(
+      fc.property(connectedTopology(8), (topology) => {
+        const { npuCount, linkSource, linkTarget, linkLatencyPs, nodeNames } = topology;
+        const pairs = new Array<number>(linkCount(topology)).fill(0);
+        let latencyPs = 0;
+        for (let to = 0; to < npuCount; to++) {
+          const hops = nodeNames.map((_, node) => (node === to ? 0 : Number.POSITIVE_INFINITY));
+          for (let pass = 0; pass < hops.length; pass++)
+            linkSource.forEach((from, link) => {
+              hops[from] = Math.min(hops[from] as number, (hops[linkTarget[link] as number] as number) + 1);
+            });
+          for (let from = 0; from < npuCount; from++)
+            for (const { links, part } of waysOf(topology, hops, from)) {
+              for (const link of links) pairs[link] = (pairs[link] as number) + part;
+              latencyPs = Math.max(
+                latencyPs,
+                links.reduce((sum, link) => sum + (linkLatencyPs[link] as number), 0),
+              );
+            }
+        }
+        const found = evenLoads(
+          topology,
+          Int32Array.from({ length: npuCount }, (_, npu) => npu),
+        );
+        expect(found.latencyPs).toBe(latencyPs);
+        pairs.forEach((count, link) => {
+          expect(found.pairs[link]).toBeCloseTo(count, 9);
+        });
+      }),
+    );
+  });
+});
 
 describe("evenRoutes", () => {
   it.each([

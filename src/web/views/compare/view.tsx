@@ -85,7 +85,7 @@ function Found({ found }: { readonly found: Comparison }) {
         </button>
         <span class="soft">as `banyan compare` writes them</span>
       </div>
-      <GainTable rows={found.rows} />
+      <GainTable comparison={found} />
       <ComparisonTable comparison={found} onMake={(row) => void make(row)} isBusy={busy.value !== null} />
       {found.leftOut.length > 0 && (
         <details class="compare-left-out">
@@ -112,14 +112,15 @@ function bestText(found: Comparison): string {
     return `${name} at ${sizes.join(", ")}`;
   });
   const all = sizesIn(found).length;
+  if (wins.length === 0) return "No line has a schedule.";
   return wins.length === 1 && all > 1
     ? `Best at all ${all} sizes: ${best[0]?.algorithm}.`
     : `Best: ${wins.join("; ")}.`;
 }
 
 /** What the fastest gains over what libraries have, size by size; nothing where nothing can be said. */
-function GainTable({ rows }: { readonly rows: readonly ComparisonRow[] }) {
-  const gains = gainsOf(rows);
+function GainTable({ comparison: { rows, coarse } }: { readonly comparison: Comparison }) {
+  const gains = gainsOf(rows, coarse);
   if (gains.length === 0) return null;
   return (
     <div class="sideways">
@@ -196,7 +197,8 @@ interface ComparisonTableProps {
 }
 
 /** All rows, by size and time, the best of each size marked; the limit and models of others between them. */
-function ComparisonTable({ comparison: { rows, references, limits, target }, onMake, isBusy }: ComparisonTableProps) {
+function ComparisonTable({ comparison, onMake, isBusy }: ComparisonTableProps) {
+  const { rows, references, coarse = [], limits, target } = comparison;
   const loads = target !== undefined && target !== "nccl";
   const ran = [
     ...(loads ? ["As a program"] : []),
@@ -258,6 +260,21 @@ function ComparisonTable({ comparison: { rows, references, limits, target }, onM
                   <td class="n">{percent(row.ofLimit)}</td>
                   <td class="n">{row.chunks}</td>
                   <td class="n">{timeText(row.synthesisMs * 1000)}</td>
+                </tr>
+              ))}
+            {coarse
+              .filter((row) => row.sizeBytes === sizeBytes)
+              .map((row) => (
+                <tr key={row.algorithm} class="compare-other">
+                  <th scope="row" title={`${row.policy}; ${row.by}`}>{`${row.algorithm}: coarse`}</th>
+                  <td class="n">{timeText(row.us)}</td>
+                  {ran.map((name) => (
+                    <td key={name} />
+                  ))}
+                  <td class="n">{gbpsText(row.algbwGBps)}</td>
+                  <td class="n">{gbpsText(row.busbwGBps)}</td>
+                  <td class="n">{percent(row.ofLimit)}</td>
+                  <td colSpan={2}>too many transfers to list: a model, no schedule</td>
                 </tr>
               ))}
             {references
