@@ -13,6 +13,7 @@ import {
   type Comparison,
   type ComparisonRow,
   type ReferenceRow,
+  type SizeSettings,
   usOnTarget,
 } from "../report/comparison.ts";
 import { type BoundReport, bandwidth, boundReport, type Report } from "../report/result.ts";
@@ -24,7 +25,8 @@ import { type Algorithm, candidatesFor, isOwnFailure, SOLVERS_SHARE, wholeProble
 import { contender } from "./auto/chunk-trials.ts";
 import type { OwnLine } from "./own/own-lines.ts";
 import { LIKE_NCCLS, librariesOf } from "./programs/libraries.ts";
-import { type ProgramOfLine, programLine, targetLine } from "./programs/line-programs.ts";
+import { NOT_LOADED, type ProgramOfLine, programLine, targetLine } from "./programs/line-programs.ts";
+import { kernelsUs, ncclKernels, ncclSettings } from "./programs/settings.ts";
 import { synthesize } from "./synthesize.ts";
 
 /** A table of more lines is for nobody to read. */
@@ -277,7 +279,8 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
     throw new InputError(optionName("sizesBytes"), `at most ${MOST_SIZES} sizes`, sizesBytes.length).as("out-of-range");
   const firstSize = sizesBytes[0] as number;
   const first = { ...rest, sizeBytes: firstSize };
-  const isLibrary = librariesOf(wholeProblem(topology, first), target);
+  const problem = wholeProblem(topology, first);
+  const isLibrary = librariesOf(problem, target);
   const { candidates, leftOut } = runnable(
     candidatesFor(topology, { ...first, ...(timeLimitMs !== undefined && { timeLimitMs }) }, algorithms),
     isLibrary,
@@ -287,6 +290,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
   for (const one of own) one.at(firstSize);
   const rows: ComparisonRow[] = [];
   const references: ReferenceRow[] = [];
+  const settings: SizeSettings[] = [];
   const limits: Comparison["limits"][number][] = [];
   const failures = new Map<string, { readonly error: Error; readonly sizes: number[] }>();
   const total = sizesBytes.length * (candidates.length + own.length);
@@ -305,6 +309,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       ...(target !== undefined && { target }),
       rows: [...rows, ...more],
       references: [...references],
+      ...(target === "nccl" && { settings: [...settings] }),
       limits: [...limits, ...(limit === undefined ? [] : [limit])],
       leftOut: [...leftOut, ...failed],
     };
@@ -324,7 +329,12 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       return soFar(rowsNow(limit), { sizeBytes, limit });
     };
     const asked = timeLimitMs === undefined ? sized : { ...sized, timeLimitMs };
+    const isWhole = typeof rest.collective === "string" && rest.group === undefined;
+    const { kind, rootRank } = problem.collective;
+    const kernels = target === "nccl" && isWhole ? ncclKernels(topology, kind, rootRank, sizeBytes) : null;
     const programOf = async (algorithm: string, schedule: AnySchedule): Promise<ProgramOfLine> => {
+      const ofKernels = kernels === null ? null : kernelsUs(kernels, algorithm);
+      if (ofKernels !== null) return { ...NOT_LOADED, libraryUs: ofKernels };
       if (target !== undefined) return targetLine(engine, schedule, target, isLibrary(algorithm));
       return programs ? programLine(engine, schedule) : {};
     };
@@ -349,7 +359,10 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       others.push(row);
       onRow?.(row, partial);
     }
-    rows.push(...rowsNow(limit));
+    const ofSize = rowsNow(limit);
+    rows.push(...ofSize);
+    const sizeSettings = kernels === null ? null : ncclSettings(kernels, sizeBytes, ofSize);
+    if (sizeSettings !== null) settings.push(sizeSettings);
     const reference = referenceOf(topology, sized);
     if (reference !== null) references.push(reference);
     limits.push({ sizeBytes, limit });
