@@ -26,7 +26,7 @@ import { contender } from "./auto/chunk-trials.ts";
 import type { OwnLine } from "./own/own-lines.ts";
 import { LIKE_NCCLS, librariesOf } from "./programs/libraries.ts";
 import { NOT_LOADED, type ProgramOfLine, programLine, targetLine } from "./programs/line-programs.ts";
-import { kernelsUs, ncclKernels, ncclSettings } from "./programs/settings.ts";
+import { kernelsUs, leastNvlsUs, ncclKernels, ncclSettings } from "./programs/settings.ts";
 import { synthesize } from "./synthesize.ts";
 
 /** A table of more lines is for nobody to read. */
@@ -335,7 +335,11 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
     const programOf = async (algorithm: string, schedule: AnySchedule): Promise<ProgramOfLine> => {
       const ofKernels = kernels === null ? null : kernelsUs(kernels, algorithm);
       if (ofKernels !== null) return { ...NOT_LOADED, libraryUs: ofKernels };
-      if (target !== undefined) return targetLine(engine, schedule, target, isLibrary(algorithm));
+      if (target !== undefined) {
+        const line = await targetLine(engine, schedule, target, isLibrary(algorithm));
+        if (kernels === null || line.libraryUs === undefined) return line;
+        return { ...line, libraryUs: Math.max(line.libraryUs, leastNvlsUs(kernels, algorithm)) };
+      }
       return programs ? programLine(engine, schedule) : {};
     };
     await makeLines(engine, topology, candidates, asked, made, programOf, {

@@ -24,7 +24,11 @@ const MOST_MESSAGES = 2e6;
 /** Others have to be faster by more than times tell to be called better than the default. */
 const WORTH_IT = 1.01;
 
-/** Returns [channels] the ranks in ring order, as NCCL lays rings: through a switch of a box all the same way. */
+/**
+ * Returns [channels] the ranks in ring order, as NCCL lays rings: through a switch of a box all the same way; between boxes from Hopper
+ * on as here, by pairs of cards in turns. Up to Ampere NCCL leaves a box by the card by which it came, from a GPU that shares its PCIe
+ * switch; our GPUs have a card each, so the next one's is taken.
+ */
 function ordersOf(topology: Topology, channels: number): Int32Array[] {
   const boxes = boxesWithRings(topology);
   const rings = boxes === null ? [indicesBelow(topology.npuCount)] : channelRings(boxes);
@@ -128,6 +132,15 @@ const settingOf = (estimate: NcclEstimate, channels: number, us: number): Librar
 export function kernelsUs({ settings }: NcclKernels, algorithm: string): number | null {
   const own = settings.filter((one) => LIKE_NCCLS[one.algorithm as NcclAlgorithm][0] === algorithm);
   return own.length === 0 ? null : Math.min(...own.map(({ us }) => us));
+}
+
+/**
+ * Returns what an algorithm of ours takes at least where it stands for NCCL's NVLS: no more than NCCL counts of what its thread blocks
+ * load and store through switches (nvlsEfficiency of src/graph/tuning.cc), us; 0 for others.
+ */
+export function leastNvlsUs({ estimates }: NcclKernels, algorithm: string): number {
+  const nvls = estimates.find((one) => one.algorithm === "NVLS" || one.algorithm === "NVLSTree");
+  return nvls !== undefined && LIKE_NCCLS[nvls.algorithm].includes(algorithm) ? nvls.us - nvls.latencyUs : 0;
 }
 
 /**
