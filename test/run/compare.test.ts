@@ -132,7 +132,12 @@ describe("compare", () => {
     });
     const nccl = await onTarget("nccl");
     expect([...nccl.keys()]).toEqual(["nccl-rings", "nvls"]);
-    for (const row of nccl.values()) expect(row.libraryUs).toBe(azure.get(row.algorithm)?.libraryUs);
+    // by its own kernels, whose chunks and orders a program may better, and at NCCL's own rate of NVLS
+    for (const { algorithm, libraryUs = 0 } of nccl.values()) {
+      const loaded = azure.get(algorithm)?.libraryUs ?? 0;
+      expect(libraryUs).toBeGreaterThanOrEqual(loaded);
+      expect(libraryUs).toBeLessThan(1.5 * loaded);
+    }
     const mpi = await onTarget("mpi");
     expect(mpi.get("rhd")?.libraryUs).toBe(mpi.get("rhd")?.programUs);
     expect(mpi.get("nvls")).not.toHaveProperty("libraryUs");
