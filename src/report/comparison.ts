@@ -70,6 +70,25 @@ export interface ReferenceRow {
   readonly busbwGBps: number | null;
 }
 
+/** A way in which a library can be told to run a collective. */
+export interface LibrarySetting {
+  readonly algorithm: string;
+  readonly protocol: string;
+  readonly channels: number;
+  /** Simulated as the library's own kernels. */
+  readonly us: number;
+  /** What to set: "NCCL_ALGO=Ring NCCL_PROTO=Simple". */
+  readonly environment: string;
+}
+
+/** What a library takes at a size as it is set by default, and at its best setting; the same where nothing is faster. */
+export interface SizeSettings {
+  readonly sizeBytes: number;
+  readonly chosen: LibrarySetting;
+  readonly best: LibrarySetting;
+  readonly settings: readonly LibrarySetting[];
+}
+
 /** What `compare --json` prints: schema banyan/comparison@2. */
 export interface Comparison {
   readonly schema: "banyan/comparison@2";
@@ -81,6 +100,8 @@ export interface Comparison {
   readonly references: readonly ReferenceRow[];
   /** Where some algorithms have too many transfers to list. */
   readonly coarse?: readonly CoarseRow[];
+  /** Of target nccl, for each size whose default could be simulated. */
+  readonly settings?: readonly SizeSettings[];
   readonly limits: readonly { readonly sizeBytes: number; readonly limit: BoundReport }[];
   /** Algorithms that cannot do what was asked, and why not. */
   readonly leftOut: readonly LeftOut[];

@@ -14,6 +14,7 @@ import {
   type Comparison,
   type ComparisonRow,
   type ReferenceRow,
+  type SizeSettings,
   usOnTarget,
 } from "../report/comparison.ts";
 import { type BoundReport, bandwidth, boundReport, type Report, topologySummary } from "../report/result.ts";
@@ -34,7 +35,8 @@ import { contender } from "./auto/chunk-trials.ts";
 import { coarseLines } from "./coarse-lines.ts";
 import type { OwnLine } from "./own/own-lines.ts";
 import { LIKE_NCCLS, librariesOf } from "./programs/libraries.ts";
-import { type ProgramOfLine, programLine, targetLine } from "./programs/line-programs.ts";
+import { NOT_LOADED, type ProgramOfLine, programLine, targetLine } from "./programs/line-programs.ts";
+import { kernelsUs, leastNvlsUs, ncclKernels, ncclSettings } from "./programs/settings.ts";
 import { synthesize } from "./synthesize.ts";
 
 /** A table of more lines is for nobody to read. */
@@ -287,7 +289,8 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
     throw new InputError(optionName("sizesBytes"), `at most ${MOST_SIZES} sizes`, sizesBytes.length).as("out-of-range");
   const firstSize = sizesBytes[0] as number;
   const first = { ...rest, sizeBytes: firstSize };
-  const isLibrary = librariesOf(wholeProblem(topology, first), target);
+  const problem = wholeProblem(topology, first);
+  const isLibrary = librariesOf(problem, target);
   const limited = { ...first, ...(timeLimitMs !== undefined && { timeLimitMs }) };
   const sorted = candidatesOrNone(topology, limited, algorithms);
   const isModelled = algorithms === undefined && target === undefined && !programs;
@@ -304,6 +307,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
   const rows: ComparisonRow[] = [];
   const references: ReferenceRow[] = [];
   const coarse: CoarseRow[] = [];
+  const settings: SizeSettings[] = [];
   const limits: Comparison["limits"][number][] = [];
   const failures = new Map<string, { readonly error: Error; readonly sizes: number[] }>();
   const total = sizesBytes.length * (candidates.length + own.length + models.names.length);
@@ -323,6 +327,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       rows: [...rows, ...more],
       references: [...references],
       ...(models.names.length > 0 && { coarse: [...coarse] }),
+      ...(target === "nccl" && { settings: [...settings] }),
       limits: [...limits, ...(limit === undefined ? [] : [limit])],
       leftOut: [...leftOut, ...failed],
     };
@@ -341,8 +346,17 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       return soFar(rowsNow(limit), { sizeBytes, limit });
     };
     const asked = timeLimitMs === undefined ? sized : { ...sized, timeLimitMs };
+    const isWhole = typeof rest.collective === "string" && rest.group === undefined;
+    const { kind, rootRank } = problem.collective;
+    const kernels = target === "nccl" && isWhole ? ncclKernels(topology, kind, rootRank, sizeBytes) : null;
     const programOf = async (algorithm: string, schedule: AnySchedule): Promise<ProgramOfLine> => {
-      if (target !== undefined) return targetLine(engine, schedule, target, isLibrary(algorithm));
+      const ofKernels = kernels === null ? null : kernelsUs(kernels, algorithm);
+      if (ofKernels !== null) return { ...NOT_LOADED, libraryUs: ofKernels };
+      if (target !== undefined) {
+        const line = await targetLine(engine, schedule, target, isLibrary(algorithm));
+        if (kernels === null || line.libraryUs === undefined) return line;
+        return { ...line, libraryUs: Math.max(line.libraryUs, leastNvlsUs(kernels, algorithm)) };
+      }
       return programs ? programLine(engine, schedule) : {};
     };
     await makeLines(engine, topology, candidates, asked, made, programOf, {
@@ -365,12 +379,15 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       others.push(row);
       onRow?.(row, () => partial(limit));
     }
-    rows.push(...rowsNow(limit));
+    const ofSize = rowsNow(limit);
+    rows.push(...ofSize);
     for (const algorithm of models.names) {
       onLine?.({ sizeBytes, algorithm, done: done++, total });
       const line = await models.line(algorithm, sizeBytes, rest.signal);
       coarse.push({ ...line, ofLimit: line.us > 0 ? limit.us / line.us : 1 });
     }
+    const sizeSettings = kernels === null ? null : ncclSettings(kernels, sizeBytes, ofSize);
+    if (sizeSettings !== null) settings.push(sizeSettings);
     const reference = referenceOf(topology, sized);
     if (reference !== null) references.push(reference);
     limits.push({ sizeBytes, limit });

@@ -88,6 +88,7 @@ const LINES: Readonly<Record<CommandName, readonly string[]>> = {
   compare: [
     "compare mesh:2x2 -c allgather --sizes 1KiB,1MiB",
     "compare mesh:2x2 -c allgather --sizes 1KiB --target msccl",
+    "compare dgx-a100:2 -c broadcast --sizes 1KiB --algorithms nccl-rings --target nccl",
     "compare mesh:2x2 -c allgather --sizes 1KiB --algorithms magic",
   ],
   plan: [

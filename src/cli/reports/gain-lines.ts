@@ -9,11 +9,24 @@ import { wrapped } from "./text.ts";
 const LEAST_HOW = 18;
 const REST = 54;
 
+/** A line of gains: what is fastest, and what it is faster than. */
+export interface GainLine extends Pick<Gain, "us" | "how" | "libraryUs" | "text"> {
+  readonly sizeBytes: number;
+  readonly fastest: string;
+}
+
+/** Returns a gain as a line. */
+export const lineOfGain = (gain: Gain): GainLine => ({
+  ...gain,
+  sizeBytes: gain.best.sizeBytes,
+  fastest: gain.best.algorithm,
+});
+
 /** Returns a table of what is gained at each size over something else; nothing where nothing can be said. */
-export function gainLines(gains: readonly Gain[], over: string, style: Style, width: number): string[] {
-  const cells = gains.map(({ best, us, libraryUs, how, text }) => [
-    formatSize(best.sizeBytes),
-    best.algorithm,
+export function gainLines(gains: readonly GainLine[], over: string, style: Style, width: number): string[] {
+  const cells = gains.map(({ sizeBytes, fastest, us, libraryUs, how, text }) => [
+    formatSize(sizeBytes),
+    fastest,
     timeText(us),
     wrapped(how, Math.max(LEAST_HOW, width - REST)).join("\n"),
     timeText(libraryUs),

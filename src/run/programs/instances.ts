@@ -1,4 +1,4 @@
-import { threadBlockBytesPerSecond, threadBlocksAtOnce } from "../../model/nccl/model.ts";
+import { threadBlockBytesPerSecond, threadBlocksAtOnce } from "../../model/nccl/network.ts";
 import { PairMap } from "../../model/numbers/pairs.ts";
 import { blockOfInstructions, type Program, rankOfBlocks } from "../../model/program/program.ts";
 import type { Topology } from "../../model/topology/topology.ts";

@@ -12,6 +12,9 @@ import { usInLibrary } from "./library-time.ts";
 
 export type ProgramOfLine = Pick<ComparisonRow, "programUs" | "programFor" | "noProgram" | "libraryUs">;
 
+/** NCCL's lines have no program of their own. */
+export const NOT_LOADED: ProgramOfLine = { programUs: null, noProgram: "NCCL loads no programs" };
+
 /** Schedules of more NPUs become programs of the usual runtime alone: each takes half a minute. */
 const MOST_RANKS_OF_BOTH = 64;
 
@@ -51,10 +54,7 @@ export async function targetLine(
   target: CompareTarget,
   isLibrary: boolean,
 ): Promise<ProgramOfLine> {
-  const loaded: ProgramOfLine =
-    target === "nccl"
-      ? { programUs: null, noProgram: "NCCL loads no programs" }
-      : await programFor(engine, schedule, [target]);
+  const loaded: ProgramOfLine = target === "nccl" ? NOT_LOADED : await programFor(engine, schedule, [target]);
   if (!isLibrary) return loaded;
   const libraryUs = await usInLibrary(engine, schedule, target, {
     loadedUs: loaded.programUs ?? Number.POSITIVE_INFINITY,

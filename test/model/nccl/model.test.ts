@@ -1,13 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readMeasurements } from "../../../src/import/logs/nccl-tests.ts";
-import {
-  type NcclEstimate,
-  ncclEstimates,
-  ncclNetwork,
-  threadBlockBytesPerSecond,
-  threadBlocksAtOnce,
-} from "../../../src/model/nccl/model.ts";
+import { type NcclEstimate, ncclEstimates } from "../../../src/model/nccl/model.ts";
+import { ncclNetwork, threadBlockBytesPerSecond, threadBlocksAtOnce } from "../../../src/model/nccl/network.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { CALIBRATED } from "../../../src/model/topology/link-classes.ts";
 import { degrade } from "../../../src/model/topology/modify.ts";

@@ -3,7 +3,7 @@ import { InputError } from "../../../src/base/errors.ts";
 import type { Engine } from "../../../src/engine/types.ts";
 import { readProgram } from "../../../src/import/programs/program.ts";
 import type { NamedCollective } from "../../../src/model/collective/collective.ts";
-import { threadBlockBytesPerSecond } from "../../../src/model/nccl/model.ts";
+import { threadBlockBytesPerSecond } from "../../../src/model/nccl/network.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import type { AnySchedule } from "../../../src/model/steps/schedule.ts";
 import type { ProgramOptions } from "../../../src/request/from-texts.ts";
