@@ -135,7 +135,7 @@ function advance(machine: Machine, b: number, i: number, now: number): number {
   const row = machine.timeline.begin(now, source[into], target[into], i);
   const size = machine.rowOf(chunksOfMessage(machine, i, piece[b]), pass[b] === sizes.passes - 1, false);
   send(network, now, { route: route[into], size, owner: into, part: 0, early: false, row });
-  return machine.adds.sending ? Math.max(end, network.sentPs) : end;
+  return network.inTurn ? Math.max(end, network.sentPs) : end;
 }
 
 /** Returns whether a block has to wait before its next message, after seeing to it that it is woken. */

@@ -488,7 +488,7 @@ function nextPiece(machine: Machine, i: number, now: number): void {
 
 /** Sends a piece to its destinations; returns when links have begun it. */
 function write(machine: Machine, i: number, transfer: Transfer, piece: number, now: number): number {
-  const { adds, network, timeline, signals, stretchOf, program } = machine;
+  const { network, timeline, signals, stretchOf, program } = machine;
   const { rank, writes, store } = transfer;
   let startPs = now;
   for (let k = 0; k < writes.length; k++) {
@@ -497,14 +497,14 @@ function write(machine: Machine, i: number, transfer: Transfer, piece: number, n
     const message = launch(network, i, transfer, { route, piece, role: WRITE + k }, now, row);
     stretchOf[message] = signals.begin(rank, to);
     transfer.inFlight++;
-    if (adds.sending) transfer.sentPs = Math.max(transfer.sentPs, network.sentPs);
+    if (network.inTurn) transfer.sentPs = Math.max(transfer.sentPs, network.sentPs);
     startPs = Math.max(startPs, network.startPs);
   }
   if (store !== null) {
     transfer.stretches[piece] = store.down.map(({ operand }) => signals.begin(rank, program.operandRank[operand]));
     transfer.inFlight += store.down.length;
     launch(network, i, transfer, { route: store.up[0], piece, role: STORE_HEAD, early: true }, now, -1);
-    if (adds.sending) transfer.sentPs = Math.max(transfer.sentPs, network.sentPs);
+    if (network.inTurn) transfer.sentPs = Math.max(transfer.sentPs, network.sentPs);
     startPs = network.startPs;
   }
   if (--transfer.unsent === 0) {

@@ -112,7 +112,7 @@ export function send(network: ProgramNetwork, nowPs: number, message: Message): 
   part[number] = message.part;
   row[number] = message.row;
   network.sent++;
-  const planned = message.early || message.tailPs !== undefined ? -1 : plannedRow(network, message.route);
+  const planned = message.early || (message.tailPs ?? 0) > 0 ? -1 : plannedRow(network, message.route);
   if (planned >= 0) route[number] = (network.plan as Plan).routeOf(planned);
   if (planned < 0 || network.inTurn) {
     enter(network, number, nowPs);

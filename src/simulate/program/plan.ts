@@ -1,8 +1,11 @@
+import { compare, multiply, type Rational, rational } from "../../model/numbers/rational.ts";
+import { blockOfInstructions, instructionCount, type Program, rankOfBlocks, VIA } from "../../model/program/program.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import type { Switching } from "../simulation.ts";
 
 /** The transfers of a schedule, in planned order, whose messages a program keeps; each has its links to itself. */
 export interface PlannedMessages extends Pick<StepSchedule, "topology" | "routes" | "route"> {
+  readonly chunkBytes: Rational;
   /** How its replay takes the links of a route. */
   readonly switching: Switching;
 }
@@ -88,3 +91,42 @@ export function planOf({ topology, routes, route, switching }: PlannedMessages):
     },
   };
 }
+
+/**
+ * Returns whether a program sends the messages of a schedule and no others: as many chunks of the same size from each NPU to each
+ * other one, none through switches that sum or duplicate, over links that nothing shares. O(transfers + operands).
+ */
+export function keepsMessages(
+  program: Program,
+  npuOfRank: ArrayLike<number>,
+  sizeBytes: number,
+  { topology, routes, route, chunkBytes }: PlannedMessages,
+): boolean {
+  if (compare(multiply(chunkBytes, rational(program.loopChunks)), rational(sizeBytes)) !== 0) return false;
+  if (!routes.shareNum.every((num, p) => num === routes.shareDen[p])) return false;
+  const left = new Map<number, number>();
+  const count = (from: number, to: number, chunks: number): void => {
+    const pair = from * topology.npuCount + to;
+    left.set(pair, (left.get(pair) ?? 0) + chunks);
+  };
+  for (const r of route) count(routes.source[r], routes.target[r], 1);
+  const rankOfBlock = rankOfBlocks(program);
+  const blockOf = blockOfInstructions(program);
+  for (let i = 0; i < instructionCount(program); i++) {
+    const rank = rankOfBlock[blockOf[i]];
+    const chunks = -program.chunks[i];
+    if (program.sends[i] === 1) count(npuOfRank[rank], npuOfRank[program.sendPeer[blockOf[i]]], chunks);
+    if (program.machine === "msccl" || chunks === 0) continue;
+    if (program.via[i] === SWITCH) return false;
+    for (let o = program.operandOffset[i]; o < program.operandOffset[i + 1]; o++) {
+      const other = program.operandRank[o];
+      if (other === rank) continue;
+      const isSource = o < program.operandOffset[i] + program.sourceCount[i];
+      if (isSource) count(npuOfRank[other], npuOfRank[rank], chunks);
+      else count(npuOfRank[rank], npuOfRank[other], chunks);
+    }
+  }
+  return [...left.values()].every((chunks) => chunks === 0);
+}
+
+const SWITCH = VIA.indexOf("switch");

@@ -41,6 +41,8 @@ export interface ProgramSimulation {
   readonly messages: number;
   /** [blocks] */
   readonly blockEndPs: Float64Array;
+  /** [ranks] */
+  readonly npuOfRank: Int32Array;
   /** How messages were cut; `grown`: slices had to be larger than the runtime's, for there would be too many messages. */
   readonly cutting: Cutting & { readonly grown: boolean };
   /** Pairs of ranks that reach each other only through other NPUs, which then forward like switches. */
@@ -112,6 +114,7 @@ export function simulateProgram(
     instructions,
     messages: network.sent,
     blockEndPs,
+    npuOfRank,
     cutting: { sliceBytes: sizes.sliceBytes, cuts: sizes.cuts, slots: sizes.slots, grown: sizes.grown },
     relayedPairs,
     ...(columns === undefined ? {} : { timeline: columns }),
