@@ -153,6 +153,10 @@ export function piecesOf({ bytesOfChunk, sliceBytes, adds }: Sizes, chunks: numb
   return Math.max(1, turns, adds.messages ? Math.ceil(bytes / sliceBytes) : chunks);
 }
 
+/** Returns how many messages a call of a program is, as the runtime cuts them. Throws as sizesOf does. O(instructions). */
+export const messagesIn = (program: Program, sizeBytes: number): number =>
+  workOf(program, sizesOf(program, sizeBytes, {})).messages;
+
 function workOf(program: Program, sizes: Sizes) {
   let messages = 0;
   let least = 0;
