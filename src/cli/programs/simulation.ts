@@ -6,13 +6,15 @@ import { busFactor, collective as makeCollective } from "../../model/collective/
 import { PS_PER_US, parseSize } from "../../model/numbers/units.ts";
 import { parseGroups } from "../../model/topology/groups.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { count, percent, roundedSize } from "../../report/amounts.ts";
-import { programSizeText, programText } from "../../report/program-text.ts";
+import { count, percent, roundedSize, timeText } from "../../report/amounts.ts";
+import { differencesJson, differencesText, programSizeText, programText } from "../../report/program-text.ts";
 import { type BoundReport, bandwidth, boundReport, topologySummary } from "../../report/result.ts";
 import { networkText } from "../../report/subject-text.ts";
 import { refuseOptions, textOf } from "../../request/option-table.ts";
 import { DEFAULT_SIZE_BYTES } from "../../request/problem.ts";
 import { limitWithBottleneck } from "../../run/bottleneck.ts";
+import { FEW_MESSAGES } from "../../run/programs/differences.ts";
+import { type Attribution, attribute } from "../../simulate/program/attribution.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
 import { utilisation } from "../../simulate/steps/replay.ts";
 import { verifyProgram } from "../../verify/program/program.ts";
@@ -43,11 +45,13 @@ export async function simulateProgramFile(context: Context, { file, program }: P
   const rankToNpu = group === undefined ? null : parseGroups(topology, group)[0];
   if (rankToNpu !== null && rankToNpu?.length !== program.rankCount)
     throw new InputError(optionName("group"), `${program.rankCount} NPUs, one for each rank,`, group);
-  const { ps, model, linkBusyPs, messages, cutting, relayedPairs } = simulateProgram(program, topology, {
-    sizeBytes,
-    ...(rankToNpu === null || rankToNpu === undefined ? {} : { rankToNpu }),
-    onProgress: (done, total) => context.progress({ what: "simulating", done, total, unit: "instructions" }),
-  });
+  const call = { sizeBytes, ...(rankToNpu === null || rankToNpu === undefined ? {} : { rankToNpu }) };
+  const onProgress = (done: number, total: number): void =>
+    context.progress({ what: "simulating", done, total, unit: "instructions" });
+  const taken = simulateProgram(program, topology, { ...call, onProgress });
+  const { ps, model, linkBusyPs, messages, cutting, relayedPairs } = taken;
+  const isTakenApart = messages <= FEW_MESSAGES || options["details"] === true;
+  const why = isTakenApart ? attribute(program, topology, { ...call, onProgress }, taken) : null;
   const us = ps / PS_PER_US;
   const algbwGBps = bandwidth(sizeBytes, us);
   const factor = busFactor(program.collective, program.rankCount);
@@ -72,6 +76,7 @@ export async function simulateProgramFile(context: Context, { file, program }: P
         cutting,
         relayedPairs,
         time,
+        adds: why === null ? null : { aloneUs: why.fromPs / PS_PER_US, differences: differencesJson(why) },
         limit,
         ofLimit,
         links: linksJson(links),
@@ -98,8 +103,16 @@ export async function simulateProgramFile(context: Context, { file, program }: P
       : [labelled("", `${count(relayedPairs, "pair")} of GPUs reach each other only through other GPUs`)]),
     "",
   ].map((line) => `  ${line}`);
-  outLines(context, [...lines, ...chainTable(rows, style), "", `  ${labelled("links", linksText(links))}`]);
+  const added = why === null ? [] : addedLines(why);
+  outLines(context, [...lines, ...chainTable(rows, style), "", ...added, `  ${labelled("links", linksText(links))}`]);
   return code;
+}
+
+/** Returns what the runtime adds to the messages of a program. */
+function addedLines(why: Attribution): string[] {
+  const text = differencesText(why);
+  const alone = `its messages alone take ${timeText(why.fromPs / PS_PER_US)}`;
+  return [`  ${labelled("runtime", text === "" ? `${alone}; it adds nothing` : `${alone}; ${text}`)}`];
 }
 
 /** Collectives of programs that are said by their kind, their size and who takes part. */

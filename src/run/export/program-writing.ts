@@ -7,11 +7,12 @@ import type { RuntimeName } from "../../model/program/runtime-names.ts";
 import { count, percent, timeText } from "../../report/amounts.ts";
 import { LIBRARY_OF } from "../../report/comparison.ts";
 import { gainText } from "../../report/gains.ts";
-import { programSizeText, programText } from "../../report/program-text.ts";
+import { differencesJson, differencesText, programSizeText, programText } from "../../report/program-text.ts";
 import type { Report } from "../../report/result.ts";
 import { type ProgramOptions, rangeOf, type WantedProgram } from "../../request/from-texts.ts";
 import { progressOf } from "../../request/progress.ts";
 import type { Beside } from "../programs/beside.ts";
+import { differencesOf } from "../programs/differences.ts";
 import { fastestProgram } from "../programs/fastest.ts";
 import type { LibraryTime } from "../programs/library-time.ts";
 import { callOf, type MadeProgram } from "../programs/programs.ts";
@@ -79,19 +80,24 @@ export async function writeFastest(
   const { made, us, options: how } = await fastestProgram(schedule, options, besideOf(world), making(world));
   const written = writeProgram(world, made, path);
   const scheduleUs = report?.time.us ?? (kindOf(schedule).simulate({})?.ps ?? 0) / PS_PER_US;
+  const { sizeBytes } = callOf(made.program, schedule);
+  const what = made.program.table === undefined ? formatSize(sizeBytes) : "the schedule's sizes";
+  const asPlanned = { schedule, us: scheduleUs };
+  const times = timesOf(made.program, us, asPlanned, what, "the schedule itself takes", how);
   const worth =
     report === null ? adviceFor(schedule, made.program, us, scheduleUs) : worthNotes(report, made.program, us);
   const library = (await libraryTime?.()) ?? null;
   return {
     ...written,
     notes: [
-      ...timeNotes(schedule, made.program, us, scheduleUs),
+      ...times.notes,
+      ...callNotes(made.program, sizeBytes),
       ...instancesNotes(options, how),
       ...worth,
       ...libraryNotes(library, us, options.runtime),
       ...(written.notes ?? []),
     ],
-    facts: { ...written.facts, ...(libraryTime === undefined ? {} : { us, library }) },
+    facts: { ...written.facts, ...times.facts, ...(libraryTime === undefined ? {} : { us, library }) },
   };
 }
 
@@ -133,34 +139,30 @@ export function worthNotes({ algorithm, time, limit, classLimit }: Report, { mac
   ];
 }
 
-/** Above this many times its schedule's time a program says what its runtime adds. */
-const AS_LONG = 1.1;
-
-/**
- * Returns what a runtime needs for a program beside what its schedule takes, and what the runtime's own ways add where that shows;
- * `whose`: "the schedule itself takes".
- */
-export const timesNotes = (program: Program, us: number, what: string, whose: string, scheduleUs: number): string[] => [
-  `${timeText(us)} for ${what} in the simulation of programs; ${whose} ${timeText(scheduleUs)}`,
-  ...protocolNotes(program, us, scheduleUs),
-];
-
-/** Returns what MSCCL++'s protocols take beside what a schedule does, where it shows. */
-function protocolNotes({ machine, protocol }: Program, us: number, scheduleUs: number): string[] {
-  if (machine !== "mscclpp" || us <= AS_LONG * scheduleUs) return [];
-  return [
-    protocol === "LL"
-      ? "packets (LL) of MSCCL++ carry a flag beside each word, twice the bytes"
-      : "plans of MSCCL++ take a latency or two more: a rank must know that its peer has begun before it writes there, and over ports that what it sent has been read before it ends; packets (LL) need neither, but carry twice the bytes",
-  ];
+/** What is said of the times of a program and its schedule. */
+export interface Times {
+  readonly notes: readonly string[];
+  readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** Returns what a runtime would need for the program beside what the schedule itself takes. */
-function timeNotes(schedule: GivenSchedule, program: Program, us: number, scheduleUs: number): string[] {
-  const { sizeBytes } = callOf(program, schedule);
-  const what = program.table === undefined ? formatSize(sizeBytes) : "the schedule's sizes";
-  const times = timesNotes(program, us, what, "the schedule itself takes", scheduleUs);
-  return [...times, ...callNotes(program, sizeBytes)];
+/** Returns what a runtime needs for a program beside what its schedule takes, and why; `whose`: "the schedule itself takes". */
+export function timesOf(
+  program: Program,
+  us: number,
+  { schedule, us: scheduleUs }: { readonly schedule: GivenSchedule; readonly us: number },
+  what: string,
+  whose: string,
+  how: Pick<ProgramOptions, "blockBytesPerSecond">,
+): Times {
+  const why = differencesOf(program, schedule, how, scheduleUs);
+  const text = why === null ? "" : differencesText(why);
+  return {
+    notes: [
+      `${timeText(us)} for ${what} in the simulation of programs; ${whose} ${timeText(scheduleUs)}`,
+      ...(text === "" ? [] : [`between the two: ${text}`]),
+    ],
+    facts: { times: { scheduleUs, programUs: us, differences: why === null ? null : differencesJson(why) } },
+  };
 }
 
 /** Returns what may make a faster program, of a schedule without a report. */

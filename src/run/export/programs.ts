@@ -37,7 +37,8 @@ import {
   instancesNotes,
   libraryNotes,
   making,
-  timesNotes,
+  type Times,
+  timesOf,
   worthNotes,
   writeFastest,
   writeProgram,
@@ -128,13 +129,14 @@ async function synthesizeTrees(world: World, topology: Topology, runtime: Runtim
 }
 
 /** Returns what is said of a program that was looked for with its schedule. */
-function foundNotes({ schedule }: ScheduleSubject, { program }: MadeProgram, report: Report, us: number): string[] {
+function foundTimes({ schedule, how }: ScheduleSubject, { program }: MadeProgram, report: Report, us: number): Times {
   const copies = report.throughput?.treesPerRoot;
   const trees = copies === null || copies === undefined ? "" : `${count(copies, "copy", "copies")} per root: `;
   const size = formatSize(schedule.collective.sizeBytes);
   const whose = isTreeFlow(schedule) ? "the trees themselves take" : "the schedule itself takes";
-  const [first, ...added] = timesNotes(program, us, size, whose, report.time.us);
-  return [`${trees}${first}`, ...added, ...worthNotes(report, program, us)];
+  const { notes, facts } = timesOf(program, us, { schedule, us: report.time.us }, size, whose, how ?? {});
+  const [first, ...added] = notes;
+  return { notes: [`${trees}${first}`, ...added, ...worthNotes(report, program, us)], facts };
 }
 
 /** Writes the program that was looked for with its schedule, or the fastest of a schedule that was there before. */
@@ -147,10 +149,11 @@ async function writeFound(
   const { made, us, report } = subject;
   if (made === undefined) return writeFastest(world, subject, programOptions(world.options, runtime), path);
   const written = writeProgram(world, made, path);
-  const notes = us === undefined || report === null ? [] : foundNotes(subject, made, report, us);
+  const times = us === undefined || report === null ? null : foundTimes(subject, made, report, us);
+  const notes = [...(times?.notes ?? [])];
   if (us !== undefined) notes.push(...libraryNotes(subject.library ?? null, us, runtime));
   if (subject.how !== undefined) notes.push(...instancesNotes(programOptions(world.options, runtime), subject.how));
-  const facts = { ...written.facts, us, library: subject.library ?? null };
+  const facts = { ...written.facts, ...times?.facts, us, library: subject.library ?? null };
   return { ...written, notes: [...notes, ...(written.notes ?? [])], facts };
 }
 

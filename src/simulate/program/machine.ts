@@ -1,5 +1,6 @@
 import type { Program } from "../../model/program/program.ts";
 import type { Topology } from "../../model/topology/topology.ts";
+import type { Adds } from "./mechanisms.ts";
 import type { ProgramNetwork } from "./network.ts";
 import type { ProgramRoutes } from "./routes.ts";
 import type { Sizes } from "./sizes.ts";
@@ -9,6 +10,7 @@ export interface Setup {
   readonly program: Program;
   readonly topology: Topology;
   readonly npuOfRank: Int32Array;
+  readonly adds: Adds;
   readonly sizes: Sizes;
   readonly network: ProgramNetwork;
   readonly routes: ProgramRoutes;

@@ -7,7 +7,7 @@ import {
   rankOfBlocks,
 } from "../../model/program/program.ts";
 import { type Outcome, REPORT, type Setup, waiting, waitOn, wakeAll } from "./machine.ts";
-import { ARRIVAL, enter, HEAD, KINDS, latencyOf, schedule, send, take } from "./network.ts";
+import { ARRIVAL, enter, HEAD, KINDS, latencyOf, nextEvent, schedule, send, take } from "./network.ts";
 import { messagesOf, sizeTable } from "./sizes.ts";
 
 /** Slots of all connections. */
@@ -26,7 +26,7 @@ export function runMsccl(setup: Setup): Outcome {
   const total = machine.count * setup.sizes.passes;
   for (let b = 0; b < at.length; b++) run(machine, b, 0);
   const { queue, messages } = network;
-  for (let events = 1; queue.next(); events++) {
+  for (let events = 1; nextEvent(network); events++) {
     const index = Math.floor(queue.payload / KINDS);
     const kind = queue.payload % KINDS;
     if (kind === HEAD) enter(network, index, queue.time);
@@ -51,18 +51,19 @@ export function runMsccl(setup: Setup): Outcome {
 type Machine = ReturnType<typeof machineOf>;
 
 function machineOf(setup: Setup) {
-  const { program, sizes, network, timeline, localPsPerByte, onProgress } = setup;
+  const { program, adds, sizes, network, timeline, localPsPerByte, onProgress } = setup;
   const { slots } = sizes;
   const blocks = blockCount(program);
   const { sendsInto, receivesFrom, source, target, route, latencyPs } = connectionsOf(setup, rankOfBlocks(program));
   const links = source.length;
-  if (links * slots > MOST_ROOM)
+  if (adds.slots && links * slots > MOST_ROOM)
     throw new InputError("slots", `at most ${Math.floor(MOST_ROOM / links)} for ${links} connections`, slots).as(
       "out-of-range",
     );
   // field by field: objects that are spread into are slower to read from
   return {
     program,
+    adds,
     sizes,
     network,
     timeline,
@@ -86,7 +87,7 @@ function machineOf(setup: Setup) {
     taken: new Float64Array(links),
     sent: new Float64Array(links),
     /** [connections x slots] when the sender knows that its slot is free again. */
-    freeAt: new Float64Array(links * slots),
+    freeAt: new Float64Array(adds.slots ? links * slots : 0),
     /** [blocks] last instruction published, over all passes: pass x instructions + instruction. */
     published: new Float64Array(blocks).fill(-1),
     /** [blocks] where it is: pass, instruction, waits that are over, message of the instruction. */
@@ -129,12 +130,12 @@ function advance(machine: Machine, b: number, i: number, now: number): number {
   const moved = travels(program, i) ? chunksOfMessage(machine, i, piece[b]) / sizes.cuts : program.chunks[i];
   const end = now + Math.round(machine.localPsPerByte * moved * bytesInPass(machine, pass[b]));
   if (into < 0) return end;
-  freeAt[into * sizes.slots + (sent[into] % sizes.slots)] = Number.POSITIVE_INFINITY;
+  if (machine.adds.slots) freeAt[into * sizes.slots + (sent[into] % sizes.slots)] = Number.POSITIVE_INFINITY;
   sent[into]++;
   const row = machine.timeline.begin(now, source[into], target[into], i);
   const size = machine.rowOf(chunksOfMessage(machine, i, piece[b]), pass[b] === sizes.passes - 1, false);
   send(network, now, { route: route[into], size, owner: into, part: 0, early: false, row });
-  return Math.max(end, network.sentPs);
+  return network.inTurn ? Math.max(end, network.sentPs) : end;
 }
 
 /** Returns whether a block has to wait before its next message, after seeing to it that it is woken. */
@@ -183,7 +184,7 @@ function finish(machine: Machine, b: number, i: number, now: number): void {
   const from = program.receives[i] === 1 ? machine.receivesFrom[b] : -1;
   if (from >= 0) {
     const known = now + machine.latencyPs[from];
-    freeAt[from * sizes.slots + (taken[from] % sizes.slots)] = known;
+    if (machine.adds.slots) freeAt[from * sizes.slots + (taken[from] % sizes.slots)] = known;
     taken[from]++;
     wakeAll(waiters, machine.roomAt + from, (waiter) => schedule(network, known, RUN, waiter));
   }

@@ -12,7 +12,18 @@ import {
 } from "../../model/program/program.ts";
 import { outLinks, type Topology } from "../../model/topology/topology.ts";
 import { type Outcome, REPORT, type Setup, waiting, waitOn, wakeAll, wakeOne } from "./machine.ts";
-import { ARRIVAL, enter, HEAD, KINDS, latencyOf, type ProgramNetwork, schedule, send, take } from "./network.ts";
+import {
+  ARRIVAL,
+  enter,
+  HEAD,
+  KINDS,
+  latencyOf,
+  nextEvent,
+  type ProgramNetwork,
+  schedule,
+  send,
+  take,
+} from "./network.ts";
 import type { ProgramRoutes } from "./routes.ts";
 import { piecesOf, sizeTable } from "./sizes.ts";
 
@@ -38,7 +49,7 @@ export function runMscclpp(setup: Setup): Outcome {
   const count = instructionCount(program);
   for (let b = 0; b < blocks; b++) schedule(network, 0, WINDOW, b);
   const { queue } = network;
-  for (let n = 1; queue.next(); n++) {
+  for (let n = 1; nextEvent(network); n++) {
     happen(machine, queue.payload % KINDS, Math.floor(queue.payload / KINDS), queue.time);
     if (n % REPORT === 0) onProgress(machine.instructions, count);
   }
@@ -49,7 +60,7 @@ export function runMscclpp(setup: Setup): Outcome {
 type Machine = ReturnType<typeof machineOf>;
 
 function machineOf(setup: Setup) {
-  const { program, topology, npuOfRank, sizes, network, routes, timeline, localPsPerByte, onProgress } = setup;
+  const { program, topology, npuOfRank, adds, sizes, network, routes, timeline, localPsPerByte, onProgress } = setup;
   const blocks = blockCount(program);
   const count = instructionCount(program);
   const packets = packetsOf(program);
@@ -61,6 +72,7 @@ function machineOf(setup: Setup) {
     program,
     topology,
     npuOfRank,
+    adds,
     sizes,
     network,
     routes,
@@ -166,7 +178,7 @@ function obstacle(machine: Machine, i: number, now: number): number {
     }
   }
   const b = machine.blockOf[i];
-  return op[i] === FLUSH && machine.portOpen[b] > 0 ? flushesAt + b : -1;
+  return op[i] === FLUSH && machine.adds.ports && machine.portOpen[b] > 0 ? flushesAt + b : -1;
 }
 
 function resume(machine: Machine, i: number, now: number): void {
@@ -184,8 +196,11 @@ function resume(machine: Machine, i: number, now: number): void {
   machine.portOpen[b]++;
   machine.ahead[i] = chunks[i] > 0 ? 2 : 1;
   if (machine.ports[b].push(i) === 1) begin(machine, i, now);
-  if (op[i] !== PUT_SIGNAL_FLUSH) complete(machine, i, now);
+  if (!isFlushing(machine, i)) complete(machine, i, now);
 }
+
+/** Returns whether a block waits until what the instruction sends over a port has landed. */
+const isFlushing = ({ program, adds }: Machine, i: number): boolean => adds.ports && program.op[i] === PUT_SIGNAL_FLUSH;
 
 function begin(machine: Machine, i: number, now: number): void {
   const { program, network } = machine;
@@ -196,7 +211,7 @@ function begin(machine: Machine, i: number, now: number): void {
 
 /** Its data has left: it posts, and what comes behind it may go on. */
 function issue(machine: Machine, i: number, now: number): void {
-  const { operandOffset, sourceCount, operandRank, postOffset, postOn, via, op } = machine.program;
+  const { operandOffset, sourceCount, operandRank, postOffset, postOn, via } = machine.program;
   const b = machine.blockOf[i];
   const rank = machine.rankOfBlock[b];
   for (let o = operandOffset[i] + sourceCount[i]; o < operandOffset[i + 1]; o++)
@@ -208,7 +223,7 @@ function issue(machine: Machine, i: number, now: number): void {
     settle(machine, i, now);
     if (port.length > 0) begin(machine, port[0], now);
   }
-  if (via[i] !== PORT || op[i] !== PUT_SIGNAL_FLUSH) complete(machine, i, now);
+  if (via[i] !== PORT || !isFlushing(machine, i)) complete(machine, i, now);
 }
 
 function post(machine: Machine, event: number, rank: number, now: number): void {
@@ -220,7 +235,7 @@ function post(machine: Machine, event: number, rank: number, now: number): void 
   }
   const there = npuOfRank[to];
   const route = routes.between(npuOfRank[rank], there, there);
-  signals.signal(rank, to, event, now, now + latencyOf(network, route));
+  signals.signal(rank, to, event, now, machine.adds.signals ? now + latencyOf(network, route) : now);
 }
 
 /** A port instruction has left, or landed. */
@@ -229,7 +244,7 @@ function settle(machine: Machine, i: number, now: number): void {
   if (program.via[i] !== PORT || --ahead[i] > 0) return;
   const b = machine.blockOf[i];
   if (--portOpen[b] === 0) wake(machine, flushesAt + b, now);
-  if (program.op[i] === PUT_SIGNAL_FLUSH) complete(machine, i, now);
+  if (isFlushing(machine, i)) complete(machine, i, now);
 }
 
 /** All data of an instruction has arrived. */
@@ -363,7 +378,7 @@ function beginTransfer(machine: Machine, i: number, now: number): void {
   }
   // a request goes out before data comes back
   let delay = 0;
-  for (const { rank: from } of reads) {
+  for (const { rank: from } of machine.adds.requests ? reads : []) {
     const route = routes.between(npuOfRank[rank], npuOfRank[from], npuOfRank[from] + turn);
     delay = Math.max(delay, latencyOf(network, route));
   }
@@ -482,14 +497,14 @@ function write(machine: Machine, i: number, transfer: Transfer, piece: number, n
     const message = launch(network, i, transfer, { route, piece, role: WRITE + k }, now, row);
     stretchOf[message] = signals.begin(rank, to);
     transfer.inFlight++;
-    transfer.sentPs = Math.max(transfer.sentPs, network.sentPs);
+    if (network.inTurn) transfer.sentPs = Math.max(transfer.sentPs, network.sentPs);
     startPs = Math.max(startPs, network.startPs);
   }
   if (store !== null) {
     transfer.stretches[piece] = store.down.map(({ operand }) => signals.begin(rank, program.operandRank[operand]));
     transfer.inFlight += store.down.length;
     launch(network, i, transfer, { route: store.up[0], piece, role: STORE_HEAD, early: true }, now, -1);
-    transfer.sentPs = Math.max(transfer.sentPs, network.sentPs);
+    if (network.inTurn) transfer.sentPs = Math.max(transfer.sentPs, network.sentPs);
     startPs = network.startPs;
   }
   if (--transfer.unsent === 0) {

@@ -1,5 +1,6 @@
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
 import { Events } from "./events.ts";
+import type { Plan } from "./plan.ts";
 
 /** Kinds of events; what the others are is the machines' business. */
 export const HEAD = 0;
@@ -42,6 +43,10 @@ interface Messages {
  * never carries more than that, and never idles while a message waits. Switches hold what waits.
  */
 export interface ProgramNetwork {
+  readonly topology: Topology;
+  /** Order and routes of a schedule that messages keep; of both, or of routes only where links serve them in turn. */
+  readonly plan: Plan | null;
+  readonly inTurn: boolean;
   readonly queue: Events;
   readonly latencyPs: Float64Array;
   /** [links] class of equal bandwidths, and bytes per second of each class. */
@@ -60,8 +65,8 @@ export interface ProgramNetwork {
   sentPs: number;
 }
 
-/** Returns an idle network. */
-export function programNetwork(topology: Topology): ProgramNetwork {
+/** Returns an idle network, whose messages keep a plan's routes and, unless links serve them in turn, its order. */
+export function programNetwork(topology: Topology, plan: Plan | null, inTurn: boolean): ProgramNetwork {
   const links = linkCount(topology);
   const numbers = new Map<number, number>();
   const classOfLink = Int32Array.from(topology.linkBytesPerSecond, (bandwidth) => {
@@ -70,6 +75,9 @@ export function programNetwork(topology: Topology): ProgramNetwork {
     return number;
   });
   return {
+    topology,
+    plan,
+    inTurn: inTurn || plan === null,
     queue: new Events(),
     latencyPs: topology.linkLatencyPs,
     classOfLink,
@@ -104,9 +112,32 @@ export function send(network: ProgramNetwork, nowPs: number, message: Message): 
   part[number] = message.part;
   row[number] = message.row;
   network.sent++;
-  enter(network, number, nowPs);
+  const planned = message.early || (message.tailPs ?? 0) > 0 ? -1 : plannedRow(network, message.route);
+  if (planned >= 0) route[number] = (network.plan as Plan).routeOf(planned);
+  if (planned < 0 || network.inTurn) {
+    enter(network, number, nowPs);
+    return number;
+  }
+  network.startPs = nowPs;
+  network.sentPs = nowPs;
+  network.plan?.ready(planned, number, (ready) => enterPlanned(network, ready, nowPs));
   return number;
 }
+
+/** Returns the row of a plan that a message over a route is, -1 where there is none. */
+function plannedRow({ plan, topology }: ProgramNetwork, route: Int32Array): number {
+  if (plan === null || route.length === 0) return -1;
+  return plan.nextRow(topology.linkSource[route[0]], topology.linkTarget[route[route.length - 1]]);
+}
+
+/** Takes the next event out of the queue; false when nothing happens any more, whatever the plan has held back. */
+export function nextEvent(network: ProgramNetwork): boolean {
+  const { queue, plan } = network;
+  return queue.next() || (plan?.release((ready) => enterPlanned(network, ready, queue.time)) === true && queue.next());
+}
+
+const enterPlanned = (network: ProgramNetwork, number: number, nowPs: number): void =>
+  network.plan?.switching === "cut-through" ? takeAll(network, number, nowPs) : enter(network, number, nowPs);
 
 /** Lets the head of a message into the next link of its route, now. */
 export function enter(network: ProgramNetwork, number: number, nowPs: number): void {
@@ -126,8 +157,30 @@ export function enter(network: ProgramNetwork, number: number, nowPs: number): v
   }
   messages.tailPs[number] = sent + latency;
   messages.hop[number] = hop + 1;
-  if (hop + 1 < route.length) schedule(network, start + latency, HEAD, number);
+  if (hop + 1 < route.length) schedule(network, (network.inTurn ? start : sent) + latency, HEAD, number);
   else schedule(network, messages.early[number] ? start + latency : sent + latency, ARRIVAL, number);
+}
+
+/** Lets a message take all links of its route from when the last of them is free, each for as long as the narrowest takes. */
+function takeAll(network: ProgramNetwork, number: number, nowPs: number): void {
+  const { messages, freeAt, linkBusyPs, serialPs, bandwidths, classOfLink } = network;
+  const route = messages.route[number];
+  const row = messages.size[number] * bandwidths.length;
+  let start = nowPs;
+  let serial = 0;
+  for (const link of route) {
+    start = Math.max(start, freeAt[link]);
+    serial = Math.max(serial, serialPs[row + classOfLink[link]]);
+  }
+  for (const link of route) {
+    freeAt[link] = start + serial;
+    linkBusyPs[link] += serial;
+  }
+  network.startPs = start;
+  network.sentPs = start + serial;
+  messages.hop[number] = route.length;
+  messages.tailPs[number] = start + serial + latencyOf(network, route);
+  schedule(network, messages.tailPs[number], ARRIVAL, number);
 }
 
 /** Takes a message that has arrived out of the network; its columns are good until the next one is sent. */

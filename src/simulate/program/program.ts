@@ -3,9 +3,11 @@ import { demandExactPs, formatSize, PS_PER_SECOND } from "../../model/numbers/un
 import { blockOfInstructions, type Program, placeOfInstruction, rankOfBlocks } from "../../model/program/program.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { type ProgramTimeline, type Setup, timelineDraft } from "./machine.ts";
+import { allBut, type Mechanism } from "./mechanisms.ts";
 import { runMsccl } from "./msccl.ts";
 import { runMscclpp } from "./mscclpp.ts";
 import { programNetwork } from "./network.ts";
+import { type PlannedMessages, planOf } from "./plan.ts";
 import { programRoutes } from "./routes.ts";
 import { type Cutting, type Sizes, sizesOf } from "./sizes.ts";
 
@@ -16,6 +18,10 @@ export interface ProgramSimulationOptions extends Partial<Cutting> {
   readonly rankToNpu?: ArrayLike<number>;
   /** Bytes per second that a thread block sends, receives, copies or adds; default: that takes no time of its own. */
   readonly localBytesPerSecond?: number;
+  /** What of a runtime's ways is left away; default: nothing. */
+  readonly without?: readonly Mechanism[];
+  /** The schedule whose messages it sends: without "order" links serve them as planned, without "routes" over its routes. */
+  readonly planned?: PlannedMessages;
   /** Keep when every message was sent and arrived. */
   readonly timeline?: boolean;
   /** Called now and then with the instructions carried out. */
@@ -35,6 +41,8 @@ export interface ProgramSimulation {
   readonly messages: number;
   /** [blocks] */
   readonly blockEndPs: Float64Array;
+  /** [ranks] */
+  readonly npuOfRank: Int32Array;
   /** How messages were cut; `grown`: slices had to be larger than the runtime's, for there would be too many messages. */
   readonly cutting: Cutting & { readonly grown: boolean };
   /** Pairs of ranks that reach each other only through other NPUs, which then forward like switches. */
@@ -56,24 +64,36 @@ export function simulateProgram(
   topology: Topology,
   options: ProgramSimulationOptions,
 ): ProgramSimulation {
-  const { sizeBytes, localBytesPerSecond, timeline = false, onProgress = () => {}, ...rest } = options;
+  const {
+    sizeBytes,
+    localBytesPerSecond,
+    without,
+    planned,
+    timeline = false,
+    onProgress = () => {},
+    ...rest
+  } = options;
+  const adds = allBut(without);
   const npuOfRank = npusOf(program, topology, options.rankToNpu);
   if (localBytesPerSecond !== undefined && !(localBytesPerSecond > 0))
     throw new InputError("localBytesPerSecond", "a positive number", localBytesPerSecond);
   const { sliceBytes, cuts, slots } = rest;
-  const sizes = sizesOf(program, sizeBytes, {
+  const asked = {
     ...(sliceBytes === undefined ? {} : { sliceBytes }),
     ...(cuts === undefined ? {} : { cuts }),
     ...(slots === undefined ? {} : { slots }),
-  });
-  const network = programNetwork(topology);
+  };
+  const sizes = sizesOf(program, sizeBytes, asked, adds);
+  const isKept = planned !== undefined && !(adds.order && adds.routes);
+  const network = programNetwork(topology, isKept ? planOf(planned) : null, adds.order);
   const routes = programRoutes(topology);
   const draft = timelineDraft(timeline);
-  const localPsPerByte = localBytesPerSecond === undefined ? 0 : PS_PER_SECOND / localBytesPerSecond;
+  const localPsPerByte = localBytesPerSecond === undefined || !adds.copying ? 0 : PS_PER_SECOND / localBytesPerSecond;
   const setup: Setup = {
     program,
     topology,
     npuOfRank,
+    adds,
     sizes,
     network,
     routes,
@@ -94,6 +114,7 @@ export function simulateProgram(
     instructions,
     messages: network.sent,
     blockEndPs,
+    npuOfRank,
     cutting: { sliceBytes: sizes.sliceBytes, cuts: sizes.cuts, slots: sizes.slots, grown: sizes.grown },
     relayedPairs,
     ...(columns === undefined ? {} : { timeline: columns }),

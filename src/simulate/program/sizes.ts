@@ -4,6 +4,7 @@ import { PS_PER_SECOND } from "../../model/numbers/units.ts";
 import type { MpiPlan } from "../../model/program/mpi-plan.ts";
 import { instructionCount, type Program } from "../../model/program/program.ts";
 import { CONNECTIONS, MSCCL_RUNTIMES } from "../../model/program/runtimes.ts";
+import { type Adds, allBut } from "./mechanisms.ts";
 import type { ProgramNetwork } from "./network.ts";
 
 /** How a runtime cuts what it sends. */
@@ -51,25 +52,27 @@ export interface Sizes extends Cutting {
   readonly passes: number;
   /** msccl: chunks of an instruction that travel as one message. */
   readonly chunksPerMessage: number;
+  readonly adds: Adds;
 }
 
 /**
  * Returns the sizes of messages in a call of `sizeBytes`, as nccl-tests count them. Throws InputError for sizes that are no
  * positive integers. O(instructions).
  */
-export function sizesOf(program: Program, sizeBytes: number, asked: Partial<Cutting>): Sizes {
+export function sizesOf(program: Program, sizeBytes: number, asked: Partial<Cutting>, adds: Adds = allBut()): Sizes {
   positive("the size", sizeBytes);
   const { sliceBytes: slice = 1, cuts: parts = 1, slots: room = 1 } = asked;
   positive("sliceBytes", slice);
   for (const [name, value] of [["cuts", parts] as const, ["slots", room] as const])
     if (!(Number.isSafeInteger(value) && value >= 1 && value <= MOST_PARTS))
       throw new InputError(name, `an integer in 1 .. ${MOST_PARTS}`, value).as("out-of-range");
-  if (program.mpi !== undefined) return sizesOfPlan(program, program.mpi, sizeBytes, asked);
+  if (program.mpi !== undefined) return sizesOfPlan(program, program.mpi, sizeBytes, asked, adds);
   const usual = program.machine === "msccl" ? cuttingOf(program.protocol) : PLAN_CUTTING;
-  const { cuts = usual.cuts, slots = usual.slots } = asked;
+  const cuts = adds.slices ? (asked.cuts ?? usual.cuts) : 1;
+  const slots = adds.slots ? (asked.slots ?? usual.slots) : Number.POSITIVE_INFINITY;
   const chunkBytes = rational(BigInt(sizeBytes), BigInt(program.loopChunks));
   const bytesOfChunk = toNumber(chunkBytes);
-  let sliceBytes = asked.sliceBytes ?? usual.sliceBytes;
+  let sliceBytes = adds.slices ? (asked.sliceBytes ?? usual.sliceBytes) : sizeBytes;
   let grown = false;
   for (;;) {
     const sizes = {
@@ -79,7 +82,8 @@ export function sizesOf(program: Program, sizeBytes: number, asked: Partial<Cutt
       grown,
       chunkBytes,
       bytesOfChunk,
-      ...passesOf(program, chunkBytes, sliceBytes),
+      adds,
+      ...passesOf(program, chunkBytes, sliceBytes, adds),
     };
     const work = workOf(program, sizes);
     const most = program.machine === "msccl" && sizes.passes === 1;
@@ -94,31 +98,40 @@ export function sizesOf(program: Program, sizeBytes: number, asked: Partial<Cutt
 const PIECES_UNDER_WAY = 8;
 
 /** Returns the sizes of messages of a plan for MPI: each goes in pieces that are passed on one by one. */
-function sizesOfPlan(program: Program, { segmentBytes }: MpiPlan, sizeBytes: number, asked: Partial<Cutting>): Sizes {
+function sizesOfPlan(
+  program: Program,
+  { segmentBytes }: MpiPlan,
+  sizeBytes: number,
+  asked: Partial<Cutting>,
+  adds: Adds,
+): Sizes {
   const chunkBytes = rational(BigInt(sizeBytes), BigInt(program.loopChunks));
   const bytesOfChunk = toNumber(chunkBytes);
-  let sliceBytes = asked.sliceBytes ?? (segmentBytes === 0 ? sizeBytes : segmentBytes);
+  let sliceBytes = adds.slices ? (asked.sliceBytes ?? (segmentBytes === 0 ? sizeBytes : segmentBytes)) : sizeBytes;
   for (let grown = false; ; grown = true) {
     const sizes = {
       sliceBytes,
-      cuts: asked.cuts ?? Math.max(1, Math.ceil(bytesOfChunk / sliceBytes)),
-      slots: asked.slots ?? PIECES_UNDER_WAY,
+      cuts: (adds.slices ? asked.cuts : 1) ?? Math.max(1, Math.ceil(bytesOfChunk / sliceBytes)),
+      slots: adds.slots ? (asked.slots ?? PIECES_UNDER_WAY) : Number.POSITIVE_INFINITY,
       grown,
       chunkBytes,
       bytesOfChunk,
       passes: 1,
-      chunksPerMessage: Math.max(1, Math.floor(sliceBytes / bytesOfChunk)),
+      chunksPerMessage: adds.messages ? Math.max(1, Math.floor(sliceBytes / bytesOfChunk)) : 1,
+      adds,
     };
     if (sliceBytes >= sizeBytes || workOf(program, sizes).messages <= MOST_MESSAGES) return sizes;
     sliceBytes *= 2;
   }
 }
 
-function passesOf({ machine }: Program, chunkBytes: Rational, sliceBytes: number) {
+function passesOf({ machine }: Program, chunkBytes: Rational, sliceBytes: number, adds: Adds) {
   if (machine === "mscclpp") return { passes: 1, chunksPerMessage: 1 };
   return {
     passes: Number(ceil(divide(chunkBytes, rational(sliceBytes)))),
-    chunksPerMessage: Math.max(1, Math.min(MOST_CHUNKS, Math.floor(sliceBytes / Number(ceil(chunkBytes))))),
+    chunksPerMessage: adds.messages
+      ? Math.max(1, Math.min(MOST_CHUNKS, Math.floor(sliceBytes / Number(ceil(chunkBytes)))))
+      : 1,
   };
 }
 
@@ -134,11 +147,15 @@ const SWITCH_TURN_BYTES = 65_536;
 const MOST_SWITCH_TURNS = 64;
 
 /** Returns the pieces in which an mscclpp instruction moves its data, itself or by a switch. */
-export function piecesOf({ bytesOfChunk, sliceBytes }: Sizes, chunks: number, bySwitch: boolean): number {
+export function piecesOf({ bytesOfChunk, sliceBytes, adds }: Sizes, chunks: number, bySwitch: boolean): number {
   const bytes = bytesOfChunk * chunks;
-  const turns = bySwitch ? Math.min(MOST_SWITCH_TURNS, Math.ceil(bytes / SWITCH_TURN_BYTES)) : 1;
-  return Math.max(1, turns, Math.ceil(bytes / sliceBytes));
+  const turns = bySwitch && adds.switches ? Math.min(MOST_SWITCH_TURNS, Math.ceil(bytes / SWITCH_TURN_BYTES)) : 1;
+  return Math.max(1, turns, adds.messages ? Math.ceil(bytes / sliceBytes) : chunks);
 }
+
+/** Returns how many messages a call of a program is, as the runtime cuts them. Throws as sizesOf does. O(instructions). */
+export const messagesIn = (program: Program, sizeBytes: number): number =>
+  workOf(program, sizesOf(program, sizeBytes, {})).messages;
 
 function workOf(program: Program, sizes: Sizes) {
   let messages = 0;
@@ -164,7 +181,7 @@ export type RowOf = (chunks: number, last: boolean, packets: boolean, bySwitch?:
  */
 export function sizeTable(program: Program, sizes: Sizes, network: ProgramNetwork): RowOf {
   const rows = new Map<number, number>();
-  const { chunkBytes, sliceBytes, passes, cuts } = sizes;
+  const { chunkBytes, sliceBytes, passes, cuts, adds } = sizes;
   const full = passes === 1 ? chunkBytes : rational(sliceBytes);
   const rest = subtract(chunkBytes, multiply(full, rational(passes - 1)));
   return (chunks, last, packets, bySwitch = false) => {
@@ -172,7 +189,7 @@ export function sizeTable(program: Program, sizes: Sizes, network: ProgramNetwor
     const known = rows.get(key);
     if (known !== undefined) return known;
     const parts = program.machine === "msccl" ? cuts : piecesOf(sizes, chunks, bySwitch);
-    const wire = packets ? PACKETS : program.machine === "msccl" ? ON_THE_WIRE[program.protocol] : rational(1);
+    const wire = adds.flags ? wireOf(program, packets) : rational(1);
     const bytes = multiply(multiply(last ? rest : full, rational(chunks, parts)), wire);
     const times = network.bandwidths.map((bandwidth) =>
       Number(ceil(divide(multiply(bytes, rational(PS_PER_SECOND)), rational(BigInt(bandwidth))))),
@@ -183,6 +200,9 @@ export function sizeTable(program: Program, sizes: Sizes, network: ProgramNetwor
     return row;
   };
 }
+
+const wireOf = ({ machine, protocol }: Program, packets: boolean): Rational =>
+  packets ? PACKETS : machine === "msccl" ? ON_THE_WIRE[protocol] : rational(1);
 
 function positive(place: string, value: number): void {
   if (!Number.isSafeInteger(value) || value < 1) throw new InputError(place, "a positive integer", value);
