@@ -1,6 +1,7 @@
 // Measured calls as sums of parts: what of a call's time grows with messages, bytes on the bottleneck, bytes summed. Whoever calls
 // hands the library over, so that the bench measures what was built and the tests what the sources say.
 import { NETWORKS } from "./measured-networks.mjs";
+import { fitParts, partedUs } from "./measured-parts.mjs";
 
 export const ROWS = new URL("./measured-rows.csv", import.meta.url);
 
@@ -102,6 +103,31 @@ function ncclWays(lib, key, row, list) {
       ]);
 }
 
+/** Returns the one way of rings or trees that RCCL was made to go: latencies of the longest way, bytes over the most loaded link. */
+function rcclWays(lib, key, { algorithm, collective, ranks }, list) {
+  const topology = topologyOf(lib, key, ranks);
+  const classes = lib.linkClasses(topology);
+  const request = { algorithm, collective, ranks, hosts: null, source: key };
+  const { hops, load } = lib.collectiveCost(topology, classes, request);
+  const latencyUs = classes.classes.reduce((sum, { latencyPs }, k) => sum + (hops[k] * latencyPs) / 1e6, 0);
+  const usPerByte = Math.max(...classes.classes.map(({ bytesPerSecond }, k) => (load[k] * 1e6) / bytesPerSecond));
+  return (bytes) => [
+    [
+      [list.of("call", 0), 1],
+      [list.of("latency", 1), latencyUs],
+      [list.of(`wire, ${algorithm}`, 1), bytes * usPerByte],
+    ],
+  ];
+}
+
+/** Returns the ways of a series' calls, by whose library made them. */
+function waysOf(lib, network, key, row, list) {
+  if (network.kind === "nccl") return ncclWays(lib, key, row, list);
+  if (network.kind === "rccl") return rcclWays(lib, key, row, list);
+  const costs = mpiCosts(lib, network, row, list);
+  return (bytes) => [costs(bytes)];
+}
+
 /**
  * Returns the parts of a network's calls and its measured points. Every second size of a series is for the fit, the others are to be
  * judged, and so is a series of one size.
@@ -112,13 +138,13 @@ export function casesOf(lib, key, rows) {
   const sparse = rows
     .filter((row) => row.network === key && row.algorithm !== "fastest")
     .flatMap((row) => {
-      const ways = network.kind === "mpi" ? mpiCosts(lib, network, row, list) : ncclWays(lib, key, row, list);
+      const ways = waysOf(lib, network, key, row, list);
       return row.points.map(([bytes, us], i) => ({
         row,
         bytes,
         us,
         judged: i % 2 === 1 || row.points.length === 1,
-        sparse: network.kind === "mpi" ? [ways(bytes)] : ways(bytes),
+        sparse: ways(bytes),
       }));
     });
   const points = sparse.map(({ sparse: ways, ...point }) => ({
@@ -134,7 +160,8 @@ export function casesOf(lib, key, rows) {
 
 /** Returns a network's points with both predictions, and the figures that were fitted to the half that is not judged. */
 export function predicted(lib, cases) {
-  const { figures, told } = lib.fitParts(
+  const { figures, told } = fitParts(
+    lib,
     cases.points.filter(({ judged }) => !judged),
     cases.labels,
   );
@@ -144,8 +171,8 @@ export function predicted(lib, cases) {
     told,
     points: cases.points.map((point) => ({
       ...point,
-      labelled: lib.partedUs(point, cases.labels),
-      fitted: lib.partedUs(point, figures),
+      labelled: partedUs(point, cases.labels),
+      fitted: partedUs(point, figures),
     })),
   };
 }

@@ -100,6 +100,8 @@ export async function gains(lib, engine, fits, rows, onCase = () => {}) {
   const found = [];
   for (const fit of fits) {
     const { key } = fit;
+    // its cards are assumed: no gain can rest on them
+    if (NETWORKS[key].kind === "rccl") continue;
     const isMpi = NETWORKS[key].kind === "mpi";
     for (const collective of isMpi ? ["allreduce", "allgather"] : ["allreduce"]) {
       const all = rows.filter((row) => row.network === key && row.collective === collective);

@@ -96,5 +96,19 @@ export const NETWORKS = {
   "a100-box": box("DGX A100 (8 A100)", PRESETS, () => "dgx-a100:1"),
   "h100-box": box("H100 SXM on NVSwitch", NVIDIA, (ranks) => [nvswitch(ranks, 450, 0, true), 1]),
   "h200-box": box("HGX H200 (8 H200)", PRESETS, () => "hgx-h200:1"),
+  // the source does not tell the cards: one of 400 Gb/s a GPU is assumed. NCCL's model knows no such box, `calibrate`'s rings and trees do
+  mi350x: {
+    ...box("MI350X (8 a node, 8 x 400 Gb/s assumed)", PRESETS, () => [
+      {
+        gpus: 8,
+        latencyUs: 0.5,
+        cables: mesh(8, 76.5),
+        scaleOut: { wiring: "rails", gbps: 50, latencyUs: 2.5 },
+        sources: [],
+      },
+      2,
+    ]),
+    kind: "rccl",
+  },
   "b300-box": box("HGX B300 (8 B300)", PRESETS, () => "hgx-b300:1"),
 };

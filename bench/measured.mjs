@@ -5,7 +5,9 @@ import { casesOf, measuredRows, predicted, ROWS } from "./measured-cases.mjs";
 import { gains } from "./measured-gains.mjs";
 import { LIBRARY } from "./measured-library.mjs";
 import { NETWORKS } from "./measured-networks.mjs";
+import { printed } from "./measured-papers.mjs";
 import { histogramPicture, measuredReport, ringErrors, scatterPicture, summaryOf } from "./measured-report.mjs";
+import { stricter } from "./measured-splits.mjs";
 import { machine, progress, publish } from "./support.mjs";
 
 const TARGETS = { small: 0.3, large: 0.15 };
@@ -22,10 +24,13 @@ export async function run() {
   const swapped = summaryOf(cases.flatMap((own) => predicted(LIBRARY, exchanged(own)).points));
   const points = fits.flatMap((fit) => fit.points);
   const rings = ringErrors(points);
+  const splits = stricter(LIBRARY, cases);
+  progress("measured: stricter judgements");
   const engine = await openEngine({ threads: 0 });
   try {
     const found = await gains(LIBRARY, engine, fits, rows, (done) => progress(`measured: ${done} gains`));
-    const data = { fits, rings, gains: found, targets: TARGETS, swapped };
+    const papers = await printed(LIBRARY, engine, (done) => progress(`measured: ${done} of papers`));
+    const data = { fits, rings, gains: found, targets: TARGETS, swapped, splits, papers };
     const all = summaryOf(points);
     const missed =
       Number(all.smallFitted > TARGETS.small) +
@@ -47,7 +52,17 @@ export async function run() {
     }));
     publish(
       "measured",
-      { machine: where, all, swapped, networks, rings, gains: shown, missed },
+      {
+        machine: where,
+        all,
+        swapped,
+        splits: splits.map(({ name, points: own }) => ({ name, ...summaryOf(own) })),
+        papers,
+        networks,
+        rings,
+        gains: shown,
+        missed,
+      },
       measuredReport(where, data),
     );
     return missed;

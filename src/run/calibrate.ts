@@ -21,6 +21,7 @@ import {
   errorsOf,
   percentText,
 } from "../model/calibration/calibration.ts";
+import { otherGpusNotes, refuseOtherNetwork } from "../model/calibration/log-network.ts";
 import type { Measurements } from "../model/calibration/measurements.ts";
 import { fitSchedules } from "../model/calibration/schedule-fit.ts";
 import type { Clock, TimedSchedule } from "../model/calibration/timed-schedule.ts";
@@ -43,7 +44,6 @@ import {
   toGBps,
 } from "../model/numbers/units.ts";
 import { didYouMean } from "../model/topology/closest.ts";
-import { gpuModelNamedIn } from "../model/topology/gpu-models.ts";
 import { CALIBRATED, type LinkClasses, linkClasses, withFigures } from "../model/topology/link-classes.ts";
 import type { SizeRange, Topology } from "../model/topology/topology.ts";
 import { count, significant } from "../report/amounts.ts";
@@ -140,6 +140,7 @@ function askedFor(topology: Topology, logs: readonly CalibrationLog[], options: 
     logs.flatMap(({ name, text }) => readMeasurements(text, name, collective)),
     options,
   );
+  for (const table of tables) refuseOtherNetwork(topology, table);
   let leftOut = 0;
   const measured = tables.flatMap((table): Measured[] => {
     const kept = table.notes.map((note) => !isOfAnother(note, algorithm));
@@ -488,18 +489,9 @@ const fasterNotes = (figures: readonly CalibratedClass[]): string[] =>
   );
 
 /** Returns what was concluded of the logs, and which were measured on other GPUs than the network's name tells. */
-function notesOf(topology: Topology, tables: readonly Measurements[]): string[] {
-  const own = gpuModelNamedIn(topology.name);
-  const notes = tables.flatMap(({ remarks, gpus, platform, source }) => {
-    const models = (gpus.length > 0 ? gpus : [platform]).map(gpuModelNamedIn);
-    const others = models.filter((model) => own !== null && model !== null && model !== own);
-    return [
-      ...remarks,
-      ...others.map((model) => `${source} was measured on ${model}, but ${topology.name} has ${own}`),
-    ];
-  });
-  return [...new Set(notes)];
-}
+const notesOf = (topology: Topology, tables: readonly Measurements[]): string[] => [
+  ...new Set(tables.flatMap((table) => [...table.remarks, ...otherGpusNotes(topology, table)])),
+];
 
 /** [points of the range] measured and fitted time. */
 const fittedBy = (

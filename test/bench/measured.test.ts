@@ -3,14 +3,26 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { casesOf, errorOf, LARGE, measuredRows, predicted, ROWS } from "../../bench/measured-cases.mjs";
 import { NETWORKS } from "../../bench/measured-networks.mjs";
 import { histogramPicture, ringErrors, scatterPicture, summaryOf } from "../../bench/measured-report.mjs";
-import { fitParts, partedUs } from "../../src/model/calibration/parts.ts";
+import { stricter } from "../../bench/measured-splits.mjs";
+import { collectiveCost } from "../../src/model/collective/collective-cost.ts";
 import { mpiRounds } from "../../src/model/collective/mpi-rounds.ts";
 import { ncclEstimates } from "../../src/model/nccl/model.ts";
+import { nonNegativeLeastSquares, ownLength } from "../../src/model/numbers/least-squares.ts";
 import { boxTopology } from "../../src/model/presets/boxes.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
+import { linkClasses } from "../../src/model/topology/link-classes.ts";
 import { sharedFiles, sharedText } from "../support/shared-data.ts";
 
-const LIBRARY = { fitParts, partedUs, mpiRounds, ncclEstimates, boxTopology, presetTopology };
+const LIBRARY = {
+  nonNegativeLeastSquares,
+  ownLength,
+  collectiveCost,
+  mpiRounds,
+  ncclEstimates,
+  boxTopology,
+  presetTopology,
+  linkClasses,
+};
 
 /** Series and points as the bench has them, which is JavaScript. */
 interface Row {
@@ -67,6 +79,30 @@ describe("predictions beside published measurements", () => {
       expect(many).toBeGreaterThan(0);
       expect(Math.max(geometric, mean)).toBeLessThan(theirs);
     }
+  });
+
+  it("are judged by fits that have not seen a half, larger sizes, a series, an algorithm, ranks, a network", () => {
+    const some = ["lumi-8", "lumi-16", "mn5-acc"].map((key) => casesOf(LIBRARY, key, rows));
+    const known = some.flatMap(({ points: own }): readonly Point[] => own);
+    const splits: readonly { readonly name: string; readonly points: readonly Point[] }[] = stricter(LIBRARY, some);
+    const named = (words: string) => splits.find(({ name }) => name.startsWith(words))?.points as readonly Point[];
+    // every point is left out once
+    for (const words of ["a drawn half", "a series", "an algorithm"]) {
+      expect(named(words).every(({ judged }) => judged)).toBe(true);
+      expect(named(words).length).toBe(known.length);
+    }
+    expect(new Set(named("a number of ranks: mn5-acc").map(({ row }) => row.ranks))).toEqual(new Set([32, 64, 256]));
+    expect(new Set(named("a network: LUMI").map(({ row }) => row.network))).toEqual(new Set(["lumi-8", "lumi-16"]));
+    // whatever is left out, its own measurements have no part in what is said of it
+    const twice = (point: Point) => (point.row.ranks === 256 ? { ...point, us: 2 * point.us } : point);
+    const changed = some.map((own) => ({ ...own, points: own.points.map(twice) }));
+    const again: typeof splits = stricter(LIBRARY, changed);
+    const of256 = (list: typeof splits) =>
+      list
+        .find(({ name }) => name.startsWith("a number of ranks: mn5-acc"))
+        ?.points.filter(({ row }) => row.ranks === 256)
+        .map(({ fitted }) => fitted);
+    expect(of256(again)).toEqual(of256(splits));
   });
 
   it("are all in the pictures", () => {

@@ -507,7 +507,7 @@ describe("calibrate", () => {
     const notes = run(box, [`${devices.join("")}${log.replaceAll("all_reduce_perf", "tool")}`]).report.notes;
     expect(notes).toEqual([
       "log0 is taken as allreduce: its busbw is 1.75 times algbw",
-      "log0 was measured on H100, but dgx-a100:1 has A100",
+      "log0 was measured on H100: ranks 0 to 7 (host a), but dgx-a100:1 has A100",
     ]);
     expect(run(box, [log]).report.notes).toEqual([]);
   });

@@ -1,6 +1,11 @@
 import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
-import { type MeasuredPoint, type Measurements, measurementsOf } from "../../model/calibration/measurements.ts";
+import {
+  type LoggedRank,
+  type MeasuredPoint,
+  type Measurements,
+  measurementsOf,
+} from "../../model/calibration/measurements.ts";
 import { busFactor, COLLECTIVE_KINDS, type NamedCollective } from "../../model/collective/collective.ts";
 import { isSendsText } from "../schedules/sends.ts";
 import { asInteger, asList, asObject, type JsonFields, parseJson, placeIn, refuse } from "../text/json.ts";
@@ -52,7 +57,7 @@ const looksLikePoints = (text: string): boolean =>
  * no collective ("p2p") are left out. Throws InputError with the line. O(text).
  */
 function readPoints(text: string, fileName: string): Measurements[] {
-  const given = { source: fileName, gpus: [], remarks: [] };
+  const given = { source: fileName, listed: [], remarks: [] };
   const tables = new Map<string, { about: Parameters<typeof measurementsOf>[1]; points: MeasuredPoint[] }>();
   for (const [i, line] of text.split(/\r?\n/).entries()) {
     if (line.startsWith("#") || line.trim() === "" || line.startsWith("platform\t")) continue;
@@ -193,9 +198,12 @@ function readNcclTestsJson(value: unknown, fileName: string, asked: NamedCollect
   return measurementsOf(points, { ...known, ...placed, platform: "", source: fileName });
 }
 
+/** More than any network here has. */
+const MOST_RANKS = 2 ** 20;
+
 /** Every process lists the first of its devices. */
-function ranksOf(report: Report, fileName: string): Pick<Measurements, "ranks" | "hosts" | "gpus"> {
-  const unknown = { ranks: null, hosts: null, gpus: [] };
+function ranksOf(report: Report, fileName: string): Pick<Measurements, "ranks" | "hosts" | "listed"> {
+  const unknown = { ranks: null, hosts: null, listed: [] };
   if (report.ranks !== undefined) return { ...unknown, ranks: asInteger(report.ranks, placeIn(fileName, "ranks"), 1) };
   if (report.config === undefined) return unknown;
   const config = asObject<Config>(report.config, placeIn(fileName, "config"));
@@ -205,11 +213,15 @@ function ranksOf(report: Report, fileName: string): Pick<Measurements, "ranks" |
   const devices = config.devices.map((device, i) =>
     asObject<{ hostname?: unknown; device_info?: unknown }>(device, placeIn(fileName, `config.devices[${i}]`)),
   );
-  const models = devices.map((device) => device.device_info).filter((info) => typeof info === "string");
+  const each = threads * gpus;
+  const isListed = each * devices.length <= MOST_RANKS;
+  const text = (cell: unknown): string => (typeof cell === "string" ? cell : "");
   return {
-    ranks: threads * gpus * Math.max(1, devices.length),
+    ranks: each * Math.max(1, devices.length),
     hosts: new Set(devices.map(({ hostname }) => hostname)).size || null,
-    gpus: [...new Set(models)],
+    listed: (isListed ? devices : []).flatMap(({ hostname, device_info: info }, process) =>
+      Array.from({ length: each }, (_, i) => ({ rank: process * each + i, host: text(hostname), gpu: text(info) })),
+    ),
   };
 }
 
@@ -246,10 +258,8 @@ interface Columns {
 /** A table while its lines are read. */
 interface Draft {
   collective: NamedCollective | null;
-  readonly ranks: Set<number>;
-  readonly hosts: Set<string>;
-  /** Names of devices. */
-  readonly gpus: Set<string>;
+  /** By rank: a list may be printed again. */
+  readonly listed: Map<number, LoggedRank>;
   perProcess: number | null;
   stated: number | null;
   columns: Columns | null;
@@ -260,9 +270,7 @@ interface Draft {
 
 const draft = (): Draft => ({
   collective: null,
-  ranks: new Set(),
-  hosts: new Set(),
-  gpus: new Set(),
+  listed: new Map(),
   perProcess: null,
   stated: null,
   columns: null,
@@ -328,9 +336,8 @@ function readNcclTestsText(text: string, fileName: string, asked: NamedCollectiv
     if (predicted !== null) open.stated = Number(predicted[1]);
     const rank = /^#\s+Rank\s+(\d+)\s.*?\bon\s+(\S+)\s+device\b(?:\s+\d+\s+\[[^\]]*\]\s*(\S.*))?/.exec(line);
     if (rank !== null) {
-      open.ranks.add(Number(rank[1]));
-      open.hosts.add(rank[2]);
-      if (rank[3] !== undefined) open.gpus.add(rank[3]);
+      const own = Number(rank[1]);
+      open.listed.set(own, { rank: own, host: rank[2] as string, gpu: rank[3] ?? "" });
     }
     const words = line.replace(/^#\s*/, "").split(/\s+/);
     if (words[0] === "size" && words.includes("algbw")) {
@@ -408,18 +415,24 @@ function timeCell(
 }
 
 function finished(open: Draft, fileName: string, asked: NamedCollective | null): Measurements {
-  const { points, zeros, ranks, hosts, gpus, stated, perProcess, ratio } = open;
+  const { points, zeros, stated, perProcess, ratio } = open;
+  const listed = [...open.listed.values()].sort((a, b) => a.rank - b.rank);
   if (points.length === 0) {
     const received = zeros > 0 ? "only rows of size 0" : "a header without rows";
     throw new InputError(fileName, "rows of a table of nccl-tests", received);
   }
   // without a list of devices one process is all there is, but a process of one GPU tells nothing
-  const ranksOf = ranks.size > 0 ? ranks.size : (stated ?? ((perProcess ?? 1) > 1 ? perProcess : null));
+  const ranksOf = listed.length > 0 ? listed.length : (stated ?? ((perProcess ?? 1) > 1 ? perProcess : null));
   return measurementsOf(points, {
     ...collectiveOf({ program: open.collective, asked, ratio, ranks: ranksOf }, fileName),
     ranks: ranksOf,
-    gpus: [...gpus],
-    hosts: hosts.size > 0 ? hosts.size : ranksOf !== null && ranksOf === perProcess ? 1 : null,
+    listed,
+    hosts:
+      listed.length > 0
+        ? new Set(listed.map(({ host }) => host)).size
+        : ranksOf !== null && ranksOf === perProcess
+          ? 1
+          : null,
     platform: "",
     source: fileName,
   });

@@ -1,5 +1,13 @@
 import type { NamedCollective } from "../collective/collective.ts";
 
+/** Where a log says that a rank was. */
+export interface LoggedRank {
+  readonly rank: number;
+  readonly host: string;
+  /** The device's name; "" where the log does not tell it. */
+  readonly gpu: string;
+}
+
 /** Times of one collective on one machine, by size: columns of equal length. */
 export interface Measurements {
   readonly collective: NamedCollective;
@@ -17,8 +25,8 @@ export interface Measurements {
   /** The platform's name where the log tells it, and where the figures are from. */
   readonly platform: string;
   readonly source: string;
-  /** Names of GPUs as the log tells them. */
-  readonly gpus: readonly string[];
+  /** Ranks as the log lists them, in their order; none where it lists none. */
+  readonly listed: readonly LoggedRank[];
   /** What was concluded of the log that it does not say, in words. */
   readonly remarks: readonly string[];
 }
@@ -34,7 +42,7 @@ export interface MeasuredPoint {
 /** Returns points as columns, by size, points of one size in the order given. */
 export function measurementsOf(
   points: readonly MeasuredPoint[],
-  about: Pick<Measurements, "collective" | "ranks" | "hosts" | "platform" | "source" | "gpus" | "remarks">,
+  about: Pick<Measurements, "collective" | "ranks" | "hosts" | "platform" | "source" | "listed" | "remarks">,
 ): Measurements {
   const sorted = [...points].sort((a, b) => a.sizeBytes - b.sizeBytes);
   return {

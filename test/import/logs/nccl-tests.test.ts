@@ -171,10 +171,12 @@ describe("readMeasurements", () => {
   });
 
   it("tells GPUs by name", () => {
-    expect(read(NEW)[0].gpus).toEqual(["NVIDIA A100"]);
+    expect(read(NEW)[0].listed[0]).toMatchObject({ rank: 0, gpu: "NVIDIA A100" });
     const config = { nthreads: 1, ngpus: 1, devices: [{ hostname: "a", device_info: "NVIDIA H200" }] };
     const results = [{ size: 8, in_place: { time: 1 } }];
-    expect(read(JSON.stringify({ args: ["all_reduce_perf"], config, results }))[0].gpus).toEqual(["NVIDIA H200"]);
+    expect(read(JSON.stringify({ args: ["all_reduce_perf"], config, results }))[0].listed).toEqual([
+      { rank: 0, host: "a", gpu: "NVIDIA H200" },
+    ]);
   });
 
   it("reads a table of points: a time from each busbw, the pairs' copies left out", () => {

@@ -1,6 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fitParts, type PartedPoint, partedUs } from "../../../src/model/calibration/parts.ts";
+import { fitParts as fitWith, partedUs } from "../../bench/measured-parts.mjs";
+import { nonNegativeLeastSquares, ownLength } from "../../src/model/numbers/least-squares.ts";
+
+interface PartedPoint {
+  readonly us: number;
+  readonly ways: readonly Float64Array[];
+}
+
+const fitParts = (
+  points: readonly PartedPoint[],
+  labels: Float64Array,
+): { readonly figures: Float64Array; readonly told: readonly boolean[] } =>
+  fitWith({ nonNegativeLeastSquares, ownLength }, points, labels);
 
 const amount = fc.double({ min: 0, max: 1e3, noNaN: true });
 const figure = fc.double({ min: 1e-2, max: 1e2, noNaN: true });
