@@ -2,7 +2,7 @@ import { useEffect } from "preact/hooks";
 import { Answer } from "./panels/answer.tsx";
 import { Bench } from "./panels/bench.tsx";
 import { Header } from "./panels/header.tsx";
-import { Help } from "./panels/help.tsx";
+import { Help } from "./panels/late-window.tsx";
 import { Alert, Notes } from "./panels/notices.tsx";
 import { DroppedFailure } from "./panels/open-file.tsx";
 import { Program } from "./panels/program.tsx";
@@ -48,7 +48,7 @@ export function App() {
       </div>
       <DroppedFailure />
       <Notes />
-      {isHelpShown.value && <Help />}
+      {isHelpShown.value && <Help onClose={() => (isHelpShown.value = false)} />}
       {isBenchShown.value && <Bench />}
       {isDropping.value && (
         <div class="page-drop">

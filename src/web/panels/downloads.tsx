@@ -25,7 +25,7 @@ const LACKS: Readonly<Record<Lack, string>> = {
 };
 
 /** Everything that can be written of what is shown. */
-export function Downloads({ onClose }: { readonly onClose: () => void }) {
+export function View({ onClose }: { readonly onClose: () => void }) {
   const last = made.value;
   const opened = program.value;
   const wish = networkWish(words.value);

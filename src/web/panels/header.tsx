@@ -1,10 +1,8 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { Icon } from "../parts/icon.tsx";
 import { chooseScheme, SCHEMES, scheme } from "../parts/scheme.ts";
-import { useCode } from "../parts/use-code.ts";
-import { say } from "../state/actions.ts";
 import { welcome } from "../state/store.ts";
+import { Gallery } from "./late-window.tsx";
 import { isHelpShown } from "./shortcuts.ts";
 import "./header.css";
 
@@ -44,9 +42,7 @@ export function Header() {
   );
 }
 
-const loadGallery = () => import("./gallery.tsx");
-
-/** The gallery, whose code is loaded when it is first wanted. */
+/** What opens the gallery. */
 function Examples() {
   const isShown = useSignal(false);
   return (
@@ -57,16 +53,6 @@ function Examples() {
       {isShown.value && <Gallery onClose={() => (isShown.value = false)} />}
     </>
   );
-}
-
-function Gallery({ onClose }: { readonly onClose: () => void }) {
-  const View = useCode<{ readonly onClose: () => void }>(loadGallery, "The list of examples");
-  useEffect(() => {
-    if (typeof View !== "string") return;
-    say(View);
-    onClose();
-  }, [View]);
-  return View === null || typeof View === "string" ? null : <View onClose={onClose} />;
 }
 
 /** The kernels and threads that work. */

@@ -1,6 +1,5 @@
 import { Dialog } from "../parts/dialog.tsx";
 import { welcome } from "../state/store.ts";
-import { isHelpShown } from "./shortcuts.ts";
 import "./help.css";
 
 /** Keys, by where they work. */
@@ -58,9 +57,9 @@ function licencesAddress(): string {
 }
 
 /** What this is, in a few sentences, and its keys. */
-export function Help() {
+export function View({ onClose }: { readonly onClose: () => void }) {
   return (
-    <Dialog title="Help" onClose={() => (isHelpShown.value = false)}>
+    <Dialog title="Help" onClose={onClose}>
       <p>
         Choose a network or drop a file of one, say what is to be communicated, and synthesize. The schedule that comes
         out was judged by code that shares nothing with what made it, simulated on the network, and is compared with a
