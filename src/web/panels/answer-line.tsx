@@ -1,33 +1,20 @@
 import { signal } from "@preact/signals";
 import { formatShare, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
+import { keep, kept } from "../parts/kept.ts";
 import type { AnyReport } from "../protocol.ts";
 import { isStale } from "../state/store.ts";
 import "./answer-line.css";
 
-/** Whether the answer is folded into one line; kept in this browser where it lets us. */
-
-const KEY = "banyan.answer";
+const NAME = "answer";
 const FOLDED = "line";
 
-function kept(): boolean {
-  try {
-    return localStorage.getItem(KEY) === FOLDED;
-  } catch {
-    return false;
-  }
-}
-
-export const isAnswerFolded = signal(kept());
+/** Whether the answer is folded into one line. */
+export const isAnswerFolded = signal(kept(NAME) === FOLDED);
 
 /** Folds the answer, or unfolds it, and keeps that. */
 function foldAnswer(isFolded: boolean): void {
   isAnswerFolded.value = isFolded;
-  try {
-    if (isFolded) localStorage.setItem(KEY, FOLDED);
-    else localStorage.removeItem(KEY);
-  } catch {
-    // a browser that keeps nothing shows it for now
-  }
+  keep(NAME, isFolded ? FOLDED : null);
 }
 
 /** Folds the answer into one line and back. */

@@ -1,18 +1,11 @@
 import { effect, signal } from "@preact/signals";
+import { keep, kept } from "./kept.ts";
 
-/** Whether fields say their names on the command line; kept by the browser. */
+/** Whether fields say their names on the command line. */
 
-const KEY = "banyan.flags";
+const NAME = "flags";
 
-function kept(): boolean {
-  try {
-    return localStorage.getItem(KEY) !== null;
-  } catch {
-    return false;
-  }
-}
-
-export const areFlagsShown = signal(kept());
+export const areFlagsShown = signal(kept(NAME) !== null);
 
 /** Shows the names or hides them, now and whenever that changes: styles look at one place. */
 export function followFlags(): void {
@@ -24,10 +17,5 @@ export function followFlags(): void {
 /** Shows the names or hides them, and keeps that. */
 export function showFlags(shown: boolean): void {
   areFlagsShown.value = shown;
-  try {
-    if (shown) localStorage.setItem(KEY, "shown");
-    else localStorage.removeItem(KEY);
-  } catch {
-    // a browser that keeps nothing shows them for now
-  }
+  keep(NAME, shown ? "shown" : null);
 }

@@ -1,22 +1,14 @@
 import { effect, signal } from "@preact/signals";
+import { keep, kept } from "./kept.ts";
 
 /** Light, dark, or as the system has it; kept in this browser where it lets us. */
 
 export const SCHEMES = ["auto", "light", "dark"] as const;
 type Scheme = (typeof SCHEMES)[number];
 
-const KEY = "banyan.scheme";
+const NAME = "scheme";
 
-function kept(): Scheme {
-  try {
-    const value = localStorage.getItem(KEY);
-    return SCHEMES.find((scheme) => scheme === value) ?? "auto";
-  } catch {
-    return "auto";
-  }
-}
-
-export const scheme = signal<Scheme>(kept());
+export const scheme = signal<Scheme>(SCHEMES.find((one) => one === kept(NAME)) ?? "auto");
 
 /** Shows the scheme on the page, now and whenever it changes, here or in the system: styles and canvases look at one place. */
 export function followScheme(): void {
@@ -34,10 +26,5 @@ export function followScheme(): void {
 /** Takes a scheme and keeps it. */
 export function chooseScheme(chosen: Scheme): void {
   scheme.value = chosen;
-  try {
-    if (chosen === "auto") localStorage.removeItem(KEY);
-    else localStorage.setItem(KEY, chosen);
-  } catch {
-    // a browser that keeps nothing shows it for now
-  }
+  keep(NAME, chosen === "auto" ? null : chosen);
 }
