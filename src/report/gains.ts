@@ -1,4 +1,6 @@
-import type { CoarseRow, ComparisonRow, ReferenceRow } from "./comparison.ts";
+import { formatSize } from "../model/numbers/units.ts";
+import { count } from "./amounts.ts";
+import type { CoarseRow, Comparison, ComparisonRow, ReferenceRow, SizeSettings } from "./comparison.ts";
 
 /** A line, or what a coarse model says of one. */
 type Line = ComparisonRow | CoarseRow;
@@ -81,4 +83,51 @@ export function defaultGains(rows: readonly ComparisonRow[], references: readonl
     const text = best === chosen ? "none" : gainText(libraryUs, us);
     return [{ best, library: chosen, us, libraryUs, how: howOf(chosen), text }];
   });
+}
+
+/** A line of gains: what is fastest, and what it is faster than. */
+export interface GainLine extends Pick<Gain, "us" | "how" | "libraryUs" | "text"> {
+  readonly sizeBytes: number;
+  readonly fastest: string;
+}
+
+/** Returns a gain as a line. */
+const lineOfGain = (gain: Gain): GainLine => ({
+  ...gain,
+  sizeBytes: gain.best.sizeBytes,
+  fastest: gain.best.algorithm,
+});
+
+/** Returns what NCCL's best setting gains over its default at each size. */
+const gainsOfSettings = (settings: readonly SizeSettings[]): GainLine[] =>
+  settings.map(({ sizeBytes, chosen, best }) => ({
+    sizeBytes,
+    fastest: `${best.algorithm}/${best.protocol}`,
+    us: best.us,
+    how: `${chosen.algorithm}/${chosen.protocol}, ${count(chosen.channels, "channel")}`,
+    libraryUs: chosen.us,
+    text: best === chosen ? "none" : gainText(chosen.us, best.us),
+  }));
+
+/** Returns what to set for NCCL to be faster than by default, a text for the sizes of each setting: "64 KiB: NCCL_ALGO=Ring". */
+export function settingsToSet(settings: readonly SizeSettings[]): string[] {
+  const sizesOf = new Map<string, string[]>();
+  for (const { sizeBytes, chosen, best } of settings) {
+    if (best === chosen) continue;
+    sizesOf.set(best.environment, [...(sizesOf.get(best.environment) ?? []), formatSize(sizeBytes)]);
+  }
+  return [...sizesOf].map(([environment, sizes]) => `${sizes.join(", ")}: ${environment}`);
+}
+
+/**
+ * Returns what a comparison tells of gains, without the size at which it was stopped: over libraries, or with target nccl of its
+ * best over its default; `lines` as they are shown, `over` what they are set beside.
+ */
+export function gainsShown({ rows, references, coarse = [], settings = [], stopped, target }: Comparison) {
+  // of the size at which it was stopped the fastest is not known
+  const whole = stopped === true ? rows.filter(({ sizeBytes }) => sizeBytes !== rows.at(-1)?.sizeBytes) : rows;
+  const defaults = defaultGains(whole, references);
+  const gained = target === "nccl" ? defaults : gainsOf(whole, stopped === true ? [] : coarse);
+  const lines = settings.length > 0 ? gainsOfSettings(settings) : gained.map(lineOfGain);
+  return { defaults, gained, lines, over: target === "nccl" ? "by default" : "of libraries" } as const;
 }

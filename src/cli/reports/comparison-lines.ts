@@ -11,14 +11,13 @@ import {
   type ComparisonRow,
   LIBRARY_OF,
   type ReferenceRow,
-  type SizeSettings,
   usOnTarget,
 } from "../../report/comparison.ts";
-import { defaultGains, type Gain, gainsOf, gainText } from "../../report/gains.ts";
+import { type Gain, gainsShown, gainText, settingsToSet } from "../../report/gains.ts";
 import { networkText } from "../../report/subject-text.ts";
 import { algorithmNamed } from "../../synthesize/catalog.ts";
 import type { Context } from "../context.ts";
-import { type GainLine, gainLines, lineOfGain } from "./gain-lines.ts";
+import { gainLines } from "./gain-lines.ts";
 import { type Style, unstyled } from "./style.ts";
 import { table } from "./table.ts";
 import { labelled, leftOutLines, reportWidth } from "./text.ts";
@@ -202,27 +201,6 @@ function choiceLines(references: readonly ReferenceRow[], defaults: readonly Gai
       ];
 }
 
-/** Returns what NCCL's best setting gains over its default at each size. */
-const gainsOfSettings = (settings: readonly SizeSettings[]): GainLine[] =>
-  settings.map(({ sizeBytes, chosen, best }) => ({
-    sizeBytes,
-    fastest: `${best.algorithm}/${best.protocol}`,
-    us: best.us,
-    how: `${chosen.algorithm}/${chosen.protocol}, ${count(chosen.channels, "channel")}`,
-    libraryUs: chosen.us,
-    text: best === chosen ? "none" : gainText(chosen.us, best.us),
-  }));
-
-/** Returns what to set for NCCL to be faster than by default, sizes with the same setting together. */
-function settingLines(settings: readonly SizeSettings[]): string[] {
-  const sizesOf = new Map<string, string[]>();
-  for (const { sizeBytes, chosen, best } of settings) {
-    if (best === chosen) continue;
-    sizesOf.set(best.environment, [...(sizesOf.get(best.environment) ?? []), formatSize(sizeBytes)]);
-  }
-  return [...sizesOf].map(([environment, sizes]) => `${sizes.join(", ")}: ${environment}`);
-}
-
 /** Returns by what the lines of a target are ranked. */
 const rankedBy = (target: CompareTarget): string =>
   target === "nccl"
@@ -234,10 +212,22 @@ const LEFT_OUT_OF_NARROW: readonly string[] = ["chunks", "synthesis"];
 
 /** Returns a comparison for people; of one that was stopped no gains at the size that it was at. */
 export function comparisonLines(
-  { topology, collective, rows, references, coarse = [], settings = [], limits, leftOut, stopped, target }: Comparison,
+  comparison: Comparison,
   { sources }: Pick<Topology, "sources">,
   { style, options, terminal }: Pick<Context, "style" | "options" | "terminal">,
 ): string[] {
+  const {
+    topology,
+    collective,
+    rows,
+    references,
+    coarse = [],
+    settings = [],
+    limits,
+    leftOut,
+    stopped,
+    target,
+  } = comparison;
   const hasPrograms = target !== "nccl" && rows.some(({ programUs }) => programUs !== undefined);
   const more = [...(hasPrograms ? ["program"] : []), ...(target === undefined ? [] : ["library"])];
   const sizes = new Set([...rows, ...coarse].map(({ sizeBytes }) => sizeBytes));
@@ -267,12 +257,8 @@ export function comparisonLines(
   const why = new Set(
     limits.map(({ sizeBytes, limit }) => `${formatSize(sizeBytes)}: ${timeText(limit.us)}, ${limit.because}`),
   );
-  // of the size at which it was stopped the fastest is not known
-  const whole = stopped === true ? rows.filter(({ sizeBytes }) => sizeBytes !== rows.at(-1)?.sizeBytes) : rows;
-  const defaults = defaultGains(whole, references);
-  const gained = target === "nccl" ? defaults : gainsOf(whole, stopped === true ? [] : coarse);
-  const gainsShown = settings.length > 0 ? gainsOfSettings(settings) : gained.map(lineOfGain);
-  const gains = gainLines(gainsShown, target === "nccl" ? "by default" : "of libraries", style, reportWidth(terminal));
+  const { defaults, gained, lines: gainsOfSizes, over } = gainsShown(comparison);
+  const gains = gainLines(gainsOfSizes, over, style, reportWidth(terminal));
   const verified = rows.length === 1 ? "the line verified" : `all ${count(rows.length, "line")} verified`;
   const isNone = rows.length === 0 && stopped !== true;
   const ended = stopped === true ? `${count(rows.length, "line")}, stopped before the rest` : verified;
@@ -292,7 +278,7 @@ export function comparisonLines(
     ...below("coarse", coarseLinesOf(coarse)),
     ...below("limit", [...why]),
     ...below("program", target === "nccl" ? [] : programLines(rows)),
-    ...below("set", settingLines(settings)),
+    ...below("set", settingsToSet(settings)),
     ...below("better", target === undefined || target === "nccl" ? [] : leaveLines(gained, LIBRARY_OF[target])),
     ...below("NCCL model", choiceLines(references, target === "nccl" ? [] : defaults)),
     ...(options["details"] === true ? leftOutLines(leftOut) : leftOutLine(leftOut)),

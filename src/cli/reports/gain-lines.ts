@@ -1,6 +1,6 @@
 import { formatSize } from "../../model/numbers/units.ts";
 import { timeText } from "../../report/amounts.ts";
-import type { Gain } from "../../report/gains.ts";
+import type { GainLine } from "../../report/gains.ts";
 import type { Style } from "./style.ts";
 import { table } from "./table.ts";
 import { wrapped } from "./text.ts";
@@ -8,19 +8,6 @@ import { wrapped } from "./text.ts";
 /** Columns of the libraries' algorithm, at least, and of all else. */
 const LEAST_HOW = 18;
 const REST = 54;
-
-/** A line of gains: what is fastest, and what it is faster than. */
-export interface GainLine extends Pick<Gain, "us" | "how" | "libraryUs" | "text"> {
-  readonly sizeBytes: number;
-  readonly fastest: string;
-}
-
-/** Returns a gain as a line. */
-export const lineOfGain = (gain: Gain): GainLine => ({
-  ...gain,
-  sizeBytes: gain.best.sizeBytes,
-  fastest: gain.best.algorithm,
-});
 
 /** Returns a table of what is gained at each size over something else; nothing where nothing can be said. */
 export function gainLines(gains: readonly GainLine[], over: string, style: Style, width: number): string[] {

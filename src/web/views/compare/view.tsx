@@ -10,7 +10,7 @@ import {
   usOnTarget,
 } from "../../../report/comparison.ts";
 import { comparisonCsv } from "../../../report/comparison-csv.ts";
-import { gainsOf } from "../../../report/gains.ts";
+import { gainsShown, settingsToSet } from "../../../report/gains.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { ChartLegend, useHidden } from "../../parts/chart-legend.tsx";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
@@ -118,29 +118,53 @@ function bestText(found: Comparison): string {
     : `Best: ${wins.join("; ")}.`;
 }
 
-/** What the fastest gains over what libraries have, size by size; nothing where nothing can be said. */
-function GainTable({ comparison: { rows, coarse } }: { readonly comparison: Comparison }) {
-  const gains = gainsOf(rows, coarse);
-  if (gains.length === 0) return null;
+/** What is gained, size by size, as on the command line, and what to set for it; nothing where nothing can be said. */
+function GainTable({ comparison }: { readonly comparison: Comparison }) {
+  const { lines, over } = gainsShown(comparison);
+  if (lines.length === 0) return null;
+  const isDefault = over === "by default";
+  const caption = `Gain over ${isDefault ? "what NCCL chooses by default" : "the fastest library algorithm"}, simulated`;
+  const toSet = settingsToSet(comparison.settings ?? []);
   return (
-    <div class="sideways">
-      <table class="compare-table compare-gains">
-        <caption>Gain over the fastest library algorithm, simulated</caption>
-        <ColumnHeads names={["Size", "Gain", "Fastest", "Time", "Of libraries", "Library's time"]} />
-        <tbody>
-          {gains.map(({ best, us, libraryUs, how, text }) => (
-            <tr key={best.sizeBytes}>
-              <th scope="row">{roundedSize(best.sizeBytes)}</th>
-              <td class="n">{text}</td>
-              <td class="n">{best.algorithm}</td>
-              <td class="n">{timeText(us)}</td>
-              <td>{how}</td>
-              <td class="n">{timeText(libraryUs)}</td>
-            </tr>
+    <>
+      <div class="sideways">
+        <table class="compare-table compare-gains">
+          <caption>{caption}</caption>
+          <ColumnHeads
+            names={[
+              "Size",
+              "Gain",
+              "Fastest",
+              "Time",
+              ...(isDefault ? ["By default", "Its time"] : ["Of libraries", "Library's time"]),
+            ]}
+          />
+          <tbody>
+            {lines.map(({ sizeBytes, fastest, us, libraryUs, how, text }) => (
+              <tr key={sizeBytes}>
+                <th scope="row">{roundedSize(sizeBytes)}</th>
+                <td class="n">{text}</td>
+                <td class="n">{fastest}</td>
+                <td class="n">{timeText(us)}</td>
+                <td>{how}</td>
+                <td class="n">{timeText(libraryUs)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {toSet.length > 0 && (
+        <p>
+          To set for NCCL:
+          {toSet.map((text) => (
+            <span key={text}>
+              {" "}
+              <code>{text}</code>
+            </span>
           ))}
-        </tbody>
-      </table>
-    </div>
+        </p>
+      )}
+    </>
   );
 }
 
