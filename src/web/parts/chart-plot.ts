@@ -1,6 +1,7 @@
 import uPlot from "uplot";
 import { placeOn, ticksOf, valueAt } from "../../picture/scales.ts";
 import { addMarker, type ChartAxis, type ChartLine, endsOf } from "./chart-model.ts";
+import { withMicro } from "./visible-texts.ts";
 
 /** A chart as it is drawn: axes hold places (logarithms), so that their ticks are ours. */
 
@@ -25,7 +26,7 @@ const placesOf = ({ scale }: ChartAxis, values: ArrayLike<number | null>): (numb
   });
 
 function axisOf(axis: ChartAxis, isX: boolean, colour: (name: string) => string): uPlot.Axis {
-  const textOf = (place: number): string => axis.text(valueAt(axis.scale, place));
+  const textOf = (place: number): string => withMicro(axis.text(valueAt(axis.scale, place)));
   return {
     label: axis.label,
     labelSize: 20,
