@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import { formatShare, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
+import { Icon } from "../parts/icon.tsx";
 import { keep, kept } from "../parts/kept.ts";
 import type { AnyReport } from "../protocol.ts";
 import { isStale } from "../state/store.ts";
@@ -21,11 +22,13 @@ function foldAnswer(isFolded: boolean): void {
 export const AnswerFold = () => (
   <button
     type="button"
+    class="answer-fold"
+    aria-label="One line"
     title="The answer in one line: the view has the rest"
     aria-pressed={isAnswerFolded.value}
     onClick={() => foldAnswer(!isAnswerFolded.value)}
   >
-    One line
+    <Icon name={isAnswerFolded.value ? "down" : "up"} /> <span>One line</span>
   </button>
 );
 

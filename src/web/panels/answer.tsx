@@ -57,8 +57,10 @@ function Result({ last, save }: { readonly last: Made; readonly save: preact.Com
           {schedule.answer}
         </Told>
         {isFolded && <TimeScale report={schedule.report} />}
-        <AnswerFold />
-        {save}
+        <span class="answer-acts">
+          <AnswerFold />
+          {save}
+        </span>
       </div>
       {schedule.optimism !== null && !isFolded && (
         <p class="answer-optimism">{sentenceOf({ message: schedule.optimism })}</p>

@@ -2,6 +2,7 @@
 const STROKES = {
   close: "M3 3l10 10M13 3L3 13",
   down: "M3 6l5 5 5-5",
+  up: "M3 10l5-5 5 5",
   copy: "M6 6h7v8H6zM10 6V2H3v9h3",
   done: "M3 8.5l3.5 3.5L13 4.5",
   download: "M8 2v8M4.5 7L8 10.5 11.5 7M3 14h10",
