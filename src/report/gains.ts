@@ -39,7 +39,10 @@ export function gainsOf(rows: readonly ComparisonRow[], coarse: readonly CoarseR
   });
 }
 
-/** Where no line has a schedule, the fastest by its model is the best. */
+/**
+ * Where no line has a schedule, the fastest by its model is the best. Null where some of what libraries have was left out: then no
+ * coarse line says that it is theirs.
+ */
 function gainOfSchedules(rows: readonly ComparisonRow[], coarse: readonly CoarseRow[]): Gain | null {
   const best = rows.length === 0 ? least(coarse, ({ us }) => us) : rows.find((row) => row.best);
   const library = least<Line>(
@@ -47,6 +50,7 @@ function gainOfSchedules(rows: readonly ComparisonRow[], coarse: readonly Coarse
     ({ us }) => us,
   );
   if (best === undefined || library === undefined) return null;
+  if (coarse.length > 0 && coarse.every((row) => row.library === undefined)) return null;
   const text = best === library ? "none" : gainText(library.us, best.us);
   return { best, library, us: best.us, libraryUs: library.us, how: howOf(library), text };
 }

@@ -11,7 +11,7 @@ import type { SynthesizeOptions } from "../request/options.ts";
 import { mcf } from "../synthesize/alltoall/alltoall.ts";
 import { refusalOf } from "../synthesize/applicable.ts";
 import { coarseTime, hasCoarseTime } from "../synthesize/baselines/coarse.ts";
-import { ALGORITHMS } from "../synthesize/catalog.ts";
+import { ALGORITHMS, algorithmNamed } from "../synthesize/catalog.ts";
 import { allToAllOn } from "./all-to-all.ts";
 import { wholeProblem } from "./auto/candidates.ts";
 
@@ -48,6 +48,13 @@ export function coarseLines(
       (hasCoarseTime(one.name, collective) || flows(one.name)) &&
       refusalOf(one, problem.topology, collective) === null,
   ).map(({ name }) => name);
+  // what is gained over libraries is told where all of theirs are there
+  const isWhole = ![...left].some(
+    (name) =>
+      isLibrary(name) &&
+      !names.includes(name) &&
+      refusalOf(algorithmNamed(name), problem.topology, collective) === null,
+  );
   let known: Promise<{ readonly bytesPerSecond: number; readonly latencyUs: number }> | null = null;
   const flow = (signal?: AbortSignal) => {
     known ??= allToAllOn(engine, problem.topology, signal === undefined ? {} : { signal }).then(({ rate }) => ({
@@ -82,7 +89,7 @@ export function coarseLines(
             : algbwGBps * busFactor(sized.collective.kind as NamedCollective, sized.collective.groupSize),
         policy,
         by,
-        ...(isLibrary(name) ? { library: policy } : {}),
+        ...(isWhole && isLibrary(name) ? { library: policy } : {}),
       };
     },
   };

@@ -52,17 +52,17 @@ describe("compare", () => {
       onLine: ({ algorithm, done, total }) => asked.push(`${algorithm} ${done + 1}/${total}`),
     });
     expect(rows).toEqual([]);
-    expect(coarse?.map(({ algorithm }) => algorithm)).toEqual(["ring", "direct", "bruck", "mcf"]);
-    expect(asked).toEqual(["ring 1/4", "direct 2/4", "bruck 3/4", "mcf 4/4"]);
+    expect(coarse?.map(({ algorithm }) => algorithm)).toEqual(["ring", "bruck", "mcf"]);
+    expect(asked).toEqual(["ring 1/3", "bruck 2/3", "mcf 3/3"]);
     const limitUs = limits[0]?.limit.us as number;
     for (const { us, ofLimit, by } of coarse ?? []) {
       expect(us).toBeGreaterThanOrEqual(limitUs);
       expect(ofLimit).toBeCloseTo(limitUs / us, 9);
       expect(by).not.toBe("");
     }
-    expect(leftOut.map(({ algorithm }) => algorithm)).toContain("tacos");
-    const [gain] = gainsOf(rows, coarse);
-    expect(gain).toMatchObject({ how: "direct (everyone to everyone at once; coarse)" });
+    expect(leftOut.map(({ algorithm }) => algorithm)).toEqual(expect.arrayContaining(["tacos", "direct"]));
+    // libraries have direct, so nothing is known of what is gained over them
+    expect(gainsOf(rows, coarse)).toEqual([]);
     // named, or for a target, nothing is modelled
     await expect(
       compare(engine, topology, { collective: "alltoall", sizesBytes: [2 ** 26], target: "mscclpp" }),
