@@ -1,5 +1,6 @@
 import { formatTime } from "../../../model/numbers/units.ts";
-import { type Player, SPEEDS, shareText } from "./player.ts";
+import { SPEEDS, shareText } from "./clock.ts";
+import type { Player } from "./player.ts";
 import "./transport.css";
 
 /** Outlines on a field of 16 x 16. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { advance, shareText, within } from "../../../../src/web/views/time/clock.ts";
 import { timeTicks } from "../../../../src/web/views/time/gantt-stage.ts";
-import { advance, shareText, within } from "../../../../src/web/views/time/player.ts";
 
 describe("the player's clock", () => {
   it("plays the whole in 20 s at speed 1, whatever the frames", () => {
