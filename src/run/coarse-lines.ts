@@ -2,7 +2,7 @@ import type { Engine } from "../engine/types.ts";
 import { busFactor, type NamedCollective } from "../model/collective/collective.ts";
 import { toNumber } from "../model/numbers/rational.ts";
 import { toUs } from "../model/numbers/units.ts";
-import { evenLoads } from "../model/routes/list-routes.ts";
+import { longestShortestPs } from "../model/routes/list-routes.ts";
 import { networkSymmetry } from "../model/symmetry/network-symmetry.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import type { CoarseRow } from "../report/comparison.ts";
@@ -59,7 +59,7 @@ export function coarseLines(
   const flow = (signal?: AbortSignal) => {
     known ??= allToAllOn(engine, problem.topology, signal === undefined ? {} : { signal }).then(({ rate }) => ({
       bytesPerSecond: toNumber(rate),
-      latencyUs: toUs(evenLoads(problem.topology, collective.groupMembers).latencyPs),
+      latencyUs: toUs(longestShortestPs(problem.topology, collective.groupMembers)),
     }));
     return known;
   };

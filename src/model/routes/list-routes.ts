@@ -2,7 +2,7 @@ import { InfeasibleError } from "../../base/errors.ts";
 import { groupedBy } from "../graph/graph.ts";
 import type { Messages } from "../messages/messages.ts";
 import { addTo, indicesBelow } from "../numbers/ordering.ts";
-import { inLinks, linkCount, nodeCount, outLinks, type Topology } from "../topology/topology.ts";
+import { inLinks, nodeCount, outLinks, type Topology } from "../topology/topology.ts";
 import { type RouteSet, wholeRoutes } from "./routes.ts";
 
 /** The routes of messages: `routeOf[i]` is that of message i. */
@@ -245,50 +245,31 @@ function linksTowards(topology: Topology, target: number): Int32Array {
 }
 
 /**
- * Returns [links] how many of all pairs of different members send over each link where at every node all links on ways of the fewest
- * hops have an equal part, and the greatest latency of such a way. Throws InfeasibleError for NPUs that cannot be reached.
- * O(members x links).
+ * Returns the greatest latency of a way of the fewest hops between members, picoseconds. Throws InfeasibleError for NPUs that cannot be
+ * reached. O(members x links).
  */
-export function evenLoads(
-  topology: Topology,
-  members: Int32Array,
-): { readonly pairs: Float64Array; readonly latencyPs: number } {
+export function longestShortestPs(topology: Topology, members: Int32Array): number {
   const { linkTarget, linkLatencyPs } = topology;
-  const nodes = nodeCount(topology);
   const out = outLinks(topology);
-  const pairs = new Float64Array(linkCount(topology));
+  const wayPs = new Float64Array(nodeCount(topology));
   let latencyPs = 0;
-  const sending = new Float64Array(nodes);
-  const wayPs = new Float64Array(nodes);
   for (const target of members) {
     const hops = hopsTo(topology, target);
-    const order = fromNearest(hops);
-    for (const member of members) if (hops[member] < 0) throw unreached(topology, member, target);
-    const isNearer = (node: number, link: number): boolean => hops[linkTarget[link]] === hops[node] - 1;
-    sending.fill(0);
-    for (const member of members) sending[member] = 1;
     wayPs.fill(0);
-    for (let i = 1; i < order.length; i++) {
-      const node = order[i];
+    for (const node of fromNearest(hops)) {
       for (let k = out.offset[node]; k < out.offset[node + 1]; k++) {
         const link = out.links[k];
-        if (isNearer(node, link)) wayPs[node] = Math.max(wayPs[node], wayPs[linkTarget[link]] + linkLatencyPs[link]);
+        const next = linkTarget[link];
+        if (hops[next] >= 0 && hops[next] === hops[node] - 1)
+          wayPs[node] = Math.max(wayPs[node], wayPs[next] + linkLatencyPs[link]);
       }
     }
-    for (let i = order.length - 1; i > 0; i--) {
-      const node = order[i];
-      let ways = 0;
-      for (let k = out.offset[node]; k < out.offset[node + 1]; k++) ways += Number(isNearer(node, out.links[k]));
-      for (let k = out.offset[node]; k < out.offset[node + 1]; k++) {
-        const link = out.links[k];
-        if (!isNearer(node, link)) continue;
-        pairs[link] += sending[node] / ways;
-        sending[linkTarget[link]] += sending[node] / ways;
-      }
+    for (const member of members) {
+      if (hops[member] < 0) throw unreached(topology, member, target);
+      latencyPs = Math.max(latencyPs, wayPs[member]);
     }
-    for (const member of members) latencyPs = Math.max(latencyPs, wayPs[member]);
   }
-  return { pairs, latencyPs };
+  return latencyPs;
 }
 
 /** Returns the nodes from which there is a way, those with fewer hops first. O(nodes). */
