@@ -1,5 +1,12 @@
 import type { Pattern } from "../../model/tensor-plan/patterns.ts";
-import { type Choice, type Copy, isFree, type PlanProblem, type Uses } from "../../model/tensor-plan/problem.ts";
+import {
+  type Choice,
+  type Chooser,
+  type Copy,
+  isFree,
+  type PlanProblem,
+  type Uses,
+} from "../../model/tensor-plan/problem.ts";
 
 /** A supply as those see it who want it; "made" are the ways in which it may be there without a copy, "wanted" the patterns asked for. */
 export interface SupplyTable {
@@ -105,13 +112,14 @@ function builtTables(
 ): PlanTables {
   const { choosers, supplies: given, resources } = problem;
   const resourceCount = resources.length;
-  const uses = choosers.map(({ choices }) => {
+  const usesOf = ({ choices }: Chooser): Float64Array => {
     const all = new Float64Array(choices.length * resourceCount);
     choices.forEach((choice, c) => {
       spread(choice.uses, all, c * resourceCount);
     });
     return all;
-  });
+  };
+  const uses = before?.uses ?? choosers.map(usesOf);
   const links: Link[] = [];
   const wanted: Map<Pattern, number>[] = given.map(() => new Map());
   const takes: number[][] = choosers.map(() => []);
@@ -181,8 +189,10 @@ function supplyTable(
     madeAt.set(pattern, at);
     return at;
   });
-  const isSame = (a: ArrayLike<number>, b: ArrayLike<number>): boolean =>
-    a.length === b.length && Array.prototype.every.call(a, (one, i) => one === b[i]);
+  const isSame = (a: ArrayLike<number>, b: ArrayLike<number>): boolean => {
+    for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+    return a.length === b.length;
+  };
   if (before !== undefined && isSame(before.made, made) && isSame(before.wanted, wanted)) return { ...before, links };
   const free = Uint8Array.from(
     [...madeAt.keys()].flatMap((from) => wanted.map((to) => (isFree(mesh, from, to) ? 1 : 0))),
@@ -210,8 +220,11 @@ function supplyTable(
   gives.forEach((given, target) => {
     for (const q of given) isGiven[target * width + q] = 1;
   });
-  const coversAll = (a: number, b: number): boolean =>
-    gives[b].length <= gives[a].length && gives[b].every((q) => isGiven[a * width + q] === 1);
+  const coversAll = (a: number, b: number): boolean => {
+    if (gives[b].length > gives[a].length) return false;
+    for (const q of gives[b]) if (isGiven[a * width + q] === 0) return false;
+    return true;
+  };
   /** [targets] those that give no less, and [targets x targets] 1 where the second does. */
   const covering = gives.map((_, b) => Int32Array.from(gives.keys()).filter((a) => coversAll(a, b)));
   const isCovered = new Uint8Array(gives.length * gives.length);
@@ -277,7 +290,16 @@ interface PricedUses {
   write(copy: number, into: Float64Array, at: number): void;
 }
 
+const remembered = new WeakMap<readonly Copy[], PricedUses>();
+
+/** Returns what copies use, worked out once for the copies of a supply. */
 function pricedUses(copies: readonly Copy[], count: number): PricedUses {
+  const found = remembered.get(copies) ?? pricedOf(copies, count);
+  remembered.set(copies, found);
+  return found;
+}
+
+function pricedOf(copies: readonly Copy[], count: number): PricedUses {
   const numbers = new Map<Uses, number>();
   const numberOf = new Int32Array(copies.length);
   for (let k = 0; k < copies.length; k++) {
