@@ -5,7 +5,7 @@ import { type Move, movesBetween, type Pattern } from "./patterns.ts";
 export type MoveList = readonly Omit<Move, "to">[];
 
 /** What gives the list of a pair of patterns; null where nothing brings a tensor from one to the other. */
-export type ListOf = (from: Pattern, to: Pattern) => MoveList | null;
+export type ListOf = (from: Pattern) => (to: Pattern) => MoveList | null;
 
 const remembered = new WeakMap<Mesh, (sizes: readonly number[]) => ListOf>();
 
@@ -29,20 +29,23 @@ function listsOn(mesh: Mesh): (sizes: readonly number[]) => ListOf {
   };
   const bySizes = new Map<string, ListOf>();
   const made = (sizes: readonly number[]): ListOf => {
-    const known = new Map<Pattern, Map<Pattern, MoveList | null>>();
-    return (from, to) => {
-      let row = known.get(from);
-      if (row === undefined) {
-        row = new Map();
-        known.set(from, row);
-      }
-      let list = row.get(to);
-      if (list === undefined) {
-        const moves = movesBetween(mesh, sizes, from, to);
-        list = moves === null ? null : once(moves);
-        row.set(to, list);
-      }
-      return list;
+    const known = new Map<Pattern, (to: Pattern) => MoveList | null>();
+    const listsFrom = (from: Pattern): ((to: Pattern) => MoveList | null) => {
+      const row = new Map<Pattern, MoveList | null>();
+      return (to) => {
+        let list = row.get(to);
+        if (list === undefined) {
+          const moves = movesBetween(mesh, sizes, from, to);
+          list = moves === null ? null : once(moves);
+          row.set(to, list);
+        }
+        return list;
+      };
+    };
+    return (from) => {
+      const row = known.get(from) ?? listsFrom(from);
+      known.set(from, row);
+      return row;
     };
   };
   return (sizes) => {

@@ -18,7 +18,7 @@ import {
   type Supply,
   type Uses,
 } from "./problem.ts";
-import { RESULT, type WorkRule, workRules } from "./rules.ts";
+import { RESULT, takesNoSummand, type WorkRule, workRules } from "./rules.ts";
 import { pieceMove, type StreamedRule, streamed, streamedPs, streamedRules } from "./streams.ts";
 import { localBytes, sizesOf, tensorBytes, workOf } from "./work.ts";
 
@@ -48,7 +48,7 @@ export interface PlanTerms {
   readonly gradientBytes: number;
   /** By parameter: from how many other stages its gradient comes too, to be summed. */
   readonly gradientsFrom?: ReadonlyMap<number, number>;
-  /** No product is streamed. */
+  /** No product is streamed, and nothing is taken as a summand: as in plans by hand. */
   readonly isPlain?: boolean;
   /** Nodes at which memory is counted with all tensors that are there then, each as a memory of its own; none without. */
   readonly peaks?: readonly number[];
@@ -119,6 +119,24 @@ class UseList {
     const sorted = [...this.#amounts].sort(([a], [b]) => a - b);
     return { resources: sorted.map(([r]) => r), amounts: sorted.map(([, amount]) => amount) };
   }
+}
+
+/** Returns what gives the amounts of some collectives and a number that they depend on, worked out once. */
+function sharedUses(): (moves: MoveList, key: number, list: () => UseList) => Uses {
+  const known = new Map<MoveList, Map<number, Uses>>();
+  return (moves, key, list) => {
+    let row = known.get(moves);
+    if (row === undefined) {
+      row = new Map();
+      known.set(moves, row);
+    }
+    let uses = row.get(key);
+    if (uses === undefined) {
+      uses = list().uses();
+      row.set(key, uses);
+    }
+    return uses;
+  };
 }
 
 /** When a tensor is first and last taken by nodes of a phase: their indices; Infinity and -1 where none takes it. */
@@ -376,7 +394,9 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
   const rulesOf = byClass.map(({ node }): readonly TimedRule[] =>
     node.kind === "placeholder" || node.kind === "output"
       ? []
-      : workRules(graph, node, mesh).map((rule) => timed(node, rule)),
+      : workRules(graph, node, mesh)
+          .filter((rule) => terms.isPlain !== true || takesNoSummand(mesh, rule))
+          .map((rule) => timed(node, rule)),
   );
   /** No step computes for less. */
   const leastPs = byClass.reduce((sum, { nodes: members }, c) => {
@@ -390,7 +410,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
   /** Returns for how long a node's tensor is brought from one pattern to another, if that is waited for. */
   const waitPs = (i: number, from: Pattern, to: Pattern): number => {
     if (from === to || isHidden(i)) return 0;
-    const moves = (listsOf[i] as ListOf)(from, to);
+    const moves = (listsOf[i] as ListOf)(from)(to);
     if (moves === null) return Number.POSITIVE_INFINITY;
     const own = waits[i] as Map<MoveList, number>;
     let ps = own.get(moves);
@@ -561,52 +581,53 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
       .sort((a, b) => a - b)
       .map((to) => ({ to, plain: plainly(mesh, to), parts: shardCount(mesh, plainly(mesh, to)) }));
     const psOf = new Map<MoveList, readonly number[]>();
-    /** By collectives and parts: copies that use the same. */
-    const usesOf = new Map<MoveList, Map<number, Uses>>();
-    for (const from of patterns) {
+    const amounts = (moves: MoveList, times: number, isWaitedFor: boolean): UseList => {
+      const uses = new UseList();
+      const known =
+        psOf.get(moves) ??
+        moves.map((move) => costs.movePs(move.kind, move.axes, (bytes[first] as number) / move.parts));
+      psOf.set(moves, known);
+      moves.forEach(({ axes }, m) => {
+        const ps = (known[m] as number) * members.length * times;
+        if (isWaitedFor) uses.add(STEP_TIME, ps);
+        for (let j = 0; j < mesh.axes.length; j++) if ((axes >> j) & 1) uses.add(trafficOf(j), ps);
+      });
+      return uses;
+    };
+    // by collectives, and what else they depend on: copies that use the same
+    const [usesOf, onceUsesOf] = [sharedUses(), sharedUses()];
+    const inPass = (moves: MoveList, parts: number): UseList => {
+      // parameters are fetched ahead
+      if (time === "update") return amounts(moves, isGradient.has(first) ? microBatches : 1, !isGradient.has(first));
+      return addPassing(
+        amounts(moves, microBatches, !isParameter),
+        members,
+        (bytes[first] as number) / parts,
+        (i, peak) => {
+          const { first: from, last } = (lifetimes[i] as TakingTimes)[time];
+          return from <= peak && peak <= last;
+        },
+      );
+    };
+    // nobody else sees what stays inside a kernel
+    for (const from of node.isFused ? [] : patterns) {
+      const listTo = listOf(from);
       for (const { to, plain, parts } of targets) {
-        // nobody else sees what stays inside a kernel
-        if (node.isFused || isFree(mesh, from, to)) continue;
-        const moves = listOf(from, plain);
+        if (isFree(mesh, from, to)) continue;
+        const moves = listTo(plain);
         if (moves === null) continue;
-        const amounts = (times: number, isWaitedFor: boolean): UseList => {
-          const uses = new UseList();
-          const known =
-            psOf.get(moves) ??
-            moves.map((move) => costs.movePs(move.kind, move.axes, (bytes[first] as number) / move.parts));
-          psOf.set(moves, known);
-          moves.forEach(({ axes }, m) => {
-            const ps = (known[m] as number) * members.length * times;
-            if (isWaitedFor) uses.add(STEP_TIME, ps);
-            for (let j = 0; j < mesh.axes.length; j++) if ((axes >> j) & 1) uses.add(trafficOf(j), ps);
-          });
-          return uses;
+        copies.push({ from, to, uses: usesOf(moves, parts, () => inPass(moves, parts)) });
+        // gradients are summed behind the pass that makes them, or once, and are kept until then
+        if (time !== "update" || !isGradient.has(first) || microBatches === 1) continue;
+        const elements = (bytes[first] as number) / node.elementBytes;
+        const kept = (elements / shardCount(mesh, from) - elements / parts) * terms.gradientBytes * members.length;
+        const copy: Copy = {
+          from,
+          to,
+          uses: onceUsesOf(moves, kept, () => addLasting(amounts(moves, 1, false), kept)),
         };
-        if (time !== "update") {
-          // parameters are fetched ahead
-          const known = usesOf.get(moves) ?? new Map<number, Uses>();
-          usesOf.set(moves, known);
-          let uses = known.get(parts);
-          if (uses === undefined) {
-            const own = (bytes[first] as number) / parts;
-            uses = addPassing(amounts(microBatches, !isParameter), members, own, (i, peak) => {
-              const { first: from, last } = (lifetimes[i] as TakingTimes)[time];
-              return from <= peak && peak <= last;
-            }).uses();
-            known.set(parts, uses);
-          }
-          copies.push({ from, to, uses });
-        } else if (isGradient.has(first)) {
-          // gradients are summed behind the pass that makes them, or once, and are kept until then
-          copies.push({ from, to, uses: amounts(microBatches, false).uses() });
-          if (microBatches === 1) continue;
-          const elements = (bytes[first] as number) / node.elementBytes;
-          const kept = elements / shardCount(mesh, from) - elements / parts;
-          const once = addLasting(amounts(1, false), kept * terms.gradientBytes * members.length);
-          const copy: Copy = { from, to, uses: once.uses() };
-          isOnce.add(copy);
-          copies.push(copy);
-        } else copies.push({ from, to, uses: amounts(1, true).uses() });
+        isOnce.add(copy);
+        copies.push(copy);
       }
     }
     return { chooser, wantsKept, copies };

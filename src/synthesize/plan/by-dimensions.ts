@@ -20,7 +20,7 @@ import {
   type Supply,
 } from "../../model/tensor-plan/problem.ts";
 import type { ChoiceMeaning, PlanIndex, StatedProblem } from "../../model/tensor-plan/problem-of.ts";
-import { NOT_DEALT } from "../../model/tensor-plan/rules.ts";
+import { NOT_DEALT, takesNoSummand } from "../../model/tensor-plan/rules.ts";
 
 /** What an axis is used for, as people call it. */
 export const AXIS_USES = ["data", "sequence", "tensor", "tensor and sequence", "expert", "nothing"] as const;
@@ -107,7 +107,7 @@ function plannerByHand(
   const byRule = choosers.map((_, v) => {
     const found = new Map<string, Map<Retention, number>>();
     (index.meanings[v] as readonly ChoiceMeaning[]).forEach(({ rule, retention }, choice) => {
-      if (rule === null || rule.stream !== undefined || !isPlain(rule.operands, mesh)) return;
+      if (rule === null || rule.stream !== undefined || !takesNoSummand(mesh, rule)) return;
       const key = rule.along.join();
       const known = found.get(key) ?? new Map<Retention, number>();
       if (!known.has(retention)) known.set(retention, choice);
@@ -240,10 +240,6 @@ function firstAt<One, Key>(list: readonly One[], keyOf: (one: One, at: number) =
   });
   return found;
 }
-
-/** Whether no operand is taken as a summand. */
-const isPlain = (operands: readonly Pattern[], { axes }: Mesh): boolean =>
-  operands.every((pattern) => axes.every((_, j) => stateOn(pattern, j) === 0 || shardedAt(stateOn(pattern, j)) >= 0));
 
 const sizeOf = ({ dimensions }: TensorGraph, dim: number): number => (dimensions[dim] as Dimension).size;
 
