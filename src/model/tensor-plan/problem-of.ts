@@ -3,7 +3,7 @@ import { forwardParts } from "../tensor-graph/parts.ts";
 import type { Computation } from "../workload/layer-work.ts";
 import { updateComputation } from "../workload/sharing.ts";
 import type { AxisSet, Mesh } from "./mesh.ts";
-import { type MoveList, moveLists } from "./move-lists.ts";
+import { type ListOf, type MoveList, moveLists } from "./move-lists.ts";
 import { exactly, type MoveKind, type Pattern, patternsOf, plainly, shardCount } from "./patterns.ts";
 import type { NodePlan, Retention, TensorPlan } from "./plan.ts";
 import {
@@ -18,7 +18,7 @@ import {
   type Supply,
   type Uses,
 } from "./problem.ts";
-import { RESULT, type WorkRule, workRules } from "./rules.ts";
+import { RESULT, takesNoSummand, type WorkRule, workRules } from "./rules.ts";
 import { pieceMove, type StreamedRule, streamed, streamedPs, streamedRules } from "./streams.ts";
 import { localBytes, sizesOf, tensorBytes, workOf } from "./work.ts";
 
@@ -48,7 +48,7 @@ export interface PlanTerms {
   readonly gradientBytes: number;
   /** By parameter: from how many other stages its gradient comes too, to be summed. */
   readonly gradientsFrom?: ReadonlyMap<number, number>;
-  /** No product is streamed. */
+  /** No product is streamed, and nothing is taken as a summand: as in plans by hand. */
   readonly isPlain?: boolean;
   /** Nodes at which memory is counted with all tensors that are there then, each as a memory of its own; none without. */
   readonly peaks?: readonly number[];
@@ -121,6 +121,24 @@ class UseList {
   }
 }
 
+/** Returns what gives the amounts of some collectives and a number that they depend on, worked out once. */
+function sharedUses(): (moves: MoveList, key: number, list: () => UseList) => Uses {
+  const known = new Map<MoveList, Map<number, Uses>>();
+  return (moves, key, list) => {
+    let row = known.get(moves);
+    if (row === undefined) {
+      row = new Map();
+      known.set(moves, row);
+    }
+    let uses = row.get(key);
+    if (uses === undefined) {
+      uses = list().uses();
+      row.set(key, uses);
+    }
+    return uses;
+  };
+}
+
 /** When a tensor is first and last taken by nodes of a phase: their indices; Infinity and -1 where none takes it. */
 interface TakingTimes {
   forward: { first: number; last: number };
@@ -158,10 +176,13 @@ function takingTimes({ nodes, classes }: TensorGraph, answeredBy: Int32Array): T
   return times;
 }
 
-/** A rule, and what one NPU computes under it for. */
-interface TimedRule {
-  readonly rule: WorkRule;
+/** A rule, and what one NPU takes under it, picoseconds, with what it moves meanwhile. */
+interface TimedRule<Rule extends WorkRule = WorkRule> {
+  readonly rule: Rule;
   readonly ps: number;
+  readonly trafficPs: number;
+  readonly axes: AxisSet;
+  readonly workingBytes: number;
 }
 
 /** Nodes of one class. */
@@ -357,39 +378,48 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     return [...wanted.values()];
   };
 
-  /** What one NPU takes for a node under a rule, picoseconds, with what it moves meanwhile. */
-  const timesOf = (node: GraphNode, rule: WorkRule) => {
-    const computing = costs.computationPs(workOf(graph, mesh, node, rule));
+  const computingPs = new Map<GraphNode, Map<string, number>>();
+  const timed = <Rule extends WorkRule>(node: GraphNode, rule: Rule): TimedRule<Rule> => {
+    const known = computingPs.get(node) ?? new Map<string, number>();
+    computingPs.set(node, known);
+    const dealt = `${rule.along} ${rule.stream?.along} ${rule.stream?.pieces}`;
+    const computing = known.get(dealt) ?? costs.computationPs(workOf(graph, mesh, node, rule));
+    known.set(dealt, computing);
     const way = streamed(rule);
-    if (way === null) return { ps: computing, trafficPs: 0, axes: 0, workingBytes: 0 };
+    if (way === null) return { rule, ps: computing, trafficPs: 0, axes: 0, workingBytes: 0 };
     const { kind, axes, bytes: moved, pieces, workingBytes } = pieceMove(graph, mesh, node, way);
     const ps = costs.movePs(kind, axes, moved);
-    return { ps: streamedPs(pieces, ps, computing), trafficPs: pieces * ps, axes, workingBytes };
+    return { rule, ps: streamedPs(pieces, ps, computing), trafficPs: pieces * ps, axes, workingBytes };
   };
   const rulesOf = byClass.map(({ node }): readonly TimedRule[] =>
     node.kind === "placeholder" || node.kind === "output"
       ? []
-      : workRules(graph, node, mesh).map((rule) => ({ rule, ps: timesOf(node, rule).ps })),
+      : workRules(graph, node, mesh)
+          .filter((rule) => terms.isPlain !== true || takesNoSummand(mesh, rule))
+          .map((rule) => timed(node, rule)),
   );
   /** No step computes for less. */
   const leastPs = byClass.reduce((sum, { nodes: members }, c) => {
     const own = (rulesOf[c] as readonly TimedRule[]).map(({ ps }) => ps);
     return own.length === 0 ? sum : sum + members.length * own.reduce((least, ps) => Math.min(least, ps));
   }, 0);
-  const listsOf = moveLists(mesh);
-  const waits = new Map<string, number>();
+  const listsOf = sizes.map(moveLists(mesh));
+  const waits = nodes.map(() => new Map<MoveList, number>());
   /** Parameters are fetched ahead, and nothing waits for sums of gradients. */
   const isHidden = (i: number): boolean => gradientOf.has(i) || isGradient.has(i);
   /** Returns for how long a node's tensor is brought from one pattern to another, if that is waited for. */
   const waitPs = (i: number, from: Pattern, to: Pattern): number => {
     if (from === to || isHidden(i)) return 0;
-    const key = `${i} ${from} ${to}`;
-    let ps = waits.get(key);
+    const moves = (listsOf[i] as ListOf)(from)(to);
+    if (moves === null) return Number.POSITIVE_INFINITY;
+    const own = waits[i] as Map<MoveList, number>;
+    let ps = own.get(moves);
     if (ps === undefined) {
-      const moves = listsOf(sizes[i] as number[])(from, to);
-      const own = (moves ?? []).map(({ kind, axes, parts }) => costs.movePs(kind, axes, (bytes[i] as number) / parts));
-      ps = moves === null ? Number.POSITIVE_INFINITY : own.reduce((sum, one) => sum + one, 0);
-      waits.set(key, ps);
+      ps = moves.reduce(
+        (sum, { kind, axes, parts }) => sum + costs.movePs(kind, axes, (bytes[i] as number) / parts),
+        0,
+      );
+      own.set(moves, ps);
     }
     return ps;
   };
@@ -397,28 +427,33 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
    * Returns the streams of a class's product, each in as many pieces as are fastest: those that save enough of what any rule takes
    * whose operands come from the same patterns, and whose result is brought to the same.
    */
-  const streamsOf = ({ nodes: members, node }: ClassOf, rules: readonly TimedRule[]): WorkRule[] => {
+  const streamsOf = ({ nodes: members, node }: ClassOf, rules: readonly TimedRule[]): TimedRule[] => {
     if (terms.isPlain === true) return [];
     const first = members[0] as number;
     const taken = operandsOf(node).map(({ node: of }) => of);
     const fastest = [...rules].sort((a, b) => a.ps - b.ps);
-    return rules
-      .flatMap(({ rule }) => streamedRules(graph, node, mesh, rule))
-      .flatMap((ways) => {
-        const [{ operands, result, stream }] = ways as [StreamedRule];
+    const isWithin = ({ rule, ps }: TimedRule, { operands, result }: WorkRule, most: number): boolean => {
+      let all = ps;
+      if (all <= most) all += waitPs(first, rule.result, result);
+      for (let k = 0; k < taken.length && all <= most; k++)
+        all += waitPs(taken[k] as number, operands[k] as Pattern, rule.operands[k] as Pattern);
+      return all <= most;
+    };
+    return rules.flatMap((base) =>
+      streamedRules(graph, node, mesh, base.rule).flatMap((ways) => {
+        const [{ stream }] = ways as [StreamedRule];
         if (isHidden(stream.of === RESULT ? first : (taken[stream.of] as number))) return [];
-        const timed = ways.map((way) => ({ way, ps: timesOf(node, way).ps }));
-        const best = timed.reduce((one, other) => (other.ps < one.ps ? other : one));
+        const best = ways.map((way) => timed(node, way)).reduce((one, other) => (other.ps < one.ps ? other : one));
         const most = best.ps + (LEAST_SAVED * leastPs) / members.length;
-        const isWorth = fastest.every(({ rule, ps }) => {
-          let all = ps;
-          if (all <= most) all += waitPs(first, rule.result, result);
-          for (let k = 0; k < taken.length && all <= most; k++)
-            all += waitPs(taken[k] as number, operands[k] as Pattern, rule.operands[k] as Pattern);
-          return all > most;
-        });
-        return isWorth ? [best.way] : [];
-      });
+        // mostly it is the same work, with what is streamed brought at once
+        if (isWithin(base, best.rule, most)) return [];
+        for (const one of fastest) {
+          if (one.ps > most) break;
+          if (isWithin(one, best.rule, most)) return [];
+        }
+        return [best];
+      }),
+    );
   };
 
   const choosers: Chooser[] = [];
@@ -460,8 +495,7 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     const taken = takenBy(of, node.phase);
     const takenAgain = isTakenAgain ? takenBy(of, "backward") : [];
     const rules = rulesOf[c] as readonly TimedRule[];
-    for (const rule of [...rules.map(({ rule }) => rule), ...streamsOf(of, rules)]) {
-      const { ps, trafficPs, axes, workingBytes } = timesOf(node, rule);
+    for (const { rule, ps, trafficPs, axes, workingBytes } of [...rules, ...streamsOf(of, rules)]) {
       const demands = demandsOf(taken, rule);
       const one = (retention: Retention): Choice & ChoiceMeaning => {
         const times = members.length * microBatches * (retention === "again" ? 2 : 1);
@@ -542,57 +576,58 @@ export function planProblem(graph: TensorGraph, mesh: Mesh, costs: PlanCosts, te
     const isParameter = node.kind === "placeholder" && node.role === "parameter";
     const patterns = [...new Set((choosers[chooser] as Chooser).choices.map(({ pattern }) => pattern))];
     const copies: Copy[] = [];
-    const listOf = listsOf(sizes[first] as number[]);
+    const listOf = listsOf[first] as ListOf;
     const targets = [...wanted]
       .sort((a, b) => a - b)
       .map((to) => ({ to, plain: plainly(mesh, to), parts: shardCount(mesh, plainly(mesh, to)) }));
     const psOf = new Map<MoveList, readonly number[]>();
-    /** By collectives and parts: copies that use the same. */
-    const usesOf = new Map<MoveList, Map<number, Uses>>();
-    for (const from of patterns) {
+    const amounts = (moves: MoveList, times: number, isWaitedFor: boolean): UseList => {
+      const uses = new UseList();
+      const known =
+        psOf.get(moves) ??
+        moves.map((move) => costs.movePs(move.kind, move.axes, (bytes[first] as number) / move.parts));
+      psOf.set(moves, known);
+      moves.forEach(({ axes }, m) => {
+        const ps = (known[m] as number) * members.length * times;
+        if (isWaitedFor) uses.add(STEP_TIME, ps);
+        for (let j = 0; j < mesh.axes.length; j++) if ((axes >> j) & 1) uses.add(trafficOf(j), ps);
+      });
+      return uses;
+    };
+    // by collectives, and what else they depend on: copies that use the same
+    const [usesOf, onceUsesOf] = [sharedUses(), sharedUses()];
+    const inPass = (moves: MoveList, parts: number): UseList => {
+      // parameters are fetched ahead
+      if (time === "update") return amounts(moves, isGradient.has(first) ? microBatches : 1, !isGradient.has(first));
+      return addPassing(
+        amounts(moves, microBatches, !isParameter),
+        members,
+        (bytes[first] as number) / parts,
+        (i, peak) => {
+          const { first: from, last } = (lifetimes[i] as TakingTimes)[time];
+          return from <= peak && peak <= last;
+        },
+      );
+    };
+    // nobody else sees what stays inside a kernel
+    for (const from of node.isFused ? [] : patterns) {
+      const listTo = listOf(from);
       for (const { to, plain, parts } of targets) {
-        // nobody else sees what stays inside a kernel
-        if (node.isFused || isFree(mesh, from, to)) continue;
-        const moves = listOf(from, plain);
+        if (isFree(mesh, from, to)) continue;
+        const moves = listTo(plain);
         if (moves === null) continue;
-        const amounts = (times: number, isWaitedFor: boolean): UseList => {
-          const uses = new UseList();
-          const known =
-            psOf.get(moves) ??
-            moves.map((move) => costs.movePs(move.kind, move.axes, (bytes[first] as number) / move.parts));
-          psOf.set(moves, known);
-          moves.forEach(({ axes }, m) => {
-            const ps = (known[m] as number) * members.length * times;
-            if (isWaitedFor) uses.add(STEP_TIME, ps);
-            for (let j = 0; j < mesh.axes.length; j++) if ((axes >> j) & 1) uses.add(trafficOf(j), ps);
-          });
-          return uses;
+        copies.push({ from, to, uses: usesOf(moves, parts, () => inPass(moves, parts)) });
+        // gradients are summed behind the pass that makes them, or once, and are kept until then
+        if (time !== "update" || !isGradient.has(first) || microBatches === 1) continue;
+        const elements = (bytes[first] as number) / node.elementBytes;
+        const kept = (elements / shardCount(mesh, from) - elements / parts) * terms.gradientBytes * members.length;
+        const copy: Copy = {
+          from,
+          to,
+          uses: onceUsesOf(moves, kept, () => addLasting(amounts(moves, 1, false), kept)),
         };
-        if (time !== "update") {
-          // parameters are fetched ahead
-          const known = usesOf.get(moves) ?? new Map<number, Uses>();
-          usesOf.set(moves, known);
-          let uses = known.get(parts);
-          if (uses === undefined) {
-            const own = (bytes[first] as number) / parts;
-            uses = addPassing(amounts(microBatches, !isParameter), members, own, (i, peak) => {
-              const { first: from, last } = (lifetimes[i] as TakingTimes)[time];
-              return from <= peak && peak <= last;
-            }).uses();
-            known.set(parts, uses);
-          }
-          copies.push({ from, to, uses });
-        } else if (isGradient.has(first)) {
-          // gradients are summed behind the pass that makes them, or once, and are kept until then
-          copies.push({ from, to, uses: amounts(microBatches, false).uses() });
-          if (microBatches === 1) continue;
-          const elements = (bytes[first] as number) / node.elementBytes;
-          const kept = elements / shardCount(mesh, from) - elements / parts;
-          const once = addLasting(amounts(1, false), kept * terms.gradientBytes * members.length);
-          const copy: Copy = { from, to, uses: once.uses() };
-          isOnce.add(copy);
-          copies.push(copy);
-        } else copies.push({ from, to, uses: amounts(1, true).uses() });
+        isOnce.add(copy);
+        copies.push(copy);
       }
     }
     return { chooser, wantsKept, copies };

@@ -5,6 +5,7 @@ import type { AxisSet, Mesh, MeshAxis } from "./mesh.ts";
 import {
   ALL_REPLICATED,
   type AxisState,
+  axesWhere,
   PARTIAL,
   type Pattern,
   REPLICATED,
@@ -46,6 +47,10 @@ export interface WorkRule {
   /** Only of products that are streamed. */
   readonly stream?: Stream;
 }
+
+/** Returns whether no operand is taken as a summand. */
+export const takesNoSummand = (mesh: Mesh, { operands }: WorkRule): boolean =>
+  operands.every((pattern) => axesWhere(mesh, pattern, (state) => state === PARTIAL) === 0);
 
 /** Returns the state of a tensor along whose dimension `dim`, as a node sees it, an axis deals. */
 function stateOf(dims: readonly number[], dim: number): AxisState {

@@ -26,12 +26,21 @@ export const sizesOf = ({ dimensions }: TensorGraph, { dims }: GraphNode): numbe
   dims.map((dim) => (dimensions[dim] as Dimension).size);
 
 /** Returns the dimensions of a graph as one NPU counts them under a rule, of a streamed one in one piece. */
-export function localDimensions({ dimensions }: TensorGraph, { axes }: Mesh, { along, stream }: WorkRule): Dimension[] {
-  const local = dimensions.map((one) => ({ ...one }));
+export function localDimensions(graph: TensorGraph, mesh: Mesh, rule: WorkRule): Dimension[] {
+  const sizes = localSizes(graph, mesh, rule);
+  return graph.dimensions.map(({ name }, dim) => ({ name, size: sizes[dim] as number }));
+}
+
+/** Returns the sizes of those dimensions. */
+function localSizes({ dimensions }: TensorGraph, { axes }: Mesh, { along, stream }: WorkRule): number[] {
+  const local = dimensions.map(({ size }) => size);
+  const deal = (dim: number, parts: number): void => {
+    local[dim] = (local[dim] as number) / parts;
+  };
   along.forEach((dim, j) => {
-    if (dim !== NOT_DEALT) (local[dim] as { size: number }).size /= (axes[j] as MeshAxis).size;
+    if (dim !== NOT_DEALT) deal(dim, (axes[j] as MeshAxis).size);
   });
-  if (stream !== undefined) (local[stream.along] as { size: number }).size /= stream.pieces;
+  if (stream !== undefined) deal(stream.along, stream.pieces);
   return local;
 }
 
@@ -44,9 +53,12 @@ export function localDimensions({ dimensions }: TensorGraph, { axes }: Mesh, { a
  */
 export function workOf(graph: TensorGraph, mesh: Mesh, node: GraphNode, rule: WorkRule): Computation {
   const operands = operandsOf(node);
-  const local = localDimensions(graph, mesh, rule);
-  const product = (dims: Iterable<number>): number =>
-    [...dims].reduce((all, dim) => (dim === DROPPED ? all : all * (local[dim] as Dimension).size), 1);
+  const local = localSizes(graph, mesh, rule);
+  const product = (dims: Iterable<number>): number => {
+    let all = 1;
+    for (const dim of dims) if (dim !== DROPPED) all *= local[dim] as number;
+    return all;
+  };
   const counted = new Set<number>();
   /** Bytes that are read of a tensor: of one that stays inside the kernel, of what it is made of, each once. */
   const read = ({ node: of, dims }: Operand): number => {

@@ -118,11 +118,14 @@ const planCosts = ({ costs, timeOf, receivePs }: Way): PlanCosts => ({
 });
 
 /** Returns a way as a search, by the costs of collectives that are known. */
-function stateWay(way: Way): StatedWay {
-  const { graph, mesh, terms, uses } = way;
+function stateWay(way: Way, terms: PlanTerms = way.terms): StatedWay {
+  const { graph, mesh, uses } = way;
   const stated = planProblem(graph, mesh, planCosts(way), terms);
   return { way, madeCount: way.costs.madeCount(), stated, hands: plansByHand(graph, stated, uses) };
 }
+
+/** Returns a way without streamed products, which no plan by hand has. */
+const statePlainly = (way: Way): StatedWay => stateWay(way, { ...way.terms, isPlain: true });
 
 /** Has the collectives of some plans scheduled; returns whether any was not. */
 async function makeCosts({ way, stated }: StatedWay, choices: readonly PlanChoice[], tell: Tell): Promise<boolean> {
@@ -130,10 +133,10 @@ async function makeCosts({ way, stated }: StatedWay, choices: readonly PlanChoic
   return (await way.costs.make(moves, (done, total) => tell("collectives", done, total))) > 0;
 }
 
-/** Returns a way whose best plan by hand takes no collectives but such as are scheduled. */
+/** Returns a way whose best plan by hand takes no collectives but such as are scheduled; without streamed products. */
 async function settledByHand(first: StatedWay, tell: Tell): Promise<StatedWay> {
-  let now = first.madeCount === first.way.costs.madeCount() ? first : stateWay(first.way);
-  while (await makeCosts(now, best(now.hands, HANDS_MADE), tell)) now = stateWay(now.way);
+  let now = first.madeCount === first.way.costs.madeCount() ? first : statePlainly(first.way);
+  while (await makeCosts(now, best(now.hands, HANDS_MADE), tell)) now = statePlainly(now.way);
   return now;
 }
 
@@ -172,13 +175,13 @@ async function coarserPlans(
  */
 async function searchWay(
   engine: Engine,
-  first: StatedWay,
+  plain: StatedWay,
   request: PlanRequest,
   { effort, belowPs }: Search,
   tell: Tell,
 ): Promise<SearchedWay> {
   const { signal } = request;
-  let now = await effort.aside(() => settledByHand(first, tell));
+  let now = await effort.aside(async () => stateWay((await settledByHand(plain, tell)).way));
   const isOfUse = leastOfAll(now.stated.problem) < belowPs;
   let before: readonly PlanChoice[] = isOfUse ? await coarserPlans(engine, now, request, effort) : [];
   let boundPs = 0;
@@ -272,14 +275,14 @@ export async function planStep(engine: Engine, topology: Topology, request: Plan
       const common = { mesh, timeOf };
       if (stages === 1) {
         looked += 1;
-        const stated = stateWay({ ...common, graph: request.graphOf(samples), terms, costs: costsOf(0) });
+        const stated = statePlainly({ ...common, graph: request.graphOf(samples), terms, costs: costsOf(0) });
         ways.push(wholeSplit(shape, microBatches, stated));
       } else {
         wholePs ??= await settledPs(ways, tell);
         const computingPs = microBatches * leastComputingPs(request.graphOf(samples), mesh, timeOf);
         looked += 1;
         if (pipelinePs(new Array(stages).fill(computingPs / stages), microBatches) > TOO_SLOW * wholePs) continue;
-        const state = (way: Omit<Way, "mesh" | "timeOf">): StatedWay => stateWay({ ...common, ...way });
+        const state = (way: Omit<Way, "mesh" | "timeOf">): StatedWay => statePlainly({ ...common, ...way });
         const cut = (settle: (stated: StatedWay) => Promise<StatedWay>): Promise<Split | null> =>
           cutSplit(topology, shape, request.forwardOf(samples), terms, costsOf, (way) => settle(state(way)));
         const split = await cut(async (stated) => stated);
@@ -459,7 +462,7 @@ async function searchSplit(
 ): Promise<SearchedSplit> {
   const stated = await effort.aside(stages);
   const found: (SearchedWay | undefined)[] = stated.map(() => undefined);
-  const bounds = stated.map((own) => leastOfAll(own.stated.problem));
+  const bounds = stated.map(({ way }) => (stated.length === 1 ? 0 : leastOfAll(stateWay(way).stated.problem)));
   for (let s = stated.length - 1; s >= 0; s--) {
     const own = stated[s] as StatedWay;
     const like = found.find((one) => one !== undefined && isAlike(one.way, own.way));

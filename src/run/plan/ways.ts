@@ -58,6 +58,7 @@ export interface Split {
   readonly byHandPs: number;
   readonly hand: HandPlan | null;
   readonly staged: StagedGraph | null;
+  /** Without streamed products. */
   readonly stages: () => Promise<readonly StatedWay[]>;
   /** Of one cut by what collectives take at least: the same by schedules of the best plans by hand, which take no less. */
   readonly settled?: () => Promise<Split | null>;

@@ -19,8 +19,8 @@ import {
   planTotals,
   type Supply,
 } from "../../model/tensor-plan/problem.ts";
-import type { ChoiceMeaning, StatedProblem } from "../../model/tensor-plan/problem-of.ts";
-import { NOT_DEALT } from "../../model/tensor-plan/rules.ts";
+import type { ChoiceMeaning, PlanIndex, StatedProblem } from "../../model/tensor-plan/problem-of.ts";
+import { NOT_DEALT, takesNoSummand } from "../../model/tensor-plan/rules.ts";
 
 /** What an axis is used for, as people call it. */
 export const AXIS_USES = ["data", "sequence", "tensor", "tensor and sequence", "expert", "nothing"] as const;
@@ -72,47 +72,49 @@ function listOf(use: AxisUse, { data, weights, experts }: DimensionUses): readon
   }
 }
 
+/** A class of nodes, as plans by hand see it. */
+interface DealtClass {
+  readonly node: GraphNode;
+  /** Its chooser. */
+  readonly at: number;
+  /** Dimensions along which its work may be dealt. */
+  readonly labels: ReadonlySet<number>;
+  /** Of the classes that take what is made inside a kernel: the same. */
+  readonly fusedLabels: readonly ReadonlySet<number>[];
+  /** Forward nodes that take its tensor. */
+  readonly takers: number;
+  /** One of its nodes is taken in another part. */
+  readonly isCrossing: boolean;
+  /** Chooser of its update; -1 where there is none. */
+  readonly update: number;
+}
+
 /**
- * Returns what gives the plan that a hand-made one means, or null where it cannot be done: every node deals its work, on each axis,
- * along the first dimension of the axis's use that it has, else all NPUs of the axis do the same; parameters lie along those
- * dimensions too, and where they are shared along the greatest that is left on the other axes. Column and row parallel products of
- * Megatron-LM (Shoeybi et al. 2019), with what is between them along the sequence or not (Korthikanti et al. 2022), are "tensor";
- * copies are what demands ask for, and nothing is streamed. O(choices + copies) once, then O(nodes) a plan.
+ * Returns what gives the plans that hand-made ones of some uses of axes mean, null for each that cannot be done: every node deals its
+ * work, on each axis, along the first dimension of the axis's use that it has, else all NPUs of the axis do the same; parameters lie
+ * along those dimensions too, and where they are shared along the greatest that is left on the other axes. Column and row parallel
+ * products of Megatron-LM (Shoeybi et al. 2019), with what is between them along the sequence or not (Korthikanti et al. 2022), are
+ * "tensor"; copies are what demands ask for, and nothing is streamed. O(choices + copies + nodes) once, then O(classes) a plan.
  */
 function plannerByHand(
   graph: TensorGraph,
   { problem, index }: StatedProblem,
   uses: DimensionUses,
-): (hand: HandPlan) => PlanChoice | null {
+): (uses: readonly AxisUse[]) => (sharing: Sharing, remaking: Remaking) => PlanChoice | null {
   const { mesh, choosers, supplies } = problem;
-  const takers = new Map<number, number>();
-  /** Nodes that take what is made inside a kernel, by its class. */
-  const fusedTakers = new Map<number, GraphNode[]>();
-  /** Classes of which a node is taken in another part. */
-  const crossing = new Set<number>();
-  const { part } = forwardParts(graph);
-  const first = new Map<number, { readonly node: GraphNode; readonly i: number }>();
-  for (const [i, node] of graph.nodes.entries()) {
-    if (node.kind === "output") continue;
-    const c = graph.classes[i] as number;
-    if (!first.has(c)) first.set(c, { node, i });
-    if (node.phase !== "forward") continue;
-    for (const { node: of } of operandsOf(node)) {
-      takers.set(of, (takers.get(of) ?? 0) + 1);
-      const made = graph.classes[of] as number;
-      if (part[i] !== part[of]) crossing.add(made);
-      if (graph.nodes[of]?.isFused) fusedTakers.set(made, [...(fusedTakers.get(made) ?? []), node]);
-    }
-  }
-  /** [choosers] number of the choice of a rule, by what it deals along, and a retention. */
-  const byRule = choosers.map(({ choices }, v) =>
-    firstAt(choices, (_, choice) => {
-      const { rule, retention } = (index.meanings[v] as readonly ChoiceMeaning[])[choice] as ChoiceMeaning;
-      return rule !== null && rule.stream === undefined && isPlain(rule.operands, mesh)
-        ? `${rule.along} ${retention}`
-        : null;
-    }),
-  );
+  const classes = dealtClasses(graph, index);
+  /** [choosers] numbers of the choices of a rule by retention, by what it deals along. */
+  const byRule = choosers.map((_, v) => {
+    const found = new Map<string, Map<Retention, number>>();
+    (index.meanings[v] as readonly ChoiceMeaning[]).forEach(({ rule, retention }, choice) => {
+      if (rule === null || rule.stream !== undefined || !takesNoSummand(mesh, rule)) return;
+      const key = rule.along.join();
+      const known = found.get(key) ?? new Map<Retention, number>();
+      if (!known.has(retention)) known.set(retention, choice);
+      found.set(key, known);
+    });
+    return found;
+  });
   const byPattern = choosers.map(({ choices }) => firstAt(choices, ({ pattern }) => pattern));
   const byEnds = supplies.map(({ copies }) => {
     const found = new Map<Pattern, Map<Pattern, number>>();
@@ -123,59 +125,13 @@ function plannerByHand(
     });
     return found;
   });
-  return ({ uses: axisUses, sharing, remaking }) => {
-    const lists = axisUses.map((use) => listOf(use, uses));
-    const choices = new Int32Array(choosers.length).fill(-1);
-    for (const [c, { node, i }] of first) {
-      const at = index.chooserOf[c] as number;
-      if (node.kind === "placeholder") {
-        const isParameter = node.role === "parameter";
-        const own = patternAlong(graph, mesh, node, lists);
-        const all = isParameter ? sharedOut(graph, mesh, node, own) : own;
-        choices[at] = byPattern[at]?.get(sharing === "parameters" ? all : own) ?? -1;
-        const update = index.updateOf[c] as number;
-        if (update >= 0) choices[update] = byPattern[update]?.get(sharing === "none" ? own : all) ?? -1;
-        continue;
-      }
-      const own = alongOf(graph, mesh, node, lists);
-      const ofTakers = (fusedTakers.get(c) ?? []).map((taker) => alongOf(graph, mesh, taker, lists));
-      // nothing is moved inside a kernel: what a taker deals otherwise is whole
-      const along = own.map((dim, j) => (ofTakers.every((taken) => taken[j] === dim) ? dim : NOT_DEALT));
-      const retentions = [retentionOf(node, remaking, takers.get(i) ?? 0, crossing.has(c)), "again", "dropped"];
-      choices[at] =
-        retentions.map((retention) => byRule[at]?.get(`${along} ${retention}`)).find((one) => one !== undefined) ?? -1;
-    }
-    if (choices.some((choice) => choice < 0)) return null;
+  const withCopies = (choices: Int32Array): PlanChoice | null => {
     const copies: Set<number>[] = supplies.map(() => new Set());
-    const chosen = (v: number): Choice => (choosers[v] as Chooser).choices[choices[v] as number] as Choice;
-    // what nobody takes in the backward pass is neither kept nor made again, nor what only that is made of
-    for (let isLess = true; isLess; ) {
-      isLess = false;
-      const wanted = new Set(
-        choosers.flatMap((_, v) =>
-          chosen(v).demands.flatMap(({ supply }) => {
-            const { chooser, wantsKept } = supplies[supply] as Supply;
-            return wantsKept ? [chooser] : [];
-          }),
-        ),
-      );
-      for (let v = 0; v < choosers.length; v++) {
-        const { rule, retention } = (index.meanings[v] as readonly ChoiceMeaning[])[
-          choices[v] as number
-        ] as ChoiceMeaning;
-        const dropped =
-          rule === null || retention === "dropped" || wanted.has(v)
-            ? undefined
-            : byRule[v]?.get(`${rule.along} dropped`);
-        if (dropped === undefined) continue;
-        choices[v] = dropped;
-        isLess = true;
-      }
-    }
     for (let v = 0; v < choosers.length; v++) {
-      for (const { supply, pattern } of chosen(v).demands) {
+      const { demands } = (choosers[v] as Chooser).choices[choices[v] as number] as Choice;
+      for (const { supply, pattern } of demands) {
         const { chooser, wantsKept } = supplies[supply] as Supply;
-        const made = chosen(chooser);
+        const made = (choosers[chooser] as Chooser).choices[choices[chooser] as number] as Choice;
         if (wantsKept && !made.isKept) return null;
         if (isFree(mesh, made.pattern, pattern)) continue;
         const copy = byEnds[supply]?.get(made.pattern)?.get(pattern);
@@ -185,6 +141,94 @@ function plannerByHand(
     }
     return { choices, copies: copies.map((set) => [...set].sort((a, b) => a - b)) };
   };
+  const isWanted = new Uint8Array(choosers.length);
+  /** Neither keeps nor makes again what nobody takes in the backward pass, nor what only that is made of. */
+  const dropUnwanted = (choices: Int32Array, rules: readonly (ReadonlyMap<Retention, number> | undefined)[]): void => {
+    for (let isLess = true; isLess; ) {
+      isLess = false;
+      isWanted.fill(0);
+      choosers.forEach(({ choices: own }, v) => {
+        for (const { supply } of (own[choices[v] as number] as Choice).demands) {
+          const { chooser, wantsKept } = supplies[supply] as Supply;
+          if (wantsKept) isWanted[chooser] = 1;
+        }
+      });
+      for (let v = 0; v < choosers.length; v++) {
+        const dropped = isWanted[v] === 1 ? undefined : rules[v]?.get("dropped");
+        if (dropped === undefined || dropped === choices[v]) continue;
+        choices[v] = dropped;
+        isLess = true;
+      }
+    }
+  };
+  return (axisUses) => {
+    const lists = axisUses.map((use) => listOf(use, uses));
+    const rules: (ReadonlyMap<Retention, number> | undefined)[] = [];
+    /** [choosers] of placeholders: where they lie alone, and shared. */
+    const places: { readonly own: Pattern; readonly all: Pattern }[] = [];
+    for (const { node, at, labels, fusedLabels } of classes) {
+      const along = alongOf(graph, mesh, labels, lists);
+      if (node.kind === "placeholder") {
+        const own = patternAlong(node, along);
+        places[at] = { own, all: node.role === "parameter" ? sharedOut(graph, mesh, node, own) : own };
+        continue;
+      }
+      const ofTakers = fusedLabels.map((taker) => alongOf(graph, mesh, taker, lists));
+      // nothing is moved inside a kernel: what a taker deals otherwise is whole
+      const common = along.map((dim, j) => (ofTakers.every((taken) => taken[j] === dim) ? dim : NOT_DEALT));
+      rules[at] = byRule[at]?.get(common.join());
+      if (rules[at] === undefined) return () => null;
+    }
+    return (sharing, remaking) => {
+      const choices = new Int32Array(choosers.length).fill(-1);
+      for (const { node, at, takers, isCrossing, update } of classes) {
+        if (node.kind === "placeholder") {
+          const { own, all } = places[at] as { own: Pattern; all: Pattern };
+          choices[at] = byPattern[at]?.get(sharing === "parameters" ? all : own) ?? -1;
+          if (update >= 0) choices[update] = byPattern[update]?.get(sharing === "none" ? own : all) ?? -1;
+          continue;
+        }
+        const retentions = [retentionOf(node, remaking, takers, isCrossing), "again", "dropped"] as const;
+        choices[at] = retentions.map((one) => rules[at]?.get(one)).find((one) => one !== undefined) ?? -1;
+      }
+      if (choices.includes(-1)) return null;
+      dropUnwanted(choices, rules);
+      return withCopies(choices);
+    };
+  };
+}
+
+/** Returns the classes of a graph as plans by hand see them. O(nodes). */
+function dealtClasses(graph: TensorGraph, index: PlanIndex): DealtClass[] {
+  const { nodes, classes } = graph;
+  const { part } = forwardParts(graph);
+  const takers = new Int32Array(nodes.length);
+  const firsts = new Map<number, number>();
+  const crossing = new Set<number>();
+  /** Classes that take what is made inside a kernel, by its class. */
+  const fusedTakers = new Map<number, Set<number>>();
+  nodes.forEach((node, i) => {
+    if (node.kind === "output") return;
+    const c = classes[i] as number;
+    if (!firsts.has(c)) firsts.set(c, i);
+    if (node.phase !== "forward") return;
+    for (const { node: of } of operandsOf(node)) {
+      takers[of]++;
+      const made = classes[of] as number;
+      if (part[i] !== part[of]) crossing.add(made);
+      if (nodes[of]?.isFused) fusedTakers.set(made, (fusedTakers.get(made) ?? new Set()).add(c));
+    }
+  });
+  const labelsOf = (c: number): ReadonlySet<number> => dealtLabels(nodes[firsts.get(c) as number] as GraphNode);
+  return [...firsts].map(([c, i]) => ({
+    node: nodes[i] as GraphNode,
+    at: index.chooserOf[c] as number,
+    labels: labelsOf(c),
+    fusedLabels: [...(fusedTakers.get(c) ?? [])].map(labelsOf),
+    takers: takers[i] as number,
+    isCrossing: crossing.has(c),
+    update: index.updateOf[c] as number,
+  }));
 }
 
 /** Returns the first place of each key in a list; what has none is left out. */
@@ -197,38 +241,40 @@ function firstAt<One, Key>(list: readonly One[], keyOf: (one: One, at: number) =
   return found;
 }
 
-/** Whether no operand is taken as a summand. */
-const isPlain = (operands: readonly Pattern[], { axes }: Mesh): boolean =>
-  operands.every((pattern) => axes.every((_, j) => stateOn(pattern, j) === 0 || shardedAt(stateOn(pattern, j)) >= 0));
-
 const sizeOf = ({ dimensions }: TensorGraph, dim: number): number => (dimensions[dim] as Dimension).size;
 
-/** Returns along which dimension each axis deals a node's work: the first of its list that the node has and that is even. */
-function alongOf(graph: TensorGraph, { axes }: Mesh, node: GraphNode, lists: readonly (readonly number[])[]): number[] {
-  const labels = new Set([...node.dims, ...operandsOf(node).flatMap(({ dims }) => dims)]);
-  if (node.kind === "elementwise") for (const dim of node.whole) labels.delete(dim);
-  const parts = new Map<number, number>();
-  return lists.map((list, j) => {
-    const { size } = axes[j] as MeshAxis;
-    if (size === 1) return NOT_DEALT;
-    for (const dim of list) {
-      const count = (parts.get(dim) ?? 1) * size;
-      if (!labels.has(dim) || sizeOf(graph, dim) % count !== 0) continue;
-      if (node.kind === "elementwise" && !node.dims.includes(dim)) continue;
-      parts.set(dim, count);
-      return dim;
-    }
-    return NOT_DEALT;
-  });
+/** Returns the dimensions along which a node's work may be dealt. */
+function dealtLabels(node: GraphNode): ReadonlySet<number> {
+  if (node.kind === "elementwise") return new Set(node.dims.filter((dim) => !node.whole.includes(dim)));
+  return new Set([...node.dims, ...operandsOf(node).flatMap(({ dims }) => dims)]);
 }
 
-/** Returns the pattern of a placeholder along the dimensions of the axes' lists. */
-function patternAlong(graph: TensorGraph, mesh: Mesh, node: GraphNode, lists: readonly (readonly number[])[]): Pattern {
-  return alongOf(graph, mesh, node, lists).reduce(
-    (pattern, dim, j) => (dim === NOT_DEALT ? pattern : withState(pattern, j, shardAlong(node.dims.indexOf(dim)))),
+/** Returns along which dimension each axis deals a node's work: the first of its list that the node has and that is even. */
+function alongOf(
+  graph: TensorGraph,
+  { axes }: Mesh,
+  labels: ReadonlySet<number>,
+  lists: readonly (readonly number[])[],
+): number[] {
+  const along: number[] = [];
+  const isEven = (dim: number, j: number): boolean =>
+    sizeOf(graph, dim) % along.reduce((all, one, k) => (one === dim ? all * sizeOn(axes, k) : all), sizeOn(axes, j)) ===
+    0;
+  lists.forEach((list, j) => {
+    const dim = sizeOn(axes, j) === 1 ? undefined : list.find((one) => labels.has(one) && isEven(one, j));
+    along.push(dim ?? NOT_DEALT);
+  });
+  return along;
+}
+
+const sizeOn = (axes: readonly MeshAxis[], j: number): number => (axes[j] as MeshAxis).size;
+
+/** Returns the pattern of a placeholder that the axes deal along some dimensions. */
+const patternAlong = ({ dims }: GraphNode, along: readonly number[]): Pattern =>
+  along.reduce(
+    (pattern, dim, j) => (dim === NOT_DEALT ? pattern : withState(pattern, j, shardAlong(dims.indexOf(dim)))),
     ALL_REPLICATED,
   );
-}
 
 /** Returns a pattern dealt on the axes that do not deal it yet, each along the dimension of which most is left. */
 function sharedOut(graph: TensorGraph, mesh: Mesh, { dims }: GraphNode, pattern: Pattern): Pattern {
@@ -260,7 +306,7 @@ function retentionOf(node: GraphNode, remaking: Remaking, takers: number, isCros
 /**
  * Returns the grid of hand-made plans on a mesh, fastest first, those that fit before those that do not: every use of every axis,
  * every sharing, every way of making things again. `uses`: of a graph that this one is a part of, what its dimensions are for.
- * O(6 ** axes x nodes).
+ * O(6 ** axes x classes).
  */
 export function plansByHand(
   graph: TensorGraph,
@@ -279,11 +325,12 @@ export function plansByHand(
   const made: MadeByHand[] = [];
   const planByHand = plannerByHand(graph, stated, uses);
   for (const axisUses of all) {
+    const planOfUses = planByHand(axisUses);
     for (const sharing of SHARINGS) {
       for (const remaking of REMAKINGS) {
-        const hand = { uses: axisUses, sharing, remaking };
-        const choice = planByHand(hand);
+        const choice = planOfUses(sharing, remaking);
         const totals = choice === null ? null : planTotals(problem, choice);
+        const hand = { uses: axisUses, sharing, remaking };
         if (choice !== null && totals !== null) made.push({ hand, choice, ps: totals.ps, fits: totals.fits });
       }
     }

@@ -1,5 +1,12 @@
 import type { Pattern } from "../../model/tensor-plan/patterns.ts";
-import { type Choice, isFree, type PlanProblem, type Uses } from "../../model/tensor-plan/problem.ts";
+import {
+  type Choice,
+  type Chooser,
+  type Copy,
+  isFree,
+  type PlanProblem,
+  type Uses,
+} from "../../model/tensor-plan/problem.ts";
 
 /** A supply as those see it who want it; "made" are the ways in which it may be there without a copy, "wanted" the patterns asked for. */
 export interface SupplyTable {
@@ -67,11 +74,13 @@ export function planTables(problem: PlanProblem, without: Without = {}): PlanTab
     Uint8Array.from(choices, (_, c) => (without.choices?.[v][c] === 1 ? 0 : 1)),
   );
   let tables = builtTables(problem, allowed, without.copies);
+  let before: PlanTables | undefined;
   for (;;) {
-    const before = countOf(allowed);
+    const count = countOf(allowed);
     if (!dropUnsupported(tables)) return null;
-    dropDominated(tables);
-    if (countOf(allowed) === before) return tables;
+    dropDominated(tables, before);
+    if (countOf(allowed) === count) return tables;
+    before = tables;
     tables = builtTables(problem, allowed, without.copies, tables);
   }
 }
@@ -103,13 +112,14 @@ function builtTables(
 ): PlanTables {
   const { choosers, supplies: given, resources } = problem;
   const resourceCount = resources.length;
-  const uses = choosers.map(({ choices }) => {
+  const usesOf = ({ choices }: Chooser): Float64Array => {
     const all = new Float64Array(choices.length * resourceCount);
     choices.forEach((choice, c) => {
       spread(choice.uses, all, c * resourceCount);
     });
     return all;
-  });
+  };
+  const uses = before?.uses ?? choosers.map(usesOf);
   const links: Link[] = [];
   const wanted: Map<Pattern, number>[] = given.map(() => new Map());
   const takes: number[][] = choosers.map(() => []);
@@ -179,8 +189,10 @@ function supplyTable(
     madeAt.set(pattern, at);
     return at;
   });
-  const isSame = (a: ArrayLike<number>, b: ArrayLike<number>): boolean =>
-    a.length === b.length && Array.prototype.every.call(a, (one, i) => one === b[i]);
+  const isSame = (a: ArrayLike<number>, b: ArrayLike<number>): boolean => {
+    for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+    return a.length === b.length;
+  };
   if (before !== undefined && isSame(before.made, made) && isSame(before.wanted, wanted)) return { ...before, links };
   const free = Uint8Array.from(
     [...madeAt.keys()].flatMap((from) => wanted.map((to) => (isFree(mesh, from, to) ? 1 : 0))),
@@ -188,52 +200,65 @@ function supplyTable(
   const targetAt = new Map<Pattern, number>();
   const gives: Int32Array[] = [];
   const byMade: number[][] = [...madeAt].map(() => []);
-  const targets = Int32Array.from(copies, ({ from, to }, k) => {
+  const targets = new Int32Array(copies.length).fill(NOTHING);
+  for (let k = 0; k < copies.length; k++) {
+    const { from, to } = copies[k];
     const at = madeAt.get(from);
-    if (at === undefined || isOut?.[k] === 1) return NOTHING;
+    if (at === undefined || isOut?.[k] === 1) continue;
     let target = targetAt.get(to);
     if (target === undefined) {
       target = gives.push(Int32Array.from([...wanted.keys()].filter((q) => isFree(mesh, to, wanted[q])))) - 1;
       targetAt.set(to, target);
     }
     byMade[at].push(k);
-    return target;
-  });
+    targets[k] = target;
+  }
   const count = resources.length;
-  const amounts = new Float64Array(copies.length * count);
-  copies.forEach((copy, k) => {
-    spread(copy.uses, amounts, k * count);
-  });
+  const priced = pricedUses(copies, count);
   const width = wanted.length;
   const isGiven = new Uint8Array(gives.length * width);
   gives.forEach((given, target) => {
     for (const q of given) isGiven[target * width + q] = 1;
   });
-  const coversAll = (a: number, b: number): boolean =>
-    gives[b].length <= gives[a].length && gives[b].every((q) => isGiven[a * width + q] === 1);
-  /** [targets] those that give no less. */
+  const coversAll = (a: number, b: number): boolean => {
+    if (gives[b].length > gives[a].length) return false;
+    for (const q of gives[b]) if (isGiven[a * width + q] === 0) return false;
+    return true;
+  };
+  /** [targets] those that give no less, and [targets x targets] 1 where the second does. */
   const covering = gives.map((_, b) => Int32Array.from(gives.keys()).filter((a) => coversAll(a, b)));
+  const isCovered = new Uint8Array(gives.length * gives.length);
+  covering.forEach((all, b) => {
+    for (const a of all) isCovered[b * gives.length + a] = 1;
+  });
   const offset = [0];
   const listed: number[] = [];
   const isWorse = (k: number, other: number): boolean => {
-    if (other === k || !noMore(amounts, other * count, amounts, k * count, count)) return false;
-    const isSame =
-      covering[targets[other]].includes(targets[k]) && noMore(amounts, k * count, amounts, other * count, count);
+    if (other === k || !priced.isNoMore(other, k)) return false;
+    const isSame = isCovered[targets[other] * gives.length + targets[k]] === 1 && priced.isNoMore(k, other);
     return !isSame || other < k;
   };
   const byTarget: number[][] = gives.map(() => []);
+  const isWorseThanAny = (k: number): boolean => {
+    for (const target of covering[targets[k]]) {
+      for (const other of byTarget[target]) if (isWorse(k, other)) return true;
+    }
+    return false;
+  };
+  const isUseful = (at: number, target: number): boolean => {
+    for (const q of gives[target]) if (free[at * width + q] === 0) return true;
+    return false;
+  };
   byMade.forEach((all, at) => {
-    const useful = all.filter((k) => gives[targets[k]].some((q) => free[at * width + q] === 0));
+    const useful = all.filter((k) => isUseful(at, targets[k]));
     for (const own of byTarget) own.length = 0;
     for (const k of useful) byTarget[targets[k]].push(k);
-    for (const k of useful) {
-      if (!covering[targets[k]].some((target) => byTarget[target].some((other) => isWorse(k, other)))) listed.push(k);
-    }
+    for (const k of useful) if (!isWorseThanAny(k)) listed.push(k);
     offset.push(listed.length);
   });
   const kept = new Float64Array(listed.length * count);
   listed.forEach((k, i) => {
-    kept.set(amounts.subarray(k * count, (k + 1) * count), i * count);
+    priced.write(k, kept, i * count);
   });
   return {
     chooser,
@@ -255,6 +280,46 @@ function supplyTable(
 function noMore(a: Float64Array, atA: number, b: Float64Array, atB: number, count: number): boolean {
   for (let r = 0; r < count; r++) if (a[atA + r] > b[atB + r]) return false;
   return true;
+}
+
+/** What copies use, of which many use the same. */
+interface PricedUses {
+  /** Returns whether the first copy uses no more of anything than the second. */
+  isNoMore(a: number, b: number): boolean;
+  /** Writes what a copy uses, [resources]. */
+  write(copy: number, into: Float64Array, at: number): void;
+}
+
+const remembered = new WeakMap<readonly Copy[], PricedUses>();
+
+/** Returns what copies use, worked out once for the copies of a supply. */
+function pricedUses(copies: readonly Copy[], count: number): PricedUses {
+  const found = remembered.get(copies) ?? pricedOf(copies, count);
+  remembered.set(copies, found);
+  return found;
+}
+
+function pricedOf(copies: readonly Copy[], count: number): PricedUses {
+  const numbers = new Map<Uses, number>();
+  const numberOf = new Int32Array(copies.length);
+  for (let k = 0; k < copies.length; k++) {
+    const { uses } = copies[k];
+    let known = numbers.get(uses);
+    if (known === undefined) {
+      known = numbers.size;
+      numbers.set(uses, known);
+    }
+    numberOf[k] = known;
+  }
+  const all = new Float64Array(numbers.size * count);
+  for (const [uses, at] of numbers) spread(uses, all, at * count);
+  return {
+    isNoMore: (a, b) => noMore(all, numberOf[a] * count, all, numberOf[b] * count, count),
+    write: (copy, into, at) => {
+      const from = numberOf[copy] * count;
+      for (let r = 0; r < count; r++) into[at + r] = all[from + r];
+    },
+  };
 }
 
 /** Returns [made x wanted] 1 where a pattern is there, or a copy gives it. */
@@ -309,22 +374,29 @@ function dropUnsupported({ allowed, supplies, links }: PlanTables): boolean {
   return true;
 }
 
-/** Rules out choices than which another of the same chooser is never worse; of equals the first stays. */
-function dropDominated(tables: PlanTables): void {
+/**
+ * Rules out choices than which another of the same chooser is never worse; of equals the first stays. What is worse than one that is
+ * ruled out is worse than one that stays, so each is held against those only that use no more and are left; where all that a
+ * chooser makes and takes is as it was before, nothing more is worse.
+ */
+function dropDominated(tables: PlanTables, before: PlanTables | undefined): void {
   const { problem, allowed, uses, resourceCount, takes, makes, links, supplies } = tables;
   const { mesh, choosers } = problem;
   const gives = supplies.map(noLessGiven(resourceCount));
+  const isAsBefore = (s: number): boolean => before?.supplies[s].free === supplies[s].free;
   choosers.forEach((_, v) => {
-    const left = [...allowed[v].keys()].filter((c) => allowed[v][c] === 1);
+    const isSame = makes[v].every(isAsBefore) && takes[v].every((e) => isAsBefore(links[e].supply));
+    if (before !== undefined && isSame) return;
     const asksNoMore = (a: number, b: number): boolean =>
       takes[v].every((e) => {
         const { asked, supply } = links[e];
-        if (asked[a] === NOTHING) return true;
+        const own = asked[a];
+        if (own === NOTHING || own === asked[b]) return true;
         // another slot of the same supply may ask for as much
         return takes[v].some((other) => {
           const q = links[other].asked[b];
           const { wanted } = supplies[supply];
-          return links[other].supply === supply && q !== NOTHING && isFree(mesh, wanted[q], wanted[asked[a]]);
+          return links[other].supply === supply && q !== NOTHING && isFree(mesh, wanted[q], wanted[own]);
         });
       });
     const givesNoLess = (a: number, b: number): boolean =>
@@ -332,15 +404,36 @@ function dropDominated(tables: PlanTables): void {
         const { made } = supplies[s];
         return made[b] === NOTHING || (made[a] !== NOTHING && gives[s](made[a], made[b]));
       });
-    const isNoWorse = (a: number, b: number): boolean =>
-      noMore(uses[v], a * resourceCount, uses[v], b * resourceCount, resourceCount) &&
-      asksNoMore(a, b) &&
-      givesNoLess(a, b);
-    for (const c of left) {
-      const isWorse = left.some(
-        (other) => other !== c && allowed[v][other] === 1 && isNoWorse(other, c) && (other < c || !isNoWorse(c, other)),
-      );
-      if (isWorse) allowed[v][c] = 0;
+    const isNoWorse = (a: number, b: number): boolean => asksNoMore(a, b) && givesNoLess(a, b);
+    const own = uses[v];
+    const comparedUses = (a: number, b: number): number => {
+      for (let r = 0; r < resourceCount; r++) {
+        const more = own[a * resourceCount + r] - own[b * resourceCount + r];
+        if (more !== 0) return more;
+      }
+      return 0;
+    };
+    const inOrder = [...allowed[v].keys()]
+      .filter((c) => allowed[v][c] === 1)
+      .sort((a, b) => comparedUses(a, b) || a - b);
+    const left: number[] = [];
+    for (const c of inOrder) {
+      let isWorse = false;
+      for (let i = 0; i < left.length && !isWorse; i++) {
+        const other = left[i];
+        isWorse = noMore(own, other * resourceCount, own, c * resourceCount, resourceCount) && isNoWorse(other, c);
+      }
+      if (isWorse) {
+        allowed[v][c] = 0;
+        continue;
+      }
+      let first = left.length;
+      while (first > 0 && comparedUses(left[first - 1], c) === 0) first--;
+      for (const other of left.splice(first)) {
+        if (isNoWorse(c, other)) allowed[v][other] = 0;
+        else left.push(other);
+      }
+      left.push(c);
     }
   });
 }
@@ -348,7 +441,8 @@ function dropDominated(tables: PlanTables): void {
 /** Returns whether all that one way of making a supply gives, another gives for no more. */
 function noLessGiven(resourceCount: number): (supply: SupplyTable) => (a: number, b: number) => boolean {
   return ({ madeCount, wanted, free, copyOffset, target, gives, isGiven, uses }) => {
-    const known = new Map<number, boolean>();
+    /** [made x made] 1: it does, 2: it does not, 0: not decided yet. */
+    const known = new Uint8Array(madeCount * madeCount);
     const decided = (a: number, b: number): boolean => {
       const width = wanted.length;
       for (let q = 0; q < width; q++) if (free[b * width + q] > free[a * width + q]) return false;
@@ -367,13 +461,9 @@ function noLessGiven(resourceCount: number): (supply: SupplyTable) => (a: number
     };
     return (a, b) => {
       if (a === b) return true;
-      const key = a * madeCount + b;
-      let is = known.get(key);
-      if (is === undefined) {
-        is = decided(a, b);
-        known.set(key, is);
-      }
-      return is;
+      const at = a * madeCount + b;
+      if (known[at] === 0) known[at] = decided(a, b) ? 1 : 2;
+      return known[at] === 1;
     };
   };
 }
