@@ -1,5 +1,5 @@
 import { csvCell } from "../base/csv-cell.ts";
-import type { ComparisonRow } from "./comparison.ts";
+import type { Comparison, ComparisonRow } from "./comparison.ts";
 import { gainsOf } from "./gains.ts";
 
 const COLUMNS = [
@@ -19,8 +19,8 @@ const COLUMNS = [
 ] as const satisfies readonly (keyof ComparisonRow)[];
 
 /** Returns the rows of a comparison as CSV, with the gain in the row of the fastest; what there is not is empty. */
-export function comparisonCsv(rows: readonly ComparisonRow[]): string {
-  const gains = new Map(gainsOf(rows).map(({ best, text }) => [best, text]));
+export function comparisonCsv({ rows, ...told }: Pick<Comparison, "rows" | "settings" | "notModelled">): string {
+  const gains = new Map(gainsOf(rows, [], told).map(({ best, text }) => [best, text]));
   const lines = rows.map((row) =>
     [...COLUMNS.map((column) => csvCell(row[column])), csvCell(gains.get(row))].join(","),
   );

@@ -70,11 +70,18 @@ export interface ReferenceRow {
   readonly busbwGBps: number | null;
 }
 
+/** Libraries that can be told how to run a collective. */
+export type SetLibrary = "NCCL" | "Open MPI" | "MPICH";
+
 /** A way in which a library can be told to run a collective. */
 export interface LibrarySetting {
+  readonly library: SetLibrary;
   readonly algorithm: string;
-  readonly protocol: string;
-  readonly channels: number;
+  /** Of NCCL. */
+  readonly protocol?: string;
+  readonly channels?: number;
+  /** Of Open MPI: messages are cut into segments of so many bytes. */
+  readonly segmentBytes?: number;
   /** Simulated as the library's own kernels. */
   readonly us: number;
   /** What to set: "NCCL_ALGO=Ring NCCL_PROTO=Simple". */
@@ -83,10 +90,19 @@ export interface LibrarySetting {
 
 /** What a library takes at a size as it is set by default, and at its best setting; the same where nothing is faster. */
 export interface SizeSettings {
+  readonly library: SetLibrary;
   readonly sizeBytes: number;
   readonly chosen: LibrarySetting;
   readonly best: LibrarySetting;
   readonly settings: readonly LibrarySetting[];
+}
+
+/** What a library chooses at a size, of which there is no model, and the fastest that it can be told instead. */
+export interface NotModelled {
+  readonly library: SetLibrary;
+  readonly sizeBytes: number;
+  readonly algorithm: string;
+  readonly best?: LibrarySetting;
 }
 
 /** What `compare --json` prints: schema banyan/comparison@2. */
@@ -100,8 +116,10 @@ export interface Comparison {
   readonly references: readonly ReferenceRow[];
   /** Where some algorithms have too many transfers to list. */
   readonly coarse?: readonly CoarseRow[];
-  /** Of target nccl, for each size whose default could be simulated. */
+  /** Of targets nccl and mpi, for each size and library whose default could be simulated. */
   readonly settings?: readonly SizeSettings[];
+  /** Of target mpi: defaults that could not. */
+  readonly notModelled?: readonly NotModelled[];
   readonly limits: readonly { readonly sizeBytes: number; readonly limit: BoundReport }[];
   /** Algorithms that cannot do what was asked, and why not. */
   readonly leftOut: readonly LeftOut[];

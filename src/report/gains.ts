@@ -1,6 +1,14 @@
 import { formatSize } from "../model/numbers/units.ts";
 import { count } from "./amounts.ts";
-import type { CoarseRow, Comparison, ComparisonRow, ReferenceRow, SizeSettings } from "./comparison.ts";
+import type {
+  CoarseRow,
+  Comparison,
+  ComparisonRow,
+  LibrarySetting,
+  NotModelled,
+  ReferenceRow,
+  SizeSettings,
+} from "./comparison.ts";
 
 /** A line, or what a coarse model says of one. */
 type Line = ComparisonRow | CoarseRow;
@@ -8,7 +16,8 @@ type Line = ComparisonRow | CoarseRow;
 /** What the fastest algorithm gains over the fastest of those that libraries have, at a size, both simulated. */
 export interface Gain {
   readonly best: Line;
-  readonly library: Line;
+  /** Not there where what the library has is no line. */
+  readonly library?: Line;
   /** What the two take: as schedules, or where a target is named as a program that it loads and as the library runs its own. */
   readonly us: number;
   readonly libraryUs: number;
@@ -17,6 +26,9 @@ export interface Gain {
   /** "1.94 x"; "tie" within 1 %; "none" where the library's is the fastest; with a target "0.8 x" where the library's own is faster than any program. */
   readonly text: string;
 }
+
+/** A gain over a line. */
+export type DefaultGain = Gain & { readonly library: Line };
 
 /** Less than this is none: simulated times leave out more than that. */
 const TIE = 1.01;
@@ -30,12 +42,22 @@ const least = <Row extends Line>(rows: readonly Row[], us: (row: Row) => number)
   rows.reduce<Row | undefined>((best, row) => (best === undefined || us(row) < us(best) ? row : best), undefined);
 
 /** Returns the gain of each size, but of those where none of a library's was compared, or nothing else. `coarse`: lines of which there is a model only. */
-export function gainsOf(rows: readonly ComparisonRow[], coarse: readonly CoarseRow[] = []): Gain[] {
+export function gainsOf(
+  rows: readonly ComparisonRow[],
+  coarse: readonly CoarseRow[] = [],
+  told: Pick<Comparison, "settings" | "notModelled"> = {},
+): Gain[] {
   const sizes = [...new Set([...rows, ...coarse].map(({ sizeBytes }) => sizeBytes))];
+  const bestAt = (size: number): LibrarySetting[] =>
+    [...(told.settings ?? []), ...(told.notModelled ?? [])].flatMap(({ sizeBytes, best }) =>
+      sizeBytes === size && best !== undefined ? [best] : [],
+    );
   return sizes.flatMap((sizeBytes) => {
     const own = rows.filter((row) => row.sizeBytes === sizeBytes);
     const modelled = coarse.filter((row) => row.sizeBytes === sizeBytes);
-    return own.length + modelled.length < 2 ? [] : (gainOnTarget(own) ?? gainOfSchedules(own, modelled) ?? []);
+    return own.length + modelled.length < 2
+      ? []
+      : (gainOnTarget(own, bestAt(sizeBytes)) ?? gainOfSchedules(own, modelled) ?? []);
   });
 }
 
@@ -55,8 +77,11 @@ function gainOfSchedules(rows: readonly ComparisonRow[], coarse: readonly Coarse
   return { best, library, us: best.us, libraryUs: library.us, how: howOf(library), text };
 }
 
-/** Returns what the fastest program of a target gains over what its library runs without any; null where no target was named. */
-function gainOnTarget(rows: readonly ComparisonRow[]): Gain | null {
+/**
+ * Returns what the fastest program of a target gains over what its library runs without any, of what it can be told the best, if that is known; null
+ * where no target was named.
+ */
+function gainOnTarget(rows: readonly ComparisonRow[], told: readonly LibrarySetting[]): Gain | null {
   const loaded = least(
     rows.filter(({ programUs }) => typeof programUs === "number"),
     ({ programUs }) => programUs as number,
@@ -65,7 +90,14 @@ function gainOnTarget(rows: readonly ComparisonRow[]): Gain | null {
     rows.filter((row) => row.libraryUs !== undefined),
     ({ libraryUs }) => libraryUs as number,
   );
-  if (loaded === undefined || library === undefined) return null;
+  if (loaded === undefined) return null;
+  const [first, ...others] = told;
+  if (first !== undefined) {
+    const own = others.reduce((best, one) => (one.us < best.us ? one : best), first);
+    const us = loaded.programUs as number;
+    return { best: loaded, us, libraryUs: own.us, how: settingText(own), text: gainText(own.us, us) };
+  }
+  if (library === undefined) return null;
   const [us, libraryUs] = [loaded.programUs as number, library.libraryUs as number];
   return { best: loaded, library, us, libraryUs, how: howOf(library), text: gainText(libraryUs, us) };
 }
@@ -76,7 +108,7 @@ const howOf = (row: Line): string => `${row.algorithm} (${row.library}${"by" in 
  * Returns what the fastest of a library's own algorithms gains over what the library chooses by default, at each size at which both
  * were compared.
  */
-export function defaultGains(rows: readonly ComparisonRow[], references: readonly ReferenceRow[]): Gain[] {
+export function defaultGains(rows: readonly ComparisonRow[], references: readonly ReferenceRow[]): DefaultGain[] {
   const usOf = ({ libraryUs, programUs, us }: ComparisonRow): number => libraryUs ?? programUs ?? us;
   return references.flatMap(({ sizeBytes, like }) => {
     const own = rows.filter((row) => row.sizeBytes === sizeBytes && row.library !== undefined);
@@ -102,18 +134,29 @@ const lineOfGain = (gain: Gain): GainLine => ({
   fastest: gain.best.algorithm,
 });
 
-/** Returns what NCCL's best setting gains over its default at each size. */
+/** Returns "Ring/LL", "pipeline (Open MPI)". */
+const algorithmText = ({ library, algorithm, protocol }: LibrarySetting): string =>
+  library === "NCCL" ? `${algorithm}/${protocol}` : `${algorithm} (${library})`;
+
+/** Returns "Ring/LL, 1 channel", "pipeline (Open MPI), segments of 64 KiB". */
+function settingText(setting: LibrarySetting): string {
+  const { channels, segmentBytes } = setting;
+  const more = channels === undefined ? "" : `, ${count(channels, "channel")}`;
+  return `${algorithmText(setting)}${more}${segmentBytes === undefined ? "" : `, segments of ${formatSize(segmentBytes)}`}`;
+}
+
+/** Returns what a library's best setting gains over its default at each size. */
 const gainsOfSettings = (settings: readonly SizeSettings[]): GainLine[] =>
   settings.map(({ sizeBytes, chosen, best }) => ({
     sizeBytes,
-    fastest: `${best.algorithm}/${best.protocol}`,
+    fastest: algorithmText(best),
     us: best.us,
-    how: `${chosen.algorithm}/${chosen.protocol}, ${count(chosen.channels, "channel")}`,
+    how: settingText(chosen),
     libraryUs: chosen.us,
     text: best === chosen ? "none" : gainText(chosen.us, best.us),
   }));
 
-/** Returns what to set for NCCL to be faster than by default, a text for the sizes of each setting: "64 KiB: NCCL_ALGO=Ring". */
+/** Returns what to set for a library to be faster than by default, a text for the sizes of each setting: "64 KiB: NCCL_ALGO=Ring". */
 export function settingsToSet(settings: readonly SizeSettings[]): string[] {
   const sizesOf = new Map<string, string[]>();
   for (const { sizeBytes, chosen, best } of settings) {
@@ -123,15 +166,38 @@ export function settingsToSet(settings: readonly SizeSettings[]): string[] {
   return [...sizesOf].map(([environment, sizes]) => `${sizes.join(", ")}: ${environment}`);
 }
 
+/** Returns which defaults have no model, a text for each algorithm of a library: "Open MPI's split_binary_tree, its default at 16 KiB". */
+export function notModelledTexts(notModelled: readonly NotModelled[]): string[] {
+  const sizesOf = new Map<string, string[]>();
+  for (const { library, algorithm, sizeBytes } of notModelled) {
+    const what = `${library}'s ${algorithm}, its default at `;
+    sizesOf.set(what, [...(sizesOf.get(what) ?? []), formatSize(sizeBytes)]);
+  }
+  return [...sizesOf].map(([what, sizes]) => `${what}${sizes.join(", ")}`);
+}
+
+/** Lines of gains, and what they are over. */
+export interface GainTable {
+  readonly lines: readonly GainLine[];
+  readonly over: "by default" | "of libraries";
+}
+
 /**
- * Returns what a comparison tells of gains, without the size at which it was stopped: over libraries, or with target nccl of its
- * best over its default; `lines` as they are shown, `over` what they are set beside.
+ * Returns what a comparison tells of gains, without the size at which it was stopped: `tables` as they are shown, over libraries, and
+ * of the best settings of libraries over their defaults, with target nccl these alone.
  */
-export function gainsShown({ rows, references, coarse = [], settings = [], stopped, target }: Comparison) {
+export function gainsShown({ rows, references, coarse = [], settings = [], notModelled, stopped, target }: Comparison) {
   // of the size at which it was stopped the fastest is not known
   const whole = stopped === true ? rows.filter(({ sizeBytes }) => sizeBytes !== rows.at(-1)?.sizeBytes) : rows;
   const defaults = defaultGains(whole, references);
-  const gained = target === "nccl" ? defaults : gainsOf(whole, stopped === true ? [] : coarse);
-  const lines = settings.length > 0 ? gainsOfSettings(settings) : gained.map(lineOfGain);
-  return { defaults, gained, lines, over: target === "nccl" ? "by default" : "of libraries" } as const;
+  const isOwn = target === "nccl";
+  const gained = isOwn
+    ? defaults
+    : gainsOf(whole, stopped === true ? [] : coarse, { settings, ...(notModelled && { notModelled }) });
+  const ofDefaults = isOwn && settings.length === 0 ? gained.map(lineOfGain) : gainsOfSettings(settings);
+  const tables: GainTable[] = [
+    { lines: isOwn ? [] : gained.map(lineOfGain), over: "of libraries" },
+    { lines: ofDefaults, over: "by default" },
+  ];
+  return { defaults, gained, tables: tables.filter(({ lines }) => lines.length > 0) };
 }

@@ -13,6 +13,7 @@ import {
   type CompareTarget,
   type Comparison,
   type ComparisonRow,
+  type NotModelled,
   type ReferenceRow,
   type SizeSettings,
   usOnTarget,
@@ -36,6 +37,7 @@ import { coarseLines } from "./coarse-lines.ts";
 import type { OwnLine } from "./own/own-lines.ts";
 import { LIKE_NCCLS, librariesOf } from "./programs/libraries.ts";
 import { NOT_LOADED, type ProgramOfLine, programLine, targetLine } from "./programs/line-programs.ts";
+import { likeOursUs, mpiSettings } from "./programs/mpi-settings.ts";
 import { kernelsUs, leastNvlsUs, ncclKernels, ncclSettings } from "./programs/settings.ts";
 import { synthesize } from "./synthesize.ts";
 
@@ -308,6 +310,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
   const references: ReferenceRow[] = [];
   const coarse: CoarseRow[] = [];
   const settings: SizeSettings[] = [];
+  const notModelled: NotModelled[] = [];
   const limits: Comparison["limits"][number][] = [];
   const failures = new Map<string, { readonly error: Error; readonly sizes: number[] }>();
   const total = sizesBytes.length * (candidates.length + own.length + models.names.length);
@@ -327,7 +330,8 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       rows: [...rows, ...more],
       references: [...references],
       ...(models.names.length > 0 && { coarse: [...coarse] }),
-      ...(target === "nccl" && { settings: [...settings] }),
+      ...((target === "nccl" || target === "mpi") && { settings: [...settings] }),
+      ...(target === "mpi" && { notModelled: [...notModelled] }),
       limits: [...limits, ...(limit === undefined ? [] : [limit])],
       leftOut: [...leftOut, ...failed],
     };
@@ -349,9 +353,18 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
     const isWhole = typeof rest.collective === "string" && rest.group === undefined;
     const { kind, rootRank } = problem.collective;
     const kernels = target === "nccl" && isWhole ? ncclKernels(topology, kind, rootRank, sizeBytes) : null;
+    const ofMpi =
+      target === "mpi" && isWhole && kind !== "custom"
+        ? mpiSettings(topology, { collective: kind, rootRank, sizeBytes })
+        : null;
     const programOf = async (algorithm: string, schedule: AnySchedule): Promise<ProgramOfLine> => {
       const ofKernels = kernels === null ? null : kernelsUs(kernels, algorithm);
       if (ofKernels !== null) return { ...NOT_LOADED, libraryUs: ofKernels };
+      if (ofMpi !== null && kind !== "custom") {
+        const line = await targetLine(engine, schedule, "mpi", false);
+        const libraryUs = likeOursUs(ofMpi, kind, algorithm);
+        return libraryUs === null ? line : { ...line, libraryUs };
+      }
       if (target !== undefined) {
         const line = await targetLine(engine, schedule, target, isLibrary(algorithm));
         if (kernels === null || line.libraryUs === undefined) return line;
@@ -388,7 +401,11 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
     }
     const sizeSettings = kernels === null ? null : ncclSettings(kernels, sizeBytes, ofSize);
     if (sizeSettings !== null) settings.push(sizeSettings);
-    const reference = referenceOf(topology, sized);
+    if (ofMpi !== null) {
+      settings.push(...ofMpi.sizes);
+      notModelled.push(...ofMpi.notModelled);
+    }
+    const reference = target === "mpi" ? null : referenceOf(topology, sized);
     if (reference !== null) references.push(reference);
     limits.push({ sizeBytes, limit });
     if (limits.length < sizesBytes.length) onSize?.(soFar());

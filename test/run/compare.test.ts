@@ -165,7 +165,9 @@ describe("compare", () => {
       expect(libraryUs).toBeLessThan(1.5 * loaded);
     }
     const mpi = await onTarget("mpi");
-    expect(mpi.get("rhd")?.libraryUs).toBe(mpi.get("rhd")?.programUs);
+    // its messages are whole, where a plan has pieces of them under way
+    expect(mpi.get("rhd")?.libraryUs).toBeLessThan(mpi.get("rhd")?.programUs as number);
+    expect(mpi.get("rhd")?.libraryUs).toBeGreaterThan((mpi.get("rhd")?.us as number) * 0.5);
     expect(mpi.get("nvls")).not.toHaveProperty("libraryUs");
     await expect(compare(engine, box, { ...request, algorithms: ["rhd"], target: "nccl" })).rejects.toThrow(
       /NCCL's own/,

@@ -232,7 +232,7 @@ function textIn(
     case "jsonl":
       return answerText(context, comparison, { ok: comparison.stopped !== true, indent: 0 });
     case "csv":
-      return comparisonCsv(rows);
+      return comparisonCsv(comparison);
     case "nccl-tests":
       return ncclTestsTable(run);
     case "nccl-tests-json":

@@ -13,7 +13,14 @@ import {
   type ReferenceRow,
   usOnTarget,
 } from "../../report/comparison.ts";
-import { type Gain, gainsShown, gainText, settingsToSet } from "../../report/gains.ts";
+import {
+  type DefaultGain,
+  type Gain,
+  gainsShown,
+  gainText,
+  notModelledTexts,
+  settingsToSet,
+} from "../../report/gains.ts";
 import { networkText } from "../../report/subject-text.ts";
 import { algorithmNamed } from "../../synthesize/catalog.ts";
 import type { Context } from "../context.ts";
@@ -169,7 +176,7 @@ function againstText(us: number, { us: other, algorithm }: ComparisonRow): strin
 }
 
 /** Returns at which sizes a library's own is faster than any program. */
-function leaveLines(gains: readonly Gain[], library: string): string[] {
+function leaveLines(gains: readonly Gain[], target: CompareTarget): string[] {
   const slower = gains.filter(({ us, libraryUs, text }) => us > libraryUs && text !== "tie");
   const sizes = slower.map(({ best, how, libraryUs, us }) => {
     const own = how.replace(/ \(.*/, "");
@@ -177,11 +184,13 @@ function leaveLines(gains: readonly Gain[], library: string): string[] {
   });
   return sizes.length === 0
     ? []
-    : [`load no program for ${sizes.join(", ")}: what ${library} runs by itself is faster`];
+    : [
+        `load no program for ${sizes.join(", ")}: what ${LIBRARY_OF[target]} ${target === "mpi" ? "itself can be told to run" : "runs by itself"} is faster`,
+      ];
 }
 
 /** Returns what NCCL's model chose, sizes with the same choice together, and where another setting of NCCL's would be faster. */
-function choiceLines(references: readonly ReferenceRow[], defaults: readonly Gain[]): string[] {
+function choiceLines(references: readonly ReferenceRow[], defaults: readonly DefaultGain[]): string[] {
   const sizesOf = new Map<string, string[]>();
   for (const { choice, sizeBytes } of references)
     sizesOf.set(choice, [...(sizesOf.get(choice) ?? []), formatSize(sizeBytes)]);
@@ -223,6 +232,7 @@ export function comparisonLines(
     references,
     coarse = [],
     settings = [],
+    notModelled = [],
     limits,
     leftOut,
     stopped,
@@ -257,8 +267,8 @@ export function comparisonLines(
   const why = new Set(
     limits.map(({ sizeBytes, limit }) => `${formatSize(sizeBytes)}: ${timeText(limit.us)}, ${limit.because}`),
   );
-  const { defaults, gained, lines: gainsOfSizes, over } = gainsShown(comparison);
-  const gains = gainLines(gainsOfSizes, over, style, reportWidth(terminal));
+  const { defaults, gained, tables } = gainsShown(comparison);
+  const gains = tables.flatMap((one) => [...gainLines(one, style, reportWidth(terminal)), ""]);
   const verified = rows.length === 1 ? "the line verified" : `all ${count(rows.length, "line")} verified`;
   const isNone = rows.length === 0 && stopped !== true;
   const ended = stopped === true ? `${count(rows.length, "line")}, stopped before the rest` : verified;
@@ -270,7 +280,7 @@ export function comparisonLines(
     "",
     ...lines,
     "",
-    ...(gains.length === 0 ? [] : [...gains, ""]),
+    ...gains,
     ...(isNarrow ? [labelled("narrow", `${LEFT_OUT_OF_NARROW.join(", ")}: in a wider terminal, or --format csv`)] : []),
     ...below("given", givenLines(rows)),
     ...below("libraries", libraryLines(rows)),
@@ -279,7 +289,8 @@ export function comparisonLines(
     ...below("limit", [...why]),
     ...below("program", target === "nccl" ? [] : programLines(rows)),
     ...below("set", settingsToSet(settings)),
-    ...below("better", target === undefined || target === "nccl" ? [] : leaveLines(gained, LIBRARY_OF[target])),
+    ...below("no model", notModelledTexts(notModelled)),
+    ...below("better", target === undefined || target === "nccl" ? [] : leaveLines(gained, target)),
     ...below("NCCL model", choiceLines(references, target === "nccl" ? [] : defaults)),
     ...(options["details"] === true ? leftOutLines(leftOut) : leftOutLine(leftOut)),
   ].map((line) => `  ${line}`.trimEnd());

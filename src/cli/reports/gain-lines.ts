@@ -1,6 +1,6 @@
 import { formatSize } from "../../model/numbers/units.ts";
 import { timeText } from "../../report/amounts.ts";
-import type { GainLine } from "../../report/gains.ts";
+import type { GainTable } from "../../report/gains.ts";
 import type { Style } from "./style.ts";
 import { table } from "./table.ts";
 import { wrapped } from "./text.ts";
@@ -9,9 +9,9 @@ import { wrapped } from "./text.ts";
 const LEAST_HOW = 18;
 const REST = 54;
 
-/** Returns a table of what is gained at each size over something else; nothing where nothing can be said. */
-export function gainLines(gains: readonly GainLine[], over: string, style: Style, width: number): string[] {
-  const cells = gains.map(({ sizeBytes, fastest, us, libraryUs, how, text }) => [
+/** Returns a table of what is gained at each size over something else. */
+export function gainLines({ lines, over }: GainTable, style: Style, width: number): string[] {
+  const cells = lines.map(({ sizeBytes, fastest, us, libraryUs, how, text }) => [
     formatSize(sizeBytes),
     fastest,
     timeText(us),
@@ -19,7 +19,6 @@ export function gainLines(gains: readonly GainLine[], over: string, style: Style
     timeText(libraryUs),
     text,
   ]);
-  if (cells.length === 0) return [];
   const head = ["size", "fastest", "time", over, "time", "gain"];
   return table(head.map(style.dim), cells, ["left", "left", "right", "left", "right", "right"]);
 }

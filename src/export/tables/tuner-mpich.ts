@@ -1,7 +1,7 @@
 import { jsonText } from "../../base/visible.ts";
 import type { CollectiveKind } from "../../model/collective/collective.ts";
+import { MPICH_DEFAULTS, type MpichTree, mpichAlgorithm } from "../../model/mpi/mpich-defaults.ts";
 import type { PredictedRow } from "./nccl-tests.ts";
-import { MPICH_DEFAULTS, type MpichTree, mpichAlgorithm } from "./tuner-mpich-defaults.ts";
 import {
   type Naming,
   namingFor,

@@ -194,8 +194,13 @@ export const libraryNotes = (library: LibraryTime | null, us: number, runtime: R
   library === null ? [] : [libraryNote(library, us, runtime)];
 
 /** Returns what the library behind a runtime takes by itself, beside a program of it. */
-export function libraryNote({ algorithm, us: libraryUs }: LibraryTime, us: number, runtime: RuntimeName): string {
-  const both = `library ${timeText(libraryUs)} (${algorithm} of ${LIBRARY_OF[runtime]}), this ${timeText(us)}`;
+export function libraryNote(
+  { algorithm, library, us: libraryUs }: LibraryTime,
+  us: number,
+  runtime: RuntimeName,
+): string {
+  const whose = library ?? LIBRARY_OF[runtime];
+  const both = `library ${timeText(libraryUs)} (${algorithm} of ${whose}), this ${timeText(us)}`;
   const gain = gainText(libraryUs, us);
   if (gain === "tie") return `${both}: a tie`;
   return us < libraryUs ? `${both}: ${gain} as fast` : `${both}: the library is the better choice`;

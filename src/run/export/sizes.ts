@@ -155,8 +155,8 @@ function besideText({ beside }: SizeRange, runtime: RuntimeName): string {
 
 /** Returns why a size is left to the library. */
 function leftText({ sizeBytes, us, library }: BesideLibrary, runtime: RuntimeName): string {
-  const { algorithm, us: libraryUs } = library as LibraryTime;
-  return `${formatSize(sizeBytes)} (${LIBRARY_OF[runtime]}'s own ${algorithm} takes ${timeText(libraryUs)}, the fastest program ${timeText(us)})`;
+  const { algorithm, library: whose, us: libraryUs } = library as LibraryTime;
+  return `${formatSize(sizeBytes)} (${whose ?? LIBRARY_OF[runtime]}'s own ${algorithm} takes ${timeText(libraryUs)}, the fastest program ${timeText(us)})`;
 }
 
 /** Returns the error where the library's own is faster at every size. */

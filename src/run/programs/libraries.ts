@@ -1,4 +1,5 @@
 import { goesThroughSwitch } from "../../lower/mscclpp/plan.ts";
+import type { CollectiveKind } from "../../model/collective/collective.ts";
 import type { NcclEstimate } from "../../model/nccl/model.ts";
 import type { RuntimeName } from "../../model/program/runtime-names.ts";
 import { boxesOf } from "../../model/routes/rings.ts";
@@ -16,7 +17,7 @@ import { ALGORITHMS, algorithmNamed } from "../../synthesize/catalog.ts";
  * have applies that is laid over these, compared or not. With a target those that its library has.
  */
 export function librariesOf({ topology, collective }: Problem, target?: CompareTarget): (algorithm: string) => boolean {
-  const has = (algorithm: string): boolean => target === undefined || isOfLibrary(algorithm, target);
+  const has = (algorithm: string): boolean => target === undefined || isOfLibrary(algorithm, target, collective.kind);
   const isOver = ALGORITHMS.some(
     (algorithm) =>
       algorithm.traits?.library === "over boxes" &&
@@ -39,9 +40,27 @@ export const LIKE_NCCLS: Readonly<Record<NcclEstimate["algorithm"], readonly str
   PAT: ["pat"],
 };
 
-/** Returns whether the library that stands behind a target has an algorithm. */
-const isOfLibrary = (algorithm: string, target: CompareTarget): boolean =>
-  algorithmNamed(algorithm).traits?.librariesOf?.includes(LIBRARY_OF[target]) === true;
+/** The algorithms of Open MPI and of MPICH that do as ours of that name, in rank order. */
+export const LIKE_MPIS: Readonly<Record<CollectiveKind, Readonly<Record<string, readonly string[]>>>> = {
+  allreduce: { ring: ["ring"], rhd: ["rabenseifner", "reduce_scatter_allgather"] },
+  allgather: { ring: ["ring"], rhd: ["recursive_doubling"], bruck: ["bruck", "brucks"] },
+  reducescatter: { rhd: ["recursive_halving"], direct: ["pairwise"] },
+  alltoall: {
+    direct: ["linear", "linear_sync", "scattered", "pairwise", "two_proc"],
+    bruck: ["modified_bruck", "brucks"],
+  },
+  broadcast: { ring: ["pipeline"], direct: ["basic_linear"] },
+  reduce: { ring: ["pipeline"], direct: ["linear"] },
+  gather: { direct: ["basic_linear"] },
+  scatter: { direct: ["basic_linear", "linear_nb"] },
+  custom: {},
+};
+
+/** Returns whether the library that stands behind a target has an algorithm for a collective. */
+const isOfLibrary = (algorithm: string, target: CompareTarget, collective: CollectiveKind): boolean =>
+  target === "mpi"
+    ? LIKE_MPIS[collective][algorithm] !== undefined
+    : algorithmNamed(algorithm).traits?.librariesOf?.includes(LIBRARY_OF[target]) === true;
 
 /** Returns whether switches sum or duplicate what a schedule moves. */
 export const isInNetwork = (schedule: AnySchedule): boolean => isTreeFlow(schedule) && goesThroughSwitch(schedule);

@@ -2,21 +2,25 @@ import { InfeasibleError, InputError } from "../../base/errors.ts";
 import type { Engine } from "../../engine/types.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import type { CompareTarget } from "../../report/comparison.ts";
+import type { CompareTarget, SetLibrary } from "../../report/comparison.ts";
 import type { WantedProgram } from "../../request/from-texts.ts";
 import { askedOf, openRequest } from "../../request/maker-options.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
+import type { Problem } from "../../request/problem.ts";
 import { candidatesFor, wholeProblem } from "../auto/candidates.ts";
 import { synthesize } from "../synthesize.ts";
 import { besideEngine } from "./beside.ts";
 import { fastestWithin } from "./fastest.ts";
 import { KnownPrograms } from "./known-programs.ts";
 import { kernelsOf, librariesOf } from "./libraries.ts";
+import { fastestOfMpi, mpiSettings } from "./mpi-settings.ts";
 import { unheard } from "./programs.ts";
 
 /** What an algorithm of a library takes as the library runs it. */
 export interface LibraryTime {
   readonly algorithm: string;
+  /** Which of the libraries behind the target, where there are several: "Open MPI". */
+  readonly library?: SetLibrary;
   readonly us: number;
 }
 
@@ -61,6 +65,18 @@ export async function usInLibrary(
   return least;
 }
 
+/** Returns the fastest of what MPI libraries can be told for a collective among all NPUs; null for others, and where nothing is modelled. */
+function mpiTime(
+  topology: Topology,
+  { collective: { kind, rootRank } }: Problem,
+  { collective, group, sizeBytes }: Omit<SynthesizeOptions, "algorithm"> & { readonly sizeBytes: number },
+): LibraryTime | null {
+  if (typeof collective !== "string" || group !== undefined || kind === "custom") return null;
+  const settings = mpiSettings(topology, { collective: kind, rootRank, sizeBytes });
+  const fastest = settings === null ? null : fastestOfMpi(settings);
+  return fastest === null ? null : { algorithm: fastest.algorithm, library: fastest.library, us: fastest.us };
+}
+
 /** Among more ranks a program takes a minute each. */
 const MOST_RANKS_LOOKED_AT = 64;
 
@@ -76,6 +92,8 @@ export async function libraryTime(
   { seen, ...sought }: Pick<Sought, "instances" | "known"> & { readonly seen?: ReadonlyMap<string, number> } = {},
 ): Promise<LibraryTime | null> {
   const problem = wholeProblem(topology, options);
+  const own = target === "mpi" ? mpiTime(topology, problem, options) : null;
+  if (own !== null) return own;
   const isLibrary = librariesOf(problem, target);
   let least: LibraryTime | null = null;
   const leastUs = (): number => least?.us ?? Number.POSITIVE_INFINITY;

@@ -121,6 +121,7 @@ export function ncclKernels(
 }
 
 const settingOf = (estimate: NcclEstimate, channels: number, us: number): LibrarySetting => ({
+  library: "NCCL",
   algorithm: estimate.algorithm,
   protocol: estimate.protocol,
   channels,
@@ -166,6 +167,15 @@ export function ncclSettings(
       algorithm === first?.algorithm && protocol === first.protocol && channels === first.channels,
   );
   if (chosen === undefined) return null;
+  return { library: "NCCL", ...settingsOf(sizeBytes, chosen, settings) };
+}
+
+/** Returns the best of a library's settings beside its default; where nothing is faster by more than times tell, that is the best. */
+export function settingsOf(
+  sizeBytes: number,
+  chosen: LibrarySetting,
+  settings: readonly LibrarySetting[],
+): Omit<SizeSettings, "library"> {
   const least = settings.reduce((best, one) => (one.us < best.us ? one : best), chosen);
   return { sizeBytes, chosen, best: chosen.us < WORTH_IT * least.us ? chosen : least, settings };
 }

@@ -10,7 +10,7 @@ import {
   usOnTarget,
 } from "../../../report/comparison.ts";
 import { comparisonCsv } from "../../../report/comparison-csv.ts";
-import { gainsShown, settingsToSet } from "../../../report/gains.ts";
+import { type GainTable, gainsShown, notModelledTexts, settingsToSet } from "../../../report/gains.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { ChartLegend, useHidden } from "../../parts/chart-legend.tsx";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
@@ -77,7 +77,7 @@ function Found({ found }: { readonly found: Comparison }) {
       </p>
       <ComparisonChart comparison={found} order={order} onMake={(row) => void make(row)} />
       <div class="compare-files">
-        <button type="button" onClick={() => save(comparisonCsv(found.rows), "csv", "text/csv")}>
+        <button type="button" onClick={() => save(comparisonCsv(found), "csv", "text/csv")}>
           Save as CSV
         </button>
         <button type="button" onClick={() => save(jsonOf(found), "json", "application/json")}>
@@ -85,7 +85,7 @@ function Found({ found }: { readonly found: Comparison }) {
         </button>
         <span class="soft">as `banyan compare` writes them</span>
       </div>
-      <GainTable comparison={found} />
+      <Gains comparison={found} />
       <ComparisonTable comparison={found} onMake={(row) => void make(row)} isBusy={busy.value !== null} />
       {found.leftOut.length > 0 && (
         <details class="compare-left-out">
@@ -119,43 +119,17 @@ function bestText(found: Comparison): string {
 }
 
 /** What is gained, size by size, as on the command line, and what to set for it; nothing where nothing can be said. */
-function GainTable({ comparison }: { readonly comparison: Comparison }) {
-  const { lines, over } = gainsShown(comparison);
-  if (lines.length === 0) return null;
-  const isDefault = over === "by default";
-  const caption = `Gain over ${isDefault ? "what NCCL chooses by default" : "the fastest library algorithm"}, simulated`;
+function Gains({ comparison }: { readonly comparison: Comparison }) {
   const toSet = settingsToSet(comparison.settings ?? []);
+  const missing = notModelledTexts(comparison.notModelled ?? []);
   return (
     <>
-      <div class="sideways">
-        <table class="compare-table compare-gains">
-          <caption>{caption}</caption>
-          <ColumnHeads
-            names={[
-              "Size",
-              "Gain",
-              "Fastest",
-              "Time",
-              ...(isDefault ? ["By default", "Its time"] : ["Of libraries", "Library's time"]),
-            ]}
-          />
-          <tbody>
-            {lines.map(({ sizeBytes, fastest, us, libraryUs, how, text }) => (
-              <tr key={sizeBytes}>
-                <th scope="row">{roundedSize(sizeBytes)}</th>
-                <td class="n">{text}</td>
-                <td class="n">{fastest}</td>
-                <td class="n">{timeText(us)}</td>
-                <td>{how}</td>
-                <td class="n">{timeText(libraryUs)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      {gainsShown(comparison).tables.map((table) => (
+        <GainsOver key={table.over} table={table} />
+      ))}
       {toSet.length > 0 && (
         <p>
-          To set for NCCL:
+          To set:
           {toSet.map((text) => (
             <span key={text}>
               {" "}
@@ -164,7 +138,41 @@ function GainTable({ comparison }: { readonly comparison: Comparison }) {
           ))}
         </p>
       )}
+      {missing.length > 0 && <p>{`No model: ${missing.join("; ")}.`}</p>}
     </>
+  );
+}
+
+function GainsOver({ table: { lines, over } }: { readonly table: GainTable }) {
+  const isDefault = over === "by default";
+  const caption = `Gain ${isDefault ? "of a library's best setting over its default" : "over the fastest library algorithm"}, simulated`;
+  return (
+    <div class="sideways">
+      <table class="compare-table compare-gains">
+        <caption>{caption}</caption>
+        <ColumnHeads
+          names={[
+            "Size",
+            "Gain",
+            "Fastest",
+            "Time",
+            ...(isDefault ? ["By default", "Its time"] : ["Of libraries", "Library's time"]),
+          ]}
+        />
+        <tbody>
+          {lines.map(({ sizeBytes, fastest, us, libraryUs, how, text }) => (
+            <tr key={`${sizeBytes} ${how}`}>
+              <th scope="row">{roundedSize(sizeBytes)}</th>
+              <td class="n">{text}</td>
+              <td class="n">{fastest}</td>
+              <td class="n">{timeText(us)}</td>
+              <td>{how}</td>
+              <td class="n">{timeText(libraryUs)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
