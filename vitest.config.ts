@@ -62,8 +62,8 @@ export default defineConfig({
     // Vitest would leave one core to itself: on two cores the tests would then take half as long again.
     maxWorkers: "100%",
     // Longer than the longest limit of time that a solver is given, on a machine that is busy with others.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
     projects: [
       // One process after another loads src/ once for all files, not for each: a third of the time.

@@ -56,13 +56,18 @@ export function accessOrder(numberInRank: readonly number[]): AccessOrder {
     const column = numberInRank[blockOf.values[other]];
     const width = Math.max(widthOf(one), widthOf(two), column + 1);
     const row = rowFrom.length - 1;
-    const from = rows.length;
-    for (let b = 0; b < width; b++) {
-      const mine = b < widthOf(one) ? rows.values[rowFrom.values[one] + b] : -1;
-      const theirs = b < widthOf(two) ? rows.values[rowFrom.values[two] + b] : -1;
-      rows.push(Math.max(mine, theirs));
+    const from = rows.grow(width);
+    const { values } = rows;
+    const mineFrom = rowFrom.values[one];
+    values.copyWithin(from, mineFrom, mineFrom + widthOf(one));
+    values.fill(-1, from + widthOf(one), from + width);
+    const theirsFrom = rowFrom.values[two];
+    const theirs = widthOf(two);
+    for (let b = 0; b < theirs; b++) {
+      const later = values[theirsFrom + b];
+      if (later > values[from + b]) values[from + b] = later;
     }
-    rows.values[from + column] = place.values[other];
+    values[from + column] = place.values[other];
     rowFrom.push(rows.length);
     return row;
   };

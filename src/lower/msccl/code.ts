@@ -264,6 +264,27 @@ export interface Excess {
   readonly help: string;
 }
 
+/** Returns the greatest of values, at least 0. */
+export function greatest(values: ArrayLike<number>): number {
+  let most = 0;
+  for (let i = 0; i < values.length; i++) most = Math.max(most, values[i]);
+  return most;
+}
+
+export const tooManySteps = ({ stepsPerBlock }: MscclRuntime, needed: number): Excess => ({
+  limit: "steps per thread block",
+  most: stepsPerBlock,
+  needed,
+  help: "fewer chunks",
+});
+
+export const tooManyBlocks = ({ blocksPerGpu }: MscclRuntime, needed: number): Excess => ({
+  limit: "thread blocks per GPU",
+  most: blocksPerGpu,
+  needed,
+  help: `fewer instances, a smaller ${optionName("k")}`,
+});
+
 /** Returns the first limit that code does not meet, of a program of so many ranks; null for none. O(blocks + ranks). */
 export function excessOf(
   code: Code,
@@ -271,35 +292,28 @@ export function excessOf(
   ranks: number,
   runtime: MscclRuntime,
 ): Excess | null {
-  const most = (values: ArrayLike<number>): number => Array.from(values).reduce((a, b) => Math.max(a, b), 0);
   // of other ranks a parser keeps the <gpu> alone
   const around = 1 + ranks;
   const nodes = blocks.map((own) => own.reduce((sum, b) => sum + 1 + code.steps[b], around));
-  const steps = { most: runtime.stepsPerBlock, needed: most(code.steps) };
   const found: readonly Excess[] = [
-    { limit: "steps per thread block", ...steps, help: "fewer chunks" },
-    {
-      limit: "thread blocks per GPU",
-      most: runtime.blocksPerGpu,
-      needed: most(blocks.map((own) => own.length)),
-      help: `fewer instances, a smaller ${optionName("k")}`,
-    },
+    tooManySteps(runtime, greatest(code.steps)),
+    tooManyBlocks(runtime, greatest(blocks.map((own) => own.length))),
     {
       limit: "thread blocks per GPU that others wait for",
       most: runtime.awaitedBlock + 1,
-      needed: most(awaitedBlocks),
+      needed: greatest(awaitedBlocks),
       help: `fewer instances, a smaller ${optionName("k")}`,
     },
     {
       limit: "chunks in a scratch buffer",
       most: runtime.chunkIndex + 1,
-      needed: most(code.scratch.chunks),
+      needed: greatest(code.scratch.chunks),
       help: `fewer chunks, a smaller ${optionName("k")}`,
     },
     {
       limit: "thread blocks, steps and GPUs that a runtime reads of a file",
       most: runtime.nodesPerRank - 1,
-      needed: most(nodes),
+      needed: greatest(nodes),
       help: `fewer chunks, a smaller ${optionName("k")}`,
     },
   ];

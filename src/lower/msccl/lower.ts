@@ -17,7 +17,18 @@ import { type RankZero, rankZeroOf } from "../symmetry/symmetry.ts";
 import { onAllRanks } from "./all-ranks.ts";
 import { type Blocks, blocksOf, freeChannels, mayFuse, type WireLimits, type Wires } from "./blocks.ts";
 import { type Buffers, buffersOf, type CallPlacement, type Versions, versionsOf } from "./buffers.ts";
-import { type Code, type Excess, excessOf, limitError, type Numbering, numberingOf, programOfCode } from "./code.ts";
+import {
+  type Code,
+  type Excess,
+  excessOf,
+  greatest,
+  limitError,
+  type Numbering,
+  numberingOf,
+  programOfCode,
+  tooManyBlocks,
+  tooManySteps,
+} from "./code.ts";
 import { ends } from "./ends.ts";
 import { inTurns } from "./in-turns.ts";
 import { type FixedScratch, joinNeighbours } from "./neighbours.ts";
@@ -248,7 +259,7 @@ function* wiresOfSteps(
     const plane = share.map((own, p) => parts.instance[p] * spread + own);
     const needed = mostSteps(parts, plane, planes);
     if (needed > stepsPerBlock * Math.ceil(channels / planes)) {
-      yield { limit: "steps per thread block", most: stepsPerBlock, needed, help: "fewer chunks" };
+      yield tooManySteps(runtime, needed);
       continue;
     }
     const windows = parts.moves.folded !== undefined && passing;
@@ -262,7 +273,7 @@ function* wiresOfSteps(
 function mostSteps({ pair, pairSource, part }: Parts, plane: Int32Array, planes: number): number {
   const steps = new Int32Array(pairSource.length * planes);
   for (let hop = 0; hop < pair.length; hop++) steps[pair[hop] * planes + plane[part[hop]]]++;
-  return steps.reduce((most, many) => Math.max(most, many), 0);
+  return greatest(steps);
 }
 
 /**
@@ -304,7 +315,7 @@ function busiestSteps({ pair, pairSource, reduces }: Parts, runtime: MscclRuntim
   const steps = new Int32Array(pairSource.length);
   const toAdd = runtime.ops.has("rrc") ? 1 : 2;
   for (let hop = 0; hop < pair.length; hop++) steps[pair[hop]] += reduces[hop] === 1 ? toAdd : 1;
-  return steps.reduce((most, many) => Math.max(most, many), 0);
+  return greatest(steps);
 }
 
 /**
@@ -599,18 +610,21 @@ function layoutInTurns(layout: Layout): Layout {
 function attemptWith(layout: Layout, wires: Wires, runtime: MscclRuntime, enough: number): Attempt | Excess {
   const { parts, buffers, versions, scratch } = layout;
   const blocks = blocksOf(parts, wires, enough);
-  const needed = leastSteps(parts, wires, blocks, runtime);
-  if (needed > runtime.stepsPerBlock)
-    return { limit: "steps per thread block", most: runtime.stepsPerBlock, needed, help: "fewer chunks" };
+  // what waits and copies add makes it more
+  const steps = leastSteps(parts, wires, blocks, runtime);
+  if (steps > runtime.stepsPerBlock) return tooManySteps(runtime, steps);
+  const own = new Int32Array(parts.ranks);
+  for (const rank of blocks.rank) own[rank]++;
+  const least = greatest(own);
+  if (least > runtime.blocksPerGpu) return tooManyBlocks(runtime, least);
   const code = writeCode(parts, versions, wires, blocks, buffers, scratch, runtime);
   const numbering = numberingOf(code, parts.ranks);
-  const most = numbering.blocks.reduce((many, own) => Math.max(many, own.length), 0);
   return {
     layout,
     code,
     numbering,
     channelCount: wires.channelCount,
-    blocks: most,
+    blocks: greatest(numbering.blocks.map(({ length }) => length)),
     excess: excessOf(code, numbering, parts.moves.rankCount, runtime),
   };
 }
@@ -631,5 +645,5 @@ function leastSteps(
     steps[receiver[hop]] += 1 + reduces[hop] * separate;
     if (fused[hop] >= 0 && separate === 0) steps[receiver[hop]]--;
   }
-  return steps.reduce((most, many) => Math.max(most, many), 0);
+  return greatest(steps);
 }

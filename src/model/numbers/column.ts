@@ -12,13 +12,22 @@ export class GrowingColumn<Values extends Int32Array | Uint8Array = Int32Array> 
 
   /** Appends a value; returns its index. O(1) amortised. */
   push(value: number): number {
-    if (this.length === this.values.length) {
-      const longer = this.make(2 * this.length);
-      longer.set(this.values);
-      this.values = longer;
-    }
+    if (this.length === this.values.length) this.widen(1);
     this.values[this.length] = value;
     return this.length++;
+  }
+
+  /** Appends `many` values that are still to be set; returns the index of the first. O(many) amortised. */
+  grow(many: number): number {
+    if (this.length + many > this.values.length) this.widen(many);
+    this.length += many;
+    return this.length - many;
+  }
+
+  private widen(many: number): void {
+    const longer = this.make(Math.max(2 * this.values.length, this.length + many));
+    longer.set(this.values.subarray(0, this.length));
+    this.values = longer;
   }
 
   /** Returns the values alone, copied; with `last` behind them, if it is given. */

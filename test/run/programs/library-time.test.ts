@@ -17,7 +17,6 @@ afterAll(() => engine.close());
 const TARGETS: readonly (readonly [string, RuntimeName])[] = [
   ["dgx-h100:1", "azure"],
   ["dgx-h100:1", "mscclpp"],
-  ["dgx-a100:2", "azure"],
   ["mi300x", "rccl"],
   ["ring:4", "mpi"],
   ["ring:4", "msccl"],
