@@ -36,9 +36,10 @@ import { contender } from "./auto/chunk-trials.ts";
 import { coarseLines } from "./coarse-lines.ts";
 import type { OwnLine } from "./own/own-lines.ts";
 import { LIKE_NCCLS, librariesOf } from "./programs/libraries.ts";
-import { NOT_LOADED, type ProgramOfLine, programLine, targetLine } from "./programs/line-programs.ts";
-import { likeOursUs, mpiSettings } from "./programs/mpi-settings.ts";
-import { kernelsUs, leastNvlsUs, ncclKernels, ncclSettings } from "./programs/settings.ts";
+import { mpiSettingsOf, ncclKernelsOf } from "./programs/library-time.ts";
+import { type ProgramOfLine, programLine, targetLine } from "./programs/line-programs.ts";
+import { likeOursUs } from "./programs/mpi-settings.ts";
+import { kernelsUs, leastNvlsUs, ncclSettings } from "./programs/settings.ts";
 import { synthesize } from "./synthesize.ts";
 
 /** A table of more lines is for nobody to read. */
@@ -350,24 +351,20 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       return soFar(rowsNow(limit), { sizeBytes, limit });
     };
     const asked = timeLimitMs === undefined ? sized : { ...sized, timeLimitMs };
-    const isWhole = typeof rest.collective === "string" && rest.group === undefined;
-    const { kind, rootRank } = problem.collective;
-    const kernels = target === "nccl" && isWhole ? ncclKernels(topology, kind, rootRank, sizeBytes) : null;
-    const ofMpi =
-      target === "mpi" && isWhole && kind !== "custom"
-        ? mpiSettings(topology, { collective: kind, rootRank, sizeBytes })
-        : null;
+    const { kind } = problem.collective;
+    const kernels = ncclKernelsOf(problem, sized, target);
+    const ofMpi = mpiSettingsOf(problem, sized, target);
     const programOf = async (algorithm: string, schedule: AnySchedule): Promise<ProgramOfLine> => {
-      const ofKernels = kernels === null ? null : kernelsUs(kernels, algorithm);
-      if (ofKernels !== null) return { ...NOT_LOADED, libraryUs: ofKernels };
       if (ofMpi !== null && kind !== "custom") {
         const line = await targetLine(engine, schedule, "mpi", false);
         const libraryUs = likeOursUs(ofMpi, kind, algorithm);
         return libraryUs === null ? line : { ...line, libraryUs };
       }
       if (target !== undefined) {
-        const line = await targetLine(engine, schedule, target, isLibrary(algorithm));
-        if (kernels === null || line.libraryUs === undefined) return line;
+        const ofKernels = kernels === null ? null : kernelsUs(kernels, algorithm);
+        const line = await targetLine(engine, schedule, target, ofKernels === null && isLibrary(algorithm));
+        if (ofKernels !== null) return { ...line, libraryUs: ofKernels };
+        if (kernels === null || target !== "nccl" || line.libraryUs === undefined) return line;
         return { ...line, libraryUs: Math.max(line.libraryUs, leastNvlsUs(kernels, algorithm)) };
       }
       return programs ? programLine(engine, schedule) : {};
@@ -399,7 +396,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       const line = await models.line(algorithm, sizeBytes, rest.signal);
       coarse.push({ ...line, ofLimit: line.us > 0 ? limit.us / line.us : 1 });
     }
-    const sizeSettings = kernels === null ? null : ncclSettings(kernels, sizeBytes, ofSize);
+    const sizeSettings = kernels === null || target !== "nccl" ? null : ncclSettings(kernels, sizeBytes, ofSize);
     if (sizeSettings !== null) settings.push(sizeSettings);
     if (ofMpi !== null) {
       settings.push(...ofMpi.sizes);

@@ -2,11 +2,12 @@ import { InfeasibleError, InputError } from "../../base/errors.ts";
 import type { Engine } from "../../engine/types.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import type { CompareTarget, SetLibrary } from "../../report/comparison.ts";
+import { type CompareTarget, LIBRARY_OF, type SetLibrary } from "../../report/comparison.ts";
 import type { WantedProgram } from "../../request/from-texts.ts";
 import { askedOf, openRequest } from "../../request/maker-options.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
 import type { Problem } from "../../request/problem.ts";
+import type { Algorithm } from "../../synthesize/catalog.ts";
 import { candidatesFor, wholeProblem } from "../auto/candidates.ts";
 import { synthesize } from "../synthesize.ts";
 import { besideEngine } from "./beside.ts";
@@ -15,6 +16,7 @@ import { KnownPrograms } from "./known-programs.ts";
 import { kernelsOf, librariesOf } from "./libraries.ts";
 import { fastestOfMpi, mpiSettings } from "./mpi-settings.ts";
 import { unheard } from "./programs.ts";
+import { kernelsUs, type NcclKernels, ncclKernels } from "./settings.ts";
 
 /** What an algorithm of a library takes as the library runs it. */
 export interface LibraryTime {
@@ -65,24 +67,36 @@ export async function usInLibrary(
   return least;
 }
 
-/** Returns the fastest of what MPI libraries can be told for a collective among all NPUs; null for others, and where nothing is modelled. */
-function mpiTime(
-  topology: Topology,
-  { collective: { kind, rootRank } }: Problem,
-  { collective, group, sizeBytes }: Omit<SynthesizeOptions, "algorithm"> & { readonly sizeBytes: number },
-): LibraryTime | null {
-  if (typeof collective !== "string" || group !== undefined || kind === "custom") return null;
-  const settings = mpiSettings(topology, { collective: kind, rootRank, sizeBytes });
-  const fastest = settings === null ? null : fastestOfMpi(settings);
-  return fastest === null ? null : { algorithm: fastest.algorithm, library: fastest.library, us: fastest.us };
-}
+type Call = Pick<SynthesizeOptions, "collective" | "group"> & { readonly sizeBytes: number };
+
+const isAmongAll = ({ collective, group }: Call): boolean => typeof collective === "string" && group === undefined;
+
+/** Returns what NCCL's kernels take, where NCCL stands behind a target; null for groups, and where nothing is modelled. */
+export const ncclKernelsOf = (
+  { topology, collective: { kind, rootRank } }: Problem,
+  call: Call,
+  target: CompareTarget | undefined,
+): NcclKernels | null =>
+  target !== undefined && LIBRARY_OF[target] === "NCCL" && isAmongAll(call)
+    ? ncclKernels(topology, kind, rootRank, call.sizeBytes)
+    : null;
+
+/** Returns what MPI libraries can be told, where they stand behind a target; null for groups, and where nothing is modelled. */
+export const mpiSettingsOf = (
+  { topology, collective: { kind, rootRank } }: Problem,
+  call: Call,
+  target: CompareTarget | undefined,
+): ReturnType<typeof mpiSettings> =>
+  target === "mpi" && isAmongAll(call) && kind !== "custom"
+    ? mpiSettings(topology, { collective: kind, rootRank, sizeBytes: call.sizeBytes })
+    : null;
 
 /** Among more ranks a program takes a minute each. */
 const MOST_RANKS_LOOKED_AT = 64;
 
 /**
  * Returns the fastest of what the library behind a target has by itself; null where it has nothing here. Among more than 64 ranks of
- * what is `seen` alone: what algorithms took as programs of the target.
+ * NCCL's kernels and of what is `seen` alone: what algorithms took as programs of the target.
  */
 export async function libraryTime(
   engine: Engine,
@@ -92,22 +106,33 @@ export async function libraryTime(
   { seen, ...sought }: Pick<Sought, "instances" | "known"> & { readonly seen?: ReadonlyMap<string, number> } = {},
 ): Promise<LibraryTime | null> {
   const problem = wholeProblem(topology, options);
-  const own = target === "mpi" ? mpiTime(topology, problem, options) : null;
-  if (own !== null) return own;
+  const ofMpi = mpiSettingsOf(problem, options, target);
+  const fastest = ofMpi === null ? null : fastestOfMpi(ofMpi);
+  if (fastest !== null) return { algorithm: fastest.algorithm, library: fastest.library, us: fastest.us };
   const isLibrary = librariesOf(problem, target);
   let least: LibraryTime | null = null;
   const leastUs = (): number => least?.us ?? Number.POSITIVE_INFINITY;
+  const { onProgress: _, ...open } = openRequest(options);
+  const candidates = candidatesFor(topology, open).candidates.filter(({ name }) => isLibrary(name));
+  const kernels = ncclKernelsOf(problem, options, target);
+  const meet = (algorithm: string, us: number): void => {
+    if (us < leastUs()) least = { algorithm, us };
+  };
+  const others: Algorithm[] = [];
+  for (const algorithm of candidates) {
+    const us = kernels === null ? null : kernelsUs(kernels, algorithm.name);
+    if (us === null) others.push(algorithm);
+    else meet(algorithm.name, us);
+  }
   if (problem.collective.groupSize > MOST_RANKS_LOOKED_AT) {
-    for (const [algorithm, us] of seen ?? []) if (isLibrary(algorithm) && us < leastUs()) least = { algorithm, us };
+    for (const { name } of others) meet(name, seen?.get(name) ?? Number.POSITIVE_INFINITY);
     return least;
   }
-  const { onProgress: _, ...open } = openRequest(options);
-  for (const algorithm of candidatesFor(topology, open).candidates.filter(({ name }) => isLibrary(name))) {
+  for (const algorithm of others) {
     try {
       const { schedule, report } = await synthesize(engine, topology, askedOf(algorithm, open), false);
       if (report.time.us > HOPELESS * leastUs()) continue;
-      const us = await usInLibrary(engine, schedule, target, { ...sought, worthUs: leastUs() });
-      if (us < leastUs()) least = { algorithm: algorithm.name, us };
+      meet(algorithm.name, await usInLibrary(engine, schedule, target, { ...sought, worthUs: leastUs() }));
     } catch (error) {
       if (!isRefusal(error)) throw error;
     }

@@ -13,7 +13,7 @@ import { usInLibrary } from "./library-time.ts";
 export type ProgramOfLine = Pick<ComparisonRow, "programUs" | "programFor" | "noProgram" | "libraryUs">;
 
 /** NCCL's lines have no program of their own. */
-export const NOT_LOADED: ProgramOfLine = { programUs: null, noProgram: "NCCL loads no programs" };
+const NOT_LOADED: ProgramOfLine = { programUs: null, noProgram: "NCCL loads no programs" };
 
 /** Schedules of more NPUs become programs of the usual runtime alone: each takes half a minute. */
 const MOST_RANKS_OF_BOTH = 64;
