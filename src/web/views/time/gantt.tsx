@@ -5,6 +5,7 @@ import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { formatTime } from "../../../model/numbers/units.ts";
 import { actOnKey } from "../../parts/keys.ts";
+import { withMicro } from "../../parts/visible-texts.ts";
 import "./gantt.css";
 import { sliceAt } from "./gantt-rows.ts";
 import { type Chart, GanttStage, namesWidth, RULER, type Sight } from "./gantt-stage.ts";
@@ -98,7 +99,9 @@ export function Gantt(props: GanttProps) {
           <canvas class="gantt-rows" role="img" aria-label={label} />
         </div>
       </section>
-      <div class="gantt-cursor" ref={cursor} style={{ "--ruler": `${RULER}px` }} aria-hidden="true" />
+      <div class="gantt-cursor" ref={cursor} style={{ "--ruler": `${RULER}px` }} aria-hidden="true">
+        <span />
+      </div>
       {tip.value !== null && <Tip tip={tip.value} isLeft={tip.value.x > size.value.width * 0.6} />}
       <ZoomButtons onZoom={zoomBy} onWhole={zoomed.whole} isWhole={zoomed.transform.value.k === 1} />
     </div>
@@ -273,6 +276,9 @@ function useCursor(
     const x = (time.value - from) / (to - from);
     line.style.transform = `translateX(${left + x * plot}px)`;
     line.hidden = x < 0 || x > 1;
+    const label = line.firstElementChild as HTMLSpanElement;
+    label.textContent = withMicro(formatTime(Math.round(time.value)));
+    label.dataset["side"] = x > 0.5 ? "left" : "right";
   };
   useEffect(place);
   useSignalEffect(place);
