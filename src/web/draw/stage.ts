@@ -14,7 +14,7 @@ import {
   paintNodes,
   paintWireMarks,
 } from "./paint.ts";
-import { onScheme, type Palette, paletteOf } from "./palette.ts";
+import { atNextFrame, onScheme, type Palette, paletteOf } from "./palette.ts";
 
 /** A picture of the base that was painted earlier, to be shown while the camera moves. */
 interface Plate {
@@ -127,7 +127,7 @@ export class Stage {
 
   private ask(): void {
     if (this.frame !== 0) return;
-    this.frame = requestAnimationFrame(() => {
+    this.frame = atNextFrame(() => {
       this.frame = 0;
       this.paint();
     });

@@ -1,6 +1,6 @@
 import { visible } from "../../../base/visible.ts";
 import { PS_PER_SECOND, PS_PER_US } from "../../../model/numbers/units.ts";
-import { onScheme, type Palette, paletteOf } from "../../draw/palette.ts";
+import { atNextFrame, onScheme, type Palette, paletteOf } from "../../draw/palette.ts";
 import { type BarRows, slicesWithin } from "./gantt-rows.ts";
 
 /** What the chart shows. */
@@ -113,7 +113,7 @@ export class GanttStage {
 
   #ask(): void {
     if (this.#frame !== 0) return;
-    this.#frame = requestAnimationFrame(() => {
+    this.#frame = atNextFrame(() => {
       this.#frame = 0;
       if (this.#chart !== null && this.#width > 0) this.#paint(this.#chart);
     });

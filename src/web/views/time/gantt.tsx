@@ -1,10 +1,11 @@
-import { type ReadonlySignal, type Signal, useSignal, useSignalEffect } from "@preact/signals";
+import { effect, type ReadonlySignal, type Signal, useSignal, useSignalEffect } from "@preact/signals";
 import { select } from "d3-selection";
 import { type D3ZoomEvent, type ZoomBehavior, type ZoomTransform, zoom, zoomIdentity } from "d3-zoom";
 import type { RefObject } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { formatTime } from "../../../model/numbers/units.ts";
 import { actOnKey } from "../../parts/keys.ts";
+import { isPrinting } from "../../parts/printing.ts";
 import { withMicro } from "../../parts/visible-texts.ts";
 import "./gantt.css";
 import { sliceAt } from "./gantt-rows.ts";
@@ -25,6 +26,8 @@ interface GanttProps {
 
 /** The most that time is stretched: then a pixel is about this part of the whole. */
 const MOST_ZOOM = 1e6;
+/** All rows are printed, up to so many pixels of them. */
+const MOST_PRINTED = 8000;
 const KEY_ZOOM = 1.6;
 const KEY_PAN = 0.15;
 
@@ -240,7 +243,8 @@ function useStage(
   sight: Sight,
 ): void {
   const stage = useRef<GanttStage | null>(null);
-  useEffect(() => {
+  // with the page, not after it: paper has no later
+  useLayoutEffect(() => {
     const [ruler, rows] = (frame.current as HTMLDivElement).querySelectorAll("canvas");
     const made = new GanttStage(rows, ruler);
     stage.current = made;
@@ -254,11 +258,16 @@ function useStage(
       made.end();
     };
   }, [frame, scroller, size]);
-  useEffect(() => stage.current?.show(chart), [chart]);
-  useSignalEffect(() => {
-    const { width, height } = size.value;
-    if (width > 0) stage.current?.resize(width, height);
-  });
+  useLayoutEffect(() => stage.current?.show(chart), [chart]);
+  const whole = Math.min(MOST_PRINTED, chart.rows.names.length * chart.rowHeight);
+  useLayoutEffect(
+    () =>
+      effect(() => {
+        const { width, height } = size.value;
+        if (width > 0) stage.current?.resize(width, isPrinting.value ? whole : height);
+      }),
+    [size, whole],
+  );
   useEffect(() => stage.current?.look(sight));
 }
 
