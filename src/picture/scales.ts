@@ -3,7 +3,7 @@
 /** Anchors of viridis, which the colour-blind can read, at 0, 1/8 .. 1 (matplotlib). */
 const VIRIDIS = ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"];
 /** Anchors of the page's heat, cold to hot: lightness rises or falls evenly, so that it reads without colours too. */
-const HEAT_ON_LIGHT = ["#d6dde8", "#a9b7dd", "#8f83cf", "#a14aa8", "#c0286f", "#a80f2c", "#6b0012"];
+const HEAT_ON_LIGHT = ["#d6dde8", "#a9b7dd", "#8f83cf", "#a14aa8", "#b3205f", "#a80f2c", "#6b0012"];
 const HEAT_ON_DARK = ["#2a3342", "#3d3f7a", "#6a459f", "#a6478f", "#dd5f66", "#f79a4b", "#ffe27a"];
 
 const channels = (colour: string): number[] => [1, 3, 5].map((i) => Number.parseInt(colour.slice(i, i + 2), 16));

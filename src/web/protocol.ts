@@ -237,6 +237,8 @@ export interface GoneWire {
   readonly y1: number;
   readonly x2: number;
   readonly y2: number;
+  /** As of a placement. */
+  readonly bend: number;
 }
 
 /** All links between two nodes as one line: wire w joins a[w] < b[w] (node ids). */

@@ -10,6 +10,7 @@ import {
 import { InputError } from "../../base/errors.ts";
 import { type Grid, nodeCount, placesOf, switchCount, type Topology } from "../../model/topology/topology.ts";
 import { bendOf, switchHalfWidth, switchHeight } from "../shapes.ts";
+import { aroundNodes } from "./around-nodes.ts";
 import { type Wire, widthOf } from "./wires.ts";
 
 /** Where the nodes of a picture stand. */
@@ -60,6 +61,7 @@ export function layoutOf(topology: Topology, wires: readonly Wire[]): Layout {
 
 function placedBy(topology: Topology, wires: readonly Wire[]): Layout {
   const nodes = nodeCount(topology);
+  if (isStar(topology, wires)) return starLayout(nodes);
   if (switchCount(topology) > 0) return tierLayout(topology, wires);
   if (isGrid(topology, wires)) return gridLayout(topology);
   const complete = wires.length === (nodes * (nodes - 1)) / 2;
@@ -73,7 +75,8 @@ const BOX_NAME = 22;
 
 /** Returns a layout moved and made as large as what is drawn: nodes, lines, and boxes with their names. O(nodes + wires). */
 export function cropped({ npuCount, nodeNames }: Topology, wires: readonly Wire[], layout: Layout): Layout {
-  const { x, y, radius, room, boxes, bend } = layout;
+  const { x, y, radius, room, boxes } = layout;
+  const bend = aroundNodes(nodeNames, npuCount, wires, layout);
   let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
   const around = (atX: number, atY: number, wide: number, tall: number): void => {
     left = Math.min(left, atX - wide);
@@ -99,6 +102,7 @@ export function cropped({ npuCount, nodeNames }: Topology, wires: readonly Wire[
   }
   return {
     ...layout,
+    bend,
     x: x.map((value) => value - left),
     y: y.map((value) => value - top),
     width: right - left,
@@ -173,7 +177,7 @@ function stepsOf(shape: readonly number[]): { steps: [number, number][]; radius:
     if (across) wide *= shape[axis];
     else tall *= shape[axis];
   }
-  return { steps, radius: Math.min(16, depth * 0.48) };
+  return { steps, radius: Math.min(16, depth * 0.3) };
 }
 
 /** Returns the grid: dimensions along x, y and into the depth; links that wrap around are bent, places of failed NPUs empty. O(nodes). */
@@ -221,6 +225,20 @@ export function circleLayout(nodes: number): Layout {
     y[node] = size / 2 + ring * Math.sin(angle);
   }
   return { x, y, radius, width: size, height: size, bend: straight, boxes: [] };
+}
+
+/** So many NPUs at one switch stand around it: in rows beneath it wires would pass through them. */
+const LEAST_OF_STAR = 17;
+
+/** Returns whether all links are those of many NPUs with the one switch. */
+const isStar = ({ npuCount, nodeNames }: Topology, wires: readonly Wire[]): boolean =>
+  npuCount >= LEAST_OF_STAR && nodeNames.length === npuCount + 1 && wires.every(({ b }) => b === npuCount);
+
+/** Returns all nodes but the last on a circle, and the last in its middle. */
+function starLayout(nodes: number): Layout {
+  const { x, y, ...circle } = circleLayout(nodes - 1);
+  const middle = circle.width / 2;
+  return { ...circle, x: Float64Array.of(...x, middle), y: Float64Array.of(...y, middle) };
 }
 
 /** Returns the nodes where springs along wires and repulsion between nodes leave them; always the same. O(n log n) a step. */
@@ -372,7 +390,9 @@ function tierLayout(topology: Topology, wires: readonly Wire[]): Layout {
   const largest = blocks.reduce((most, { npus }) => Math.max(most, npus.length), 1);
   const columns = columnsOf(largest, blocks.length);
   const pitch = Math.max(9, Math.min(MOST_PITCH, WIDTH / (blocks.length * (columns + 0.5))));
-  const radius = Math.min(23, pitch * 0.4);
+  const isCrowded = blocks.some(({ npus, linked }) => npus.length > columns || (linked && npus.length > 2));
+  // wires of those behind pass between those in front
+  const radius = Math.min(23, pitch * (isCrowded ? 0.28 : 0.4));
   const x = new Float64Array(nodes);
   const y = new Float64Array(nodes);
   const room = new Float64Array(nodes);
@@ -395,10 +415,10 @@ function tierLayout(topology: Topology, wires: readonly Wire[]): Layout {
         left +
         (ring
           ? width / 2 + around * Math.cos(angle)
-          : (0.5 + (i % columns) + (rows > 1 ? 0.25 * (row % 2) : 0)) * pitch);
+          : (0.5 + (i % columns) + (rows > 1 ? 0.5 * (row % 2) : 0)) * pitch);
       y[npu] = top + (ring ? height / 2 + around * Math.sin(angle) : (row + 0.5) * pitch);
     });
-    const across = width + (rows > 1 && !ring ? 0.25 * pitch : 0);
+    const across = width + (rows > 1 && !ring ? 0.5 * pitch : 0);
     if (name !== null) boxes.push({ x: left, y: top, width: across, height, name });
     left += across + BETWEEN * pitch;
     bottom = Math.max(bottom, top + height);

@@ -1,7 +1,8 @@
-import { visible } from "../../base/visible.ts";
 import { heatColours } from "../../picture/scales.ts";
+import { bendOf } from "../../picture/shapes.ts";
 import type { NetworkView } from "../protocol.ts";
 import { type Camera, type Extent, meets, type Region, seen, widened } from "./camera.ts";
+import { labelsOf } from "./labels.ts";
 import type { Dot, NetworkMarks, NodeMark, WireMark } from "./marks.ts";
 import type { Palette } from "./palette.ts";
 import {
@@ -128,9 +129,10 @@ function paintGone({ context, network: { gone }, camera: { k }, palette }: Brush
   context.lineWidth = 1.4 / k;
   context.setLineDash([5 / k, 4 / k]);
   context.beginPath();
-  for (const { x1, y1, x2, y2 } of gone.wires) {
+  for (const { x1, y1, x2, y2, bend } of gone.wires) {
+    const { controlX, controlY } = bendOf(x1, y1, x2, y2, bend);
     context.moveTo(x1, y1);
-    context.lineTo(x2, y2);
+    context.quadraticCurveTo(controlX, controlY, x2, y2);
   }
   context.stroke();
   context.setLineDash([]);
@@ -382,99 +384,28 @@ export function paintNodeMarks(brush: Brush, shown: readonly number[], marked: R
   }
 }
 
-/** Smaller letters (pixels) are left out, greater ones are not needed. */
-const LEAST_TYPE = 7;
-const MOST_TYPE = 15;
-/** Names of boxes have so much room below them, in the network's units. */
-const BOX_TYPE = 22;
 const FONT = "system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
-/** A letter is about so wide, in its own size. */
-const LETTER = 0.6;
-
-/** Returns the last letters of a text, at most `most`, for names differ there; "" where hardly any fit. */
-function shortened(text: string, most: number): string {
-  const shown = visible(text);
-  const letters = [...shown];
-  if (letters.length <= most) return shown;
-  return most < 3 ? "" : `…${letters.slice(letters.length - most + 1).join("")}`;
-}
 
 /** Paints names: of boxes below them, of nodes inside them where there is room, and the texts of marks beside their nodes. */
 export function paintLabels(brush: Brush, shown: readonly number[], marks: NetworkMarks | undefined): void {
-  brush.context.textBaseline = "middle";
-  brush.context.textAlign = "center";
-  paintBoxNames(brush);
-  paintNodeNames(brush, shown, marks);
-  if (marks?.nodes !== undefined) paintTexts(brush, shown, marks.nodes);
-}
-
-function paintBoxNames({ context, network, camera, region, palette }: Brush): void {
-  const { k, x: left, y: top } = camera;
-  context.fillStyle = palette("--soft");
-  const type = Math.min(12, BOX_TYPE * k);
-  if (type < LEAST_TYPE) return;
-  context.font = `${type}px ${FONT}`;
-  for (const { x, y, width, height, name } of network.placement.boxes) {
-    if (width * k < 16 || !meets(region, { left: x, top: y, right: x + width, bottom: y + height + 20 })) continue;
-    const text = shortened(name, Math.floor((width * k) / (type * LETTER)));
-    if (text !== "") context.fillText(text, (x + width / 2) * k + left, (y + height) * k + top + 0.75 * type);
-  }
-}
-
-function paintNodeNames(
-  { context, network, camera, palette }: Brush,
-  shown: readonly number[],
-  marks: NetworkMarks | undefined,
-): void {
-  const { k, x: left, y: top } = camera;
-  const { placement, nodeNames, npuCount } = network;
-  const { halfWidth, halfHeight } = shapesOf(network);
-  const { x, y, radius } = placement;
-  if (Math.max(1.2 * radius, 1.3 * halfHeight) * k < LEAST_TYPE) return;
-  let font = 0;
-  const paleness = marks?.fadeOthers === true ? 0.5 : 1;
-  for (const node of shown) {
-    const isNpu = node < npuCount;
-    const wide = (isNpu ? 1.8 * radius : 2 * halfWidth[node] - 7) * k;
-    const tall = (isNpu ? 1.2 * radius : 1.3 * halfHeight) * k;
-    const name = visible(nodeNames[node]);
-    const type = Math.min(MOST_TYPE, tall, Math.max(LEAST_TYPE, wide / (LETTER * [...name].length)));
-    if (type < LEAST_TYPE) continue;
-    const text = shortened(name, Math.floor(wide / (LETTER * type) + 0.3));
-    if (text === "") continue;
-    const size = Math.round(2 * type) / 2;
-    if (size !== font) {
-      context.font = `${size}px ${FONT}`;
-      font = size;
-    }
-    const mark = marks?.nodes?.get(node);
-    const pen = mark === undefined || mark.ring === true ? palette("--text") : palette.on(mark.colour);
-    context.globalAlpha = mark === undefined ? paleness : 1;
-    context.fillStyle = pen;
-    context.fillText(text, x[node] * k + left, y[node] * k + top + 0.5);
-  }
-  context.globalAlpha = 1;
-}
-
-function paintTexts(
-  { context, network, camera, palette }: Brush,
-  shown: readonly number[],
-  marked: NonNullable<NetworkMarks["nodes"]>,
-): void {
-  const { k, x: left, y: top } = camera;
-  const { x, y } = network.placement;
-  const { halfWidth } = shapesOf(network);
-  context.font = `600 12px ${FONT}`;
-  context.textAlign = "left";
+  const { context, network, camera, region, palette } = brush;
+  context.textBaseline = "middle";
+  context.textAlign = "center";
   context.lineWidth = 3;
   context.lineJoin = "round";
   context.strokeStyle = palette("--panel");
-  context.fillStyle = palette("--text");
-  for (const node of shown) {
-    const text = marked.get(node)?.text;
-    if (text === undefined || text === "") continue;
-    const [atX, atY] = [(x[node] + halfWidth[node]) * k + left + 4, y[node] * k + top];
-    context.strokeText(visible(text), atX, atY);
-    context.fillText(visible(text), atX, atY);
+  const paleness = marks?.fadeOthers === true ? 0.5 : 1;
+  let font = "";
+  for (const { kind, node, text, x, y, size } of labelsOf(network, camera, region, shown, marks)) {
+    const mark = marks?.nodes?.get(node);
+    const isOnMark = kind === "node" && mark !== undefined && mark.ring !== true;
+    const wanted = `${kind === "mark" ? "600 " : ""}${size}px ${FONT}`;
+    if (wanted !== font) context.font = wanted;
+    font = wanted;
+    context.globalAlpha = kind === "node" && mark === undefined ? paleness : 1;
+    context.fillStyle = isOnMark ? palette.on(mark.colour) : palette(kind === "box" ? "--soft" : "--text");
+    if (kind === "mark") context.strokeText(text, x, y);
+    context.fillText(text, x, y);
   }
+  context.globalAlpha = 1;
 }

@@ -51,3 +51,10 @@ export function onScheme(changed: () => void): () => void {
   observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-scheme"] });
   return () => observer.disconnect();
 }
+
+/** Calls back in the next frame, or, where the page is being printed and there is none, now. Returns the frame; 0 where it is done. */
+export function atNextFrame(paint: () => void): number {
+  if (document.documentElement.dataset["printing"] === undefined) return requestAnimationFrame(paint);
+  paint();
+  return 0;
+}

@@ -117,7 +117,10 @@ export function upright(network: NetworkView): NetworkView {
     },
     gone: {
       nodes: gone.nodes.map((node) => ({ ...node, x: node.y + more, y: node.x })),
-      wires: gone.wires.map((wire) => ({ ...wire, x1: wire.y1 + more, y1: wire.x1, x2: wire.y2 + more, y2: wire.x2 })),
+      wires: gone.wires.map((wire) => ({
+        ...{ ...wire, bend: -wire.bend },
+        ...{ x1: wire.y1 + more, y1: wire.x1, x2: wire.y2 + more, y2: wire.x2 },
+      })),
     },
   };
 }

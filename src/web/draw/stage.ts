@@ -14,7 +14,7 @@ import {
   paintNodes,
   paintWireMarks,
 } from "./paint.ts";
-import { onScheme, type Palette, paletteOf } from "./palette.ts";
+import { atNextFrame, onScheme, type Palette, paletteOf } from "./palette.ts";
 
 /** A picture of the base that was painted earlier, to be shown while the camera moves. */
 interface Plate {
@@ -127,7 +127,7 @@ export class Stage {
 
   private ask(): void {
     if (this.frame !== 0) return;
-    this.frame = requestAnimationFrame(() => {
+    this.frame = atNextFrame(() => {
       this.frame = 0;
       this.paint();
     });
@@ -148,8 +148,9 @@ export class Stage {
     const strong = emphasis(network, selected, pointed);
     paintWireMarks(brush, strong.wires);
     const shown = nodesSeen(network, region);
-    paintNodes(brush, shown, marks);
+    // what is on its way goes in under a node, whose name it must not cover
     if (marks?.dots !== undefined) paintDots(brush, marks.dots);
+    paintNodes(brush, shown, marks);
     paintNodeMarks(brush, [...strong.nodes.keys()], strong.nodes);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     if (!isMoving || shown.length <= MOST_MOVING_NAMES) paintLabels(brush, shown, marks);

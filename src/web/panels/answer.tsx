@@ -49,6 +49,15 @@ export function Answer() {
 function Result({ last, save }: { readonly last: Made; readonly save: preact.ComponentChildren }) {
   const { schedule, words } = last;
   const isFolded = isAnswerFolded.value;
+  const stale = isStale.value && (
+    <p class="answer-stale">
+      <b>Out of date</b>
+      <span class="answer-stale-why">this was made before you changed what is asked</span>
+      <button type="button" disabled={busy.value !== null} onClick={() => void synthesize()}>
+        Synthesize again
+      </button>
+    </p>
+  );
   return (
     <>
       <div class="answer-head">
@@ -56,6 +65,7 @@ function Result({ last, save }: { readonly last: Made; readonly save: preact.Com
           {schedule.ref.wish === null && words.file !== null && <b>{words.file.name}: </b>}
           {schedule.answer}
         </Told>
+        {isFolded && stale}
         {isFolded && <TimeScale report={schedule.report} />}
         <span class="answer-acts">
           <AnswerFold />
@@ -65,14 +75,7 @@ function Result({ last, save }: { readonly last: Made; readonly save: preact.Com
       {schedule.optimism !== null && !isFolded && (
         <p class="answer-optimism">{sentenceOf({ message: schedule.optimism })}</p>
       )}
-      {isStale.value && (
-        <p class="answer-stale">
-          <b>Out of date:</b> this was made before you changed what is asked.
-          <button type="button" disabled={busy.value !== null} onClick={() => void synthesize()}>
-            Synthesize again
-          </button>
-        </p>
-      )}
+      {!isFolded && stale}
       {!isFolded && <Figures schedule={schedule} />}
       {!isFolded && <AnswerDetails last={last} />}
     </>

@@ -41,6 +41,14 @@ const KEYS: readonly { readonly where: string; readonly keys: readonly (readonly
     ],
   },
   {
+    where: "Lines between panes",
+    keys: [
+      ["Arrows", "more for one, less for the other"],
+      ["Home End", "as little or as much as can be"],
+      ["Esc", "back from a pane that has the window"],
+    ],
+  },
+  {
     where: "Trees, tables of cells and charts",
     keys: [
       ["[ ]", "the tree before or after"],

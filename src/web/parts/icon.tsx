@@ -3,6 +3,8 @@ const STROKES = {
   close: "M3 3l10 10M13 3L3 13",
   down: "M3 6l5 5 5-5",
   up: "M3 10l5-5 5 5",
+  larger: "M9.5 2.5h4v4M6.5 13.5h-4v-4M13.5 2.5l-4.5 4.5M2.5 13.5L7 9",
+  smaller: "M13 7H9V3M3 9h4v4M9 7l4.5-4.5M7 9l-4.5 4.5",
   copy: "M6 6h7v8H6zM10 6V2H3v9h3",
   done: "M3 8.5l3.5 3.5L13 4.5",
   download: "M8 2v8M4.5 7L8 10.5 11.5 7M3 14h10",

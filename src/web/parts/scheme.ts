@@ -1,5 +1,6 @@
 import { effect, signal } from "@preact/signals";
 import { keep, kept } from "./kept.ts";
+import { isPrinting } from "./printing.ts";
 
 /** Light, dark, or as the system has it; kept in this browser where it lets us. */
 
@@ -19,7 +20,8 @@ export function followScheme(): void {
   });
   effect(() => {
     const system = isWished.value ? "dark" : "light";
-    document.documentElement.dataset["scheme"] = scheme.value === "auto" ? system : scheme.value;
+    const chosen = scheme.value === "auto" ? system : scheme.value;
+    document.documentElement.dataset["scheme"] = isPrinting.value ? "light" : chosen;
   });
 }
 

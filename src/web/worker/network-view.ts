@@ -48,13 +48,14 @@ function placedIn(whole: Topology, part: Topology): Placed {
   const wireOf = new Map(wires.map((wire, w) => [wireKey(whole, wire), w]));
   const isLeft = whole.nodeNames.map((name) => left.has(name));
   const isWireLeft = wires.map((wire) => leftWires.has(wireKey(whole, wire)));
-  const ends = ({ a, b }: Wire): GoneWire => ({
+  const ends = ({ a, b }: Wire, wire: number): GoneWire => ({
     a: whole.nodeNames[a],
     b: whole.nodeNames[b],
     x1: x[a],
     y1: y[a],
     x2: x[b],
     y2: y[b],
+    bend: bend[wire],
   });
   return {
     // nodes that are left keep their order; wires need not, where the first of parallel links is gone
@@ -69,7 +70,7 @@ function placedIn(whole: Topology, part: Topology): Placed {
       nodes: whole.nodeNames.flatMap((name, node) =>
         isLeft[node] ? [] : [{ name, x: x[node], y: y[node], isNpu: node < whole.npuCount }],
       ),
-      wires: wires.flatMap((wire, w) => (isWireLeft[w] ? [] : [ends(wire)])),
+      wires: wires.flatMap((wire, w) => (isWireLeft[w] ? [] : [ends(wire, w)])),
     },
   };
 }

@@ -56,7 +56,7 @@ function tileOf({ npus, switches, isLinked }: Block): Tile {
   const places: (readonly [number, number, number, number])[] = [];
   const isRing = isLinked && npus.length > 2 && npus.length <= MOST_ON_CIRCLE;
   const columns = Math.ceil(Math.sqrt(1.4 * npus.length));
-  const around = Math.max(0.62 * PITCH, (npus.length * PITCH) / (2 * Math.PI));
+  const around = Math.max(0.85 * PITCH, (npus.length * PITCH) / (2 * Math.PI));
   const inner = isRing ? 2 * around : (Math.min(columns, npus.length) - 1) * PITCH;
   const wide = Math.max(inner, PITCH * Math.min(1, switches.length - 1));
   const width = wide + 1.2 * PITCH;
@@ -68,7 +68,8 @@ function tileOf({ npus, switches, isLinked }: Block): Tile {
   });
   const top = switches.length === 0 ? 0 : (Math.ceil(switches.length / perRow) + 0.35) * PITCH;
   npus.forEach((npu, i) => {
-    const angle = (2 * Math.PI * i) / npus.length - Math.PI / 2;
+    // four stand in the corners, not where wires between boxes begin and end
+    const angle = (2 * Math.PI * (i - (npus.length === 4 ? 0.5 : 0))) / npus.length - Math.PI / 2;
     const inRow = Math.min(columns, npus.length - Math.floor(i / columns) * columns);
     const [x, y] = isRing
       ? [width / 2 + around * Math.cos(angle), around * (1 + Math.sin(angle))]

@@ -41,7 +41,7 @@ export function View({ made }: ViewProps) {
         <NetworkCanvas
           network={network}
           label={`${made.schedule.report.topology.name}: ${proof === undefined ? "nothing to draw of this proof" : proofText(network, proof)}`}
-          height="clamp(300px, 50vh, 620px)"
+          height="clamp(300px, 100dvh - 400px, 1740px)"
           {...(marks === undefined ? {} : { marks })}
         />
         <p class="bound-caption">{proof === undefined ? undrawn(shown.kind) : proofText(network, proof)}</p>

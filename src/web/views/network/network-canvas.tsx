@@ -78,7 +78,8 @@ function useStage(canvas: CanvasRef, props: NetworkCanvasProps, pointed: Signal<
   const latest = useRef(props);
   latest.current = props;
 
-  useEffect(() => {
+  // with the page, not after it: paper has no later
+  useLayoutEffect(() => {
     const made = new Stage(canvas.current as HTMLCanvasElement);
     stage.current = made;
     return () => made.end();
@@ -111,7 +112,7 @@ function useStage(canvas: CanvasRef, props: NetworkCanvasProps, pointed: Signal<
     };
   }, [canvas, width, tall, radius, pointed]);
 
-  useEffect(() => stage.current?.show(network, marks, selection), [network, marks, selection]);
+  useLayoutEffect(() => stage.current?.show(network, marks, selection), [network, marks, selection]);
   useEffect(() => {
     if (focus !== null) zoomed.current?.goTo(regionOf(latest.current.network, focus));
   }, [focus]);

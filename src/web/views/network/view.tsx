@@ -2,6 +2,7 @@ import { type Signal, useSignal } from "@preact/signals";
 import type { Focus, NetworkMarks, NodeMark } from "../../draw/marks.ts";
 import { Inspector } from "../../panels/inspector.tsx";
 import { Changes, WhatIf } from "../../panels/what-if.tsx";
+import { Panes } from "../../parts/panes/panes.tsx";
 import type { NetworkView } from "../../protocol.ts";
 import { type Selection, selection, words } from "../../state/store.ts";
 import type { ViewProps } from "../view-props.ts";
@@ -36,56 +37,69 @@ export function View({ network }: Pick<ViewProps, "network">) {
     () => (members === null ? groupMarks(network, group) : choiceMarks(members)),
     [members, network, group],
   );
+  const picture = (
+    <div class="network-main">
+      <Search
+        network={network}
+        onFound={(at) => {
+          focus.value = { at };
+          if (at.kind !== "group") choose(at);
+        }}
+      />
+      <NetworkCanvas
+        network={network}
+        label={labelOf(network)}
+        selection={choosing.value === null ? chosen : null}
+        onSelect={pick}
+        focus={focus.value}
+        onBox={(nodes) => {
+          choosing.value ??= [];
+          toggle(nodes);
+        }}
+        isBoxing={choosing.value !== null}
+        {...(marks === undefined ? {} : { marks })}
+      />
+      <p class="network-caption">
+        {[network.placement.caption, network.sizeText].filter((text) => text !== "").join(". ")}.
+      </p>
+    </div>
+  );
+  const side = (
+    <aside class="network-side" aria-label="Selection and changes">
+      {chosen === null ? (
+        <p class="soft">
+          Select an NPU, a switch or a link: its figures appear here, and you can make it fail or take bandwidth away.
+          Keys on the picture: + - 0, arrows; Shift and an arrow go from node to node.
+        </p>
+      ) : (
+        <>
+          <Inspector network={network} chosen={chosen} onChoose={choose} />
+          <WhatIf network={network} chosen={chosen} />
+        </>
+      )}
+      <Changes />
+      <Group network={network} choosing={choosing} />
+      <details>
+        <summary>Bandwidths</summary>
+        <Classes network={network} />
+      </details>
+    </aside>
+  );
   return (
     <div class="network-view">
-      <div class="network-main">
-        <Search
-          network={network}
-          onFound={(at) => {
-            focus.value = { at };
-            if (at.kind !== "group") choose(at);
-          }}
-        />
-        <NetworkCanvas
-          network={network}
-          label={labelOf(network)}
-          selection={choosing.value === null ? chosen : null}
-          onSelect={pick}
-          focus={focus.value}
-          onBox={(nodes) => {
-            choosing.value ??= [];
-            toggle(nodes);
-          }}
-          isBoxing={choosing.value !== null}
-          {...(marks === undefined ? {} : { marks })}
-          height="clamp(320px, 100dvh - 336px, 1000px)"
-        />
-        <p class="network-caption">
-          {[network.placement.caption, network.sizeText].filter((text) => text !== "").join(". ")}.
-        </p>
-      </div>
-      <aside class="network-side" aria-label="Selection and changes">
-        {chosen === null ? (
-          <p class="soft">
-            Select an NPU, a switch or a link: its figures appear here, and you can make it fail or take bandwidth away.
-            Keys on the picture: + - 0, arrows; Shift and an arrow go from node to node.
-          </p>
-        ) : (
-          <>
-            <Inspector network={network} chosen={chosen} onChoose={choose} />
-            <WhatIf network={network} chosen={chosen} />
-          </>
-        )}
-        <Changes />
-        <Group network={network} choosing={choosing} />
-        <details>
-          <summary>Bandwidths</summary>
-          <Classes network={network} />
-        </details>
-      </aside>
+      <Panes
+        name="network"
+        panes={[
+          { name: "network", title: "Picture", wide: 70, tall: 70, content: picture },
+          { name: "side", title: "Selection and changes", wide: 30, tall: 30, content: side },
+        ]}
+        columns={BESIDE}
+      />
     </div>
   );
 }
+
+const BESIDE = [["network"], ["side"]];
 
 /** Members that are being chosen, with their ranks. */
 function choiceMarks(members: readonly number[]): NetworkMarks {

@@ -1,8 +1,10 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { formatTime } from "../../../model/numbers/units.ts";
+import { withMicro } from "../../parts/visible-texts.ts";
 import type { HopsView, NetworkView, TimelineView } from "../../protocol.ts";
-import { chunkPalette } from "./chunk-colours.ts";
+import { type ChunkPalette, chunkPalette } from "./chunk-colours.ts";
+import { ChunkLegend } from "./chunk-legend.tsx";
 import { Gantt } from "./gantt.tsx";
 import {
   COLOURINGS,
@@ -66,7 +68,7 @@ export function ChartPanel(props: ChartPanelProps) {
     rowHeight: useSignal(16),
     onlyOfNpu: useSignal(false),
   };
-  const chart = useChart(props, choices);
+  const { palette, ...chart } = useChart(props, choices);
   const { rows } = chart;
   const kind = choices.kind.value;
   const label = `${rows.names.length.toLocaleString("en")} rows (${ROW_NAMES[kind].toLowerCase()}), ${rows.slice.length.toLocaleString("en")} bars over ${formatTime(player.totalPs)}.`;
@@ -83,6 +85,7 @@ export function ChartPanel(props: ChartPanelProps) {
         onSeek={player.seek}
         onChoose={(i) => onChoose(timeline.chunk[rows.slice[i]])}
       />
+      {choices.colouring.value === "chunk" && <ChunkLegend count={props.chunkCount} palette={palette} />}
       <p class="chart-panel-notes soft">
         {boundPs > 0 && (
           <span>
@@ -101,7 +104,7 @@ export function ChartPanel(props: ChartPanelProps) {
 function useChart(
   { network, timeline, hops, chunkCount, boundPs, isDark, chunk, npu }: ChartPanelProps,
   choices: Choices,
-): Chart & { readonly rows: Rows } {
+): Chart & { readonly rows: Rows; readonly palette: ChunkPalette } {
   const { linkSource, linkTarget } = network;
   const [kind, colouring, rowHeight] = [choices.kind.value, choices.colouring.value, choices.rowHeight.value];
   const only = choices.onlyOfNpu.value ? npu : null;
@@ -118,8 +121,9 @@ function useChart(
     return sliceColours(rows, network, timeline, hops?.chunkOrigin ?? null, colouring, palette, isWanted);
   }, [rows, network, timeline, hops, colouring, palette, chunk]);
   return useMemo(() => {
-    const lines: ChartLine[] = boundPs > 0 ? [{ ps: boundPs, colour: "--cut" }] : [];
-    return { rows, rowHeight, colour, pixel: palette.pixel, lines };
+    const lines: ChartLine[] =
+      boundPs > 0 ? [{ ps: boundPs, colour: "--cut", text: withMicro(`limit ${formatTime(boundPs)}`) }] : [];
+    return { rows, rowHeight, colour, pixel: palette.pixel, lines, palette };
   }, [rows, rowHeight, colour, palette, boundPs]);
 }
 

@@ -1,6 +1,6 @@
 import { visible } from "../../../base/visible.ts";
 import { PS_PER_SECOND, PS_PER_US } from "../../../model/numbers/units.ts";
-import { onScheme, type Palette, paletteOf } from "../../draw/palette.ts";
+import { atNextFrame, onScheme, type Palette, paletteOf } from "../../draw/palette.ts";
 import { type BarRows, slicesWithin } from "./gantt-rows.ts";
 
 /** What the chart shows. */
@@ -14,9 +14,12 @@ export interface Chart {
   readonly lines: readonly ChartLine[];
 }
 
+/** A dashed line: what moves is a whole one. */
 export interface ChartLine {
   readonly ps: number;
   readonly colour: string;
+  /** On the ruler, beside it. */
+  readonly text: string;
 }
 
 /** What of it is in sight: times, pixels above the first row in sight; width of the names beside the plot. */
@@ -26,7 +29,9 @@ export interface Sight {
   readonly top: number;
 }
 
-export const RULER = 26;
+/** Times stand in the upper half, where the cursor is in the lower one. */
+export const RULER = 40;
+const RULER_TEXT = 10;
 const FONT = 11;
 /** Names take up to so much of the width, and this many pixels. */
 const NAMES_SHARE = 0.3;
@@ -108,7 +113,7 @@ export class GanttStage {
 
   #ask(): void {
     if (this.#frame !== 0) return;
-    this.#frame = requestAnimationFrame(() => {
+    this.#frame = atNextFrame(() => {
       this.#frame = 0;
       if (this.#chart !== null && this.#width > 0) this.#paint(this.#chart);
     });
@@ -117,7 +122,7 @@ export class GanttStage {
   #paint(chart: Chart): void {
     const left = namesWidth(chart.rows, this.#width);
     this.#paintRows(chart, left);
-    this.#paintRuler(left);
+    this.#paintRuler(chart, left);
   }
 
   #paintRows(chart: Chart, left: number): void {
@@ -154,12 +159,11 @@ export class GanttStage {
       // set off from bars of a like colour
       context.fillStyle = palette("--panel");
       context.fillRect(x - 3, 0, 6, this.#height);
-      context.fillStyle = palette(colour);
-      context.fillRect(x - 1, 0, 2, this.#height);
+      dash(context, palette(colour), x, this.#height);
     }
   }
 
-  #paintRuler(left: number): void {
+  #paintRuler(chart: Chart, left: number): void {
     const context = this.#ruler.getContext("2d") as CanvasRenderingContext2D;
     const ratio = this.#ruler.width / this.#width;
     const palette = this.#palette;
@@ -170,15 +174,40 @@ export class GanttStage {
     context.textBaseline = "middle";
     context.textAlign = "left";
     const plot = this.#width - left;
+    const placeOf = (ps: number): number => left + ((ps - from) / (to - from)) * plot;
+    const taken: (readonly [from: number, to: number])[] = [];
+    for (const { ps, colour, text } of chart.lines) {
+      if (ps < from || ps > to) continue;
+      const x = placeOf(ps);
+      const wide = context.measureText(text).width;
+      const at = x + 5 + wide < this.#width ? x + 5 : x - 5 - wide;
+      dash(context, palette(colour), x, RULER);
+      context.fillStyle = palette("--text");
+      context.fillText(text, at, RULER_TEXT);
+      taken.push([Math.min(x, at) - 4, Math.max(x, at + wide) + 4]);
+    }
     for (const { ps, text } of timeTicks(from, to, plot / TICK_APART)) {
-      const x = left + ((ps - from) / (to - from)) * plot;
+      const x = placeOf(ps);
       context.fillStyle = palette("--line");
       context.fillRect(x, RULER - 8, 1, 8);
       context.fillStyle = palette("--soft");
       const wide = context.measureText(text).width;
-      context.fillText(text, Math.min(x + 4, this.#width - wide - 2), RULER / 2 - 2);
+      const at = Math.min(x + 4, this.#width - wide - 2);
+      if (!taken.some(([first, last]) => at < last && first < at + wide)) context.fillText(text, at, RULER_TEXT);
     }
   }
+}
+
+/** Paints a dashed line down from the top. */
+function dash(context: CanvasRenderingContext2D, colour: string, x: number, height: number): void {
+  context.strokeStyle = colour;
+  context.lineWidth = 2;
+  context.setLineDash([6, 4]);
+  context.beginPath();
+  context.moveTo(x, 0);
+  context.lineTo(x, height);
+  context.stroke();
+  context.setLineDash([]);
 }
 
 let reader: CanvasRenderingContext2D | null = null;

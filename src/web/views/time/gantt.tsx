@@ -1,10 +1,12 @@
-import { type ReadonlySignal, type Signal, useSignal, useSignalEffect } from "@preact/signals";
+import { effect, type ReadonlySignal, type Signal, useSignal, useSignalEffect } from "@preact/signals";
 import { select } from "d3-selection";
 import { type D3ZoomEvent, type ZoomBehavior, type ZoomTransform, zoom, zoomIdentity } from "d3-zoom";
 import type { RefObject } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { formatTime } from "../../../model/numbers/units.ts";
 import { actOnKey } from "../../parts/keys.ts";
+import { isPrinting } from "../../parts/printing.ts";
+import { withMicro } from "../../parts/visible-texts.ts";
 import "./gantt.css";
 import { sliceAt } from "./gantt-rows.ts";
 import { type Chart, GanttStage, namesWidth, RULER, type Sight } from "./gantt-stage.ts";
@@ -24,6 +26,8 @@ interface GanttProps {
 
 /** The most that time is stretched: then a pixel is about this part of the whole. */
 const MOST_ZOOM = 1e6;
+/** All rows are printed, up to so many pixels of them. */
+const MOST_PRINTED = 8000;
 const KEY_ZOOM = 1.6;
 const KEY_PAN = 0.15;
 
@@ -98,7 +102,9 @@ export function Gantt(props: GanttProps) {
           <canvas class="gantt-rows" role="img" aria-label={label} />
         </div>
       </section>
-      <div class="gantt-cursor" ref={cursor} style={{ "--ruler": `${RULER}px` }} aria-hidden="true" />
+      <div class="gantt-cursor" ref={cursor} style={{ "--ruler": `${RULER}px` }} aria-hidden="true">
+        <span />
+      </div>
       {tip.value !== null && <Tip tip={tip.value} isLeft={tip.value.x > size.value.width * 0.6} />}
       <ZoomButtons onZoom={zoomBy} onWhole={zoomed.whole} isWhole={zoomed.transform.value.k === 1} />
     </div>
@@ -237,7 +243,8 @@ function useStage(
   sight: Sight,
 ): void {
   const stage = useRef<GanttStage | null>(null);
-  useEffect(() => {
+  // with the page, not after it: paper has no later
+  useLayoutEffect(() => {
     const [ruler, rows] = (frame.current as HTMLDivElement).querySelectorAll("canvas");
     const made = new GanttStage(rows, ruler);
     stage.current = made;
@@ -251,11 +258,16 @@ function useStage(
       made.end();
     };
   }, [frame, scroller, size]);
-  useEffect(() => stage.current?.show(chart), [chart]);
-  useSignalEffect(() => {
-    const { width, height } = size.value;
-    if (width > 0) stage.current?.resize(width, height);
-  });
+  useLayoutEffect(() => stage.current?.show(chart), [chart]);
+  const whole = Math.min(MOST_PRINTED, chart.rows.names.length * chart.rowHeight);
+  useLayoutEffect(
+    () =>
+      effect(() => {
+        const { width, height } = size.value;
+        if (width > 0) stage.current?.resize(width, isPrinting.value ? whole : height);
+      }),
+    [size, whole],
+  );
   useEffect(() => stage.current?.look(sight));
 }
 
@@ -273,6 +285,9 @@ function useCursor(
     const x = (time.value - from) / (to - from);
     line.style.transform = `translateX(${left + x * plot}px)`;
     line.hidden = x < 0 || x > 1;
+    const label = line.firstElementChild as HTMLSpanElement;
+    label.textContent = withMicro(formatTime(Math.round(time.value)));
+    label.dataset["side"] = x > 0.5 ? "left" : "right";
   };
   useEffect(place);
   useSignalEffect(place);

@@ -5,6 +5,7 @@ import { roundedSize } from "../../../report/amounts.ts";
 import { ChunkField } from "../../parts/chunk-field.tsx";
 import { colours } from "../../parts/colours.ts";
 import { hasNoMessages, NoMessages } from "../../parts/no-messages.tsx";
+import { type Pane, Panes } from "../../parts/panes/panes.tsx";
 import { useAnswer } from "../../parts/use-answer.ts";
 import type { HopsView, NetworkView, TimelineView } from "../../protocol.ts";
 import { type Made, selection } from "../../state/store.ts";
@@ -107,37 +108,21 @@ function Shown({ made: { network, schedule }, timeline, hops }: ShownProps) {
     chunk.value = next === chunk.value ? null : next;
   };
 
-  return (
-    <div class="time" ref={root}>
-      {world === null ? (
-        <Refused messages={[hops as string]} />
-      ) : (
-        <div class="time-top">
-          <div class="time-picture">
-            <Picture network={network} {...world} palette={palette} player={player} chunk={chunk.value} />
-          </div>
-          <Side
-            id={schedule.ref.id}
-            {...{ network, palette, active, chunk, npu }}
-            holdings={world.holdings}
-            time={slow}
-            onChunk={choose}
-          />
-        </div>
-      )}
-      <Transport {...player} />
-      {typeof timeline === "string" ? (
-        <Refused messages={[timeline]} />
-      ) : (
-        <ChartPanel
-          {...{ network, timeline, chunkCount, player, isDark, npu }}
-          hops={view}
-          boundPs={schedule.report.limit.us * PS_PER_US}
-          chunk={chunk.value}
-          onChoose={choose}
+  const picture: Pane | null = world && {
+    ...{ name: "network", title: "Network", wide: 44, tall: 62 },
+    content: <Picture network={network} {...world} palette={palette} player={player} chunk={chunk.value} />,
+  };
+  const holders: Pane | null = world && {
+    ...{ name: "holders", title: "Who holds what", wide: 22, tall: 38 },
+    content: (
+      <div class="time-side">
+        <Side
+          id={schedule.ref.id}
+          {...{ network, palette, active, chunk, npu }}
+          holdings={world.holdings}
+          time={slow}
+          onChunk={choose}
         />
-      )}
-      {world !== null && (
         <details class="time-table">
           <summary>Transfers under way as a table</summary>
           <TransfersTable
@@ -150,10 +135,42 @@ function Shown({ made: { network, schedule }, timeline, hops }: ShownProps) {
             onChoose={choose}
           />
         </details>
-      )}
+      </div>
+    ),
+  };
+  const chart: Pane | null =
+    typeof timeline === "string"
+      ? null
+      : {
+          ...{ name: "timeline", title: "Timeline", wide: 56, tall: 60 },
+          content: (
+            <ChartPanel
+              {...{ network, timeline, chunkCount, player, isDark, npu }}
+              hops={view}
+              boundPs={schedule.report.limit.us * PS_PER_US}
+              chunk={chunk.value}
+              onChoose={choose}
+            />
+          ),
+        };
+  const panes = [picture, chart, holders].filter((pane) => pane !== null);
+  const there = (columns: readonly (readonly string[])[]) =>
+    columns
+      .map((column) => column.filter((name) => panes.some((pane) => pane.name === name)))
+      .filter((column) => column.length > 0);
+  return (
+    <div class="time" ref={root}>
+      <Transport {...player} />
+      {world === null && <Refused messages={[hops as string]} />}
+      {typeof timeline === "string" && <Refused messages={[timeline]} />}
+      <Panes name="time" panes={panes} columns={there(BESIDE)} wideColumns={there(BESIDE_ON_WIDE)} />
     </div>
   );
 }
+
+/** How the panes stand beside each other, and how where there is much room. */
+const BESIDE = [["network", "holders"], ["timeline"]];
+const BESIDE_ON_WIDE = [["network"], ["timeline"], ["holders"]];
 
 const chooseNpu = (node: number): void => {
   selection.value = { kind: "node", node };
@@ -176,7 +193,7 @@ interface SideProps {
 /** Which chunk and which NPU are looked at, and who holds what. */
 function Side({ id, network, holdings, palette, active, time, chunk, npu, onChunk }: SideProps) {
   return (
-    <aside class="time-side" aria-label="Who holds what">
+    <aside aria-label="Who holds what">
       <div class="time-choice">
         <ChunkField key={id} chunkCount={holdings.hops.chunkCount} chosen={chunk} />
         <label>
