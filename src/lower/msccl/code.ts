@@ -259,7 +259,7 @@ const operandAt = (rank: number, place: Place): readonly Operand[] =>
 export interface Excess {
   readonly limit: string;
   readonly most: number;
-  /** How many, or "more". */
+  /** How many at least, or "more": what copies and waits add is not counted where the rest is too much already. */
   readonly needed: number | "more";
   readonly help: string;
 }
