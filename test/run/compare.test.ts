@@ -3,7 +3,7 @@ import { openEngine } from "../../src/engine/engine.ts";
 import type { Engine } from "../../src/engine/types.ts";
 import { ncclEstimates } from "../../src/model/nccl/model.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { type CompareTarget, usOnTarget } from "../../src/report/comparison.ts";
+import { type CompareTarget, type ComparisonRow, usOnTarget } from "../../src/report/comparison.ts";
 import { gainsOf } from "../../src/report/gains.ts";
 import { compare } from "../../src/run/compare.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
@@ -143,8 +143,10 @@ describe("compare", () => {
     // NVLS is the library's alone where programs cannot let switches sum
     expect(azure.get("nvls")).toMatchObject({ programUs: null, best: true });
     expect(azure.get("nvls")?.libraryUs).toBeGreaterThan(0);
-    // a ring as MSCCL's machine runs it is what NCCL's kernels do
-    expect(azure.get("nccl-rings")?.libraryUs).toBe(azure.get("nccl-rings")?.programUs);
+    // NCCL runs a ring by its own kernels, whose chunks and channels a program may better
+    const { libraryUs = 0, programUs } = azure.get("nccl-rings") as ComparisonRow;
+    expect(libraryUs).toBeGreaterThanOrEqual(programUs as number);
+    expect(libraryUs).toBeLessThan(1.1 * (programUs as number));
     // halving and doubling is MPI's
     expect(azure.get("rhd")).not.toHaveProperty("libraryUs");
     const [gain] = gainsOf([...azure.values()]);

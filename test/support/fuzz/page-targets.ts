@@ -1,6 +1,7 @@
 import { InfeasibleError, InputError } from "../../../src/base/errors.ts";
 import { scheduleToJson } from "../../../src/export/schedules/schedule-json.ts";
 import type { Options } from "../../../src/request/option-table.ts";
+import { readPanes, shareOf, splitOf, writePanes } from "../../../src/web/parts/panes/layout.ts";
 import { PLAN_FILES } from "../../../src/web/plan-protocol.ts";
 import type { RequestName } from "../../../src/web/protocol.ts";
 import { readAddress, writeAddress } from "../../../src/web/state/address.ts";
@@ -52,6 +53,19 @@ function checkInside(text: string): void {
   } finally {
     scope.document = before;
   }
+}
+
+const PANES = [
+  { name: "network", wide: 44, tall: 62 },
+  { name: "timeline", wide: 56, tall: 60 },
+];
+
+function checkPanes(text: string): void {
+  const state = readPanes(text, PANES);
+  const written = writePanes(state);
+  same(JSON.stringify(readPanes(written, PANES)), JSON.stringify(state), "the state of panes");
+  const { now, least, most } = splitOf(shareOf(state, "wide", PANES[0]), shareOf(state, "wide", PANES[1]), 800, 120);
+  if (!(least <= now && now <= most)) throw new LawBroken(`a split at ${now}, not in ${least} to ${most}`);
 }
 
 /** What of a request may be said in any words. */
@@ -225,6 +239,14 @@ export const pageTargets = (): FuzzTarget[] => [
     name: "page-inside",
     seeds: () => ['{"name":"a.json","text":"{}"}', "null", ' {"name": 1}'],
     check: checkInside,
+  },
+  {
+    name: "panes",
+    seeds: () => [
+      '{"shares":{"wide network":30,"tall timeline":55.5},"folded":["timeline"],"maximised":"network"}',
+      "{}",
+    ],
+    check: checkPanes,
   },
   {
     name: "worker",
