@@ -1,6 +1,6 @@
 import uPlot from "uplot";
 import { placeOn, ticksOf, valueAt } from "../../picture/scales.ts";
-import { addMarker, type ChartAxis, type ChartLine, endsOf } from "./chart-model.ts";
+import { addMarker, apartBy, type ChartAxis, type ChartLine, endsOf } from "./chart-model.ts";
 import { withMicro } from "./visible-texts.ts";
 
 /** A chart as it is drawn: axes hold places (logarithms), so that their ticks are ours. */
@@ -14,7 +14,14 @@ export interface Plot {
   readonly y: ChartAxis;
   readonly at: ArrayLike<number>;
   readonly lines: readonly ChartLine[];
+  /** Lines have their names at their right ends, where there is room. */
+  readonly isNamed?: boolean;
 }
+
+/** Narrower charts have no room for names. */
+const LEAST_NAMED = 480;
+const NAME_HEIGHT = 14;
+const NAME_GAP = 16;
 
 /** Told of the cursor: an index of the abscissas and a place of the y axis; null where it left. */
 type OnCursor = (at: { readonly index: number; readonly place: number } | null) => void;
@@ -71,10 +78,54 @@ function paintMarkers(plot: uPlot, lines: readonly ChartLine[], colour: (name: s
   ctx.restore();
 }
 
+/** Returns where a line has its last value, as indices of its points; -1: none. */
+const lastOf = (places: readonly (number | null)[]): number => places.findLastIndex((place) => place !== null);
+
+/** Writes the names of lines beside the plot, each as near the line's end as others let it, and joined with it. */
+function paintNames(plot: uPlot, lines: readonly ChartLine[], colour: (name: string) => string): void {
+  const { ctx, bbox } = plot;
+  const scale = devicePixelRatio;
+  const ends = lines.flatMap((line, i) => {
+    const places = plot.data[i + 1] as (number | null)[];
+    const last = lastOf(places);
+    if (last < 0) return [];
+    const x = plot.valToPos(plot.data[0][last] as number, "x", true);
+    return [{ line, x, y: plot.valToPos(places[last] as number, "y", true) }];
+  });
+  ends.sort((a, b) => a.y - b.y || a.line.name.localeCompare(b.line.name));
+  const apart = apartBy(
+    ends.map(({ y }) => y),
+    NAME_HEIGHT * scale,
+    bbox.top,
+    bbox.top + bbox.height,
+  );
+  ctx.save();
+  ctx.font = FONT.replace("12px", `${12 * scale}px`);
+  ctx.textBaseline = "middle";
+  ctx.textAlign = "left";
+  ctx.lineWidth = scale;
+  ctx.setLineDash([]);
+  const right = bbox.left + bbox.width;
+  for (const [i, { line, x, y }] of ends.entries()) {
+    const at = apart[i] as number;
+    ctx.strokeStyle = colour(line.colour);
+    ctx.globalAlpha = 0.5;
+    ctx.beginPath();
+    ctx.moveTo(x + MARKER * scale, y);
+    ctx.lineTo(right + 2 * scale, y);
+    ctx.lineTo(right + (NAME_GAP - 4) * scale, at);
+    ctx.stroke();
+    ctx.globalAlpha = 1;
+    ctx.fillStyle = colour("--text");
+    ctx.fillText(line.name, right + NAME_GAP * scale, at);
+  }
+  ctx.restore();
+}
+
 /** Draws a chart into an element and returns it; the caller destroys it. */
 export function drawPlot(
   into: HTMLElement,
-  { x, y, at, lines }: Plot,
+  { x, y, at, lines, isNamed }: Plot,
   size: { readonly width: number; readonly height: number },
   colour: (name: string) => string,
   onCursor: OnCursor,
@@ -89,10 +140,12 @@ export function drawPlot(
   );
   const above = y.high === undefined ? (high - low) * 0.05 : 0;
   const below = y.low === undefined ? (high - low) * 0.05 : 0;
+  const longest = lines.reduce((most, { name }) => Math.max(most, name.length), 0);
+  const hasNames = ({ width }: uPlot): boolean => isNamed === true && width >= LEAST_NAMED;
   const options: uPlot.Options = {
     ...size,
     legend: { show: false },
-    padding: [10, 14, 0, 0],
+    padding: [10, (plot) => (hasNames(plot) ? NAME_GAP + TEXT_WIDTH * longest + 6 : 14), 0, 0],
     cursor: {
       y: false,
       drag: { x: false, y: false, setScale: false },
@@ -115,7 +168,12 @@ export function drawPlot(
       })),
     ],
     hooks: {
-      draw: [(plot) => paintMarkers(plot, lines, colour)],
+      draw: [
+        (plot) => {
+          if (hasNames(plot)) paintNames(plot, lines, colour);
+          paintMarkers(plot, lines, colour);
+        },
+      ],
       setCursor: [
         ({ cursor: { idx, left: cursorLeft, top }, posToVal }) => {
           if (idx === null || idx === undefined || cursorLeft === undefined || cursorLeft < 0) onCursor(null);

@@ -32,10 +32,10 @@ interface Cursor {
  * A chart of lines over a common abscissa. The cursor follows the pointer, or the arrow keys where the chart has the focus: left
  * and right go along, up and down choose a line, Enter picks the point.
  */
-export function Chart({ label, height, x, y, at, lines, onPick, pickHint }: ChartProps) {
+export function Chart({ label, height, x, y, at, lines, isNamed = false, onPick, pickHint }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const cursor = useSignal<Cursor | null>(null);
-  const { plot, place } = usePlot(box, { x, y, at, lines }, height, cursor);
+  const { plot, place } = usePlot(box, { x, y, at, lines, isNamed }, height, cursor);
   const spoken = cursor.value === null ? "" : textAt({ x, y, at, lines }, cursor.value);
 
   function move(by: number): void {
@@ -99,15 +99,15 @@ export function Chart({ label, height, x, y, at, lines, onPick, pickHint }: Char
 /** Draws a chart into a box, as wide as that is, with the cursor where the pointer is; returns it, and the place of the cursor. */
 function usePlot(
   box: RefObject<HTMLDivElement | null>,
-  { x, y, at, lines }: Plot,
+  { x, y, at, lines, isNamed = false }: Plot,
   height: number,
   cursor: Signal<Cursor | null>,
 ) {
   const plot = useRef<uPlot | null>(null);
   const place = useSignal({ x: 0, width: 0 });
   const repaint = scheme.value;
-  const given = useRef<Plot>({ x, y, at, lines });
-  given.current = { x, y, at, lines };
+  const given = useRef<Plot>({ x, y, at, lines, isNamed });
+  given.current = { x, y, at, lines, isNamed };
   useEffect(() => {
     const element = box.current;
     if (element === null) return;
@@ -126,7 +126,7 @@ function usePlot(
       drawn.destroy();
       plot.current = null;
     };
-  }, [box, x, y, at, lines, height, repaint, cursor]);
+  }, [box, x, y, at, lines, isNamed, height, repaint, cursor]);
   useEffect(() => {
     const drawn = plot.current;
     const now = cursor.value;

@@ -153,6 +153,7 @@ export const saysNothing = (address: Address): boolean =>
 /** What can be said of the text of an option or a choice before the worker sees it. */
 
 const CHOICE_CHECKS: Readonly<Record<string, (text: string) => unknown>> = {
+  compared: (text) => oneOf(text, ["1"], "compared"),
   sizes: readRange,
   algorithms: (text) => listOf(text, optionName("algorithms"), "names"),
   target: (text) => oneOf(text, COMPARE_TARGETS, optionName("target")),

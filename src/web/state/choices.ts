@@ -21,6 +21,8 @@ export type PlanOption = (typeof PLAN_OPTIONS)[number];
 
 /** What views let one choose, as an address writes it; what they show by themselves goes without saying. */
 export interface Choices extends Readonly<Partial<Record<TrainingOption | PlanOption, string>>> {
+  /** There was a comparison of what the address says: it is shown again, or made again. */
+  readonly compared?: "1";
   /** Of a comparison, as size-range.ts writes them. */
   readonly sizes?: string;
   /** Of a comparison, as on the command line. */
@@ -42,6 +44,7 @@ export interface Choices extends Readonly<Partial<Record<TrainingOption | PlanOp
 }
 
 export const CHOICES = [
+  "compared",
   "sizes",
   "algorithms",
   "target",

@@ -104,7 +104,8 @@ async function write(): Promise<void> {
   const last = made.value;
   const next = await presentAddress();
   if (turn !== turns || holds > 0 || isBenchShown.value) return;
-  const how = followUp(written, next, isNoted);
+  // what a first visit shows was noted, and stands nowhere yet
+  const how = location.hash === "" ? "replace" : followUp(written, next, isNoted);
   if (how !== null) enter(how, next);
   isNoted = false;
   if (last !== null && last === made.value && hasSchedule()) remember(next, last);

@@ -5,13 +5,14 @@ import type { GivenFile } from "../protocol.ts";
 import { fingerprintOf } from "./address-file.ts";
 
 /**
- * What this browser keeps between visits: the last address in its local storage, the last file in its database. Either may be
+ * What this browser keeps between visits: the last address in its local storage, the last file and views' work in its database. All may be
  * refused (private windows, full disks, strict settings): then it is not kept, the page says so, and nothing else changes.
  */
 
 const PREFIX = "banyan.";
 const ADDRESS = `${PREFIX}address`;
 const FILE = "file";
+const workKey = (name: string): string => `work ${name}`;
 
 /** Whether anything is kept: not any more once it was forgotten, until the page is loaded again. */
 export const isKeeping = signal(true);
@@ -67,16 +68,30 @@ export async function keptFile(fingerprint: string): Promise<GivenFile | null> {
   return (await attempted(() => fingerprintOf(kept.content), "")) === fingerprint ? kept : null;
 }
 
+/** Returns a file with the bytes themselves: one on a disk may change or go. Rejects where they cannot be had. */
+export const detached = async ({ name, content }: GivenFile): Promise<GivenFile> => ({
+  name,
+  content: new Blob([await content.arrayBuffer()]),
+});
+
 /** Keeps a file instead of the last one. Returns whether it was kept. */
 export async function keepFile({ name, content }: GivenFile): Promise<boolean> {
   if (!isKeeping.value) return false;
   const isKept = await attempted(async () => {
-    // the bytes themselves: a file on a disk may change or go
-    await set(FILE, { name, content: new Blob([await content.arrayBuffer()]) }, store());
+    await set(FILE, await detached({ name, content }), store());
     return true;
   }, false);
   isFileRefused.value = !isKept;
   return isKept;
+}
+
+/** Returns what a view kept under a name; undefined: nothing, or the browser does not tell. */
+export const keptWork = <T>(name: string): Promise<T | undefined> =>
+  attempted(() => get<T>(workKey(name), store()), undefined);
+
+/** Keeps a view's work under a name, instead of what was kept there; where the browser refuses, it is there until the page is left. */
+export async function keepWork(name: string, work: unknown): Promise<void> {
+  if (isKeeping.value) await attempted(() => set(workKey(name), work, store()), undefined);
 }
 
 /**

@@ -260,7 +260,7 @@ async function programTime(
   }
 }
 
-/** Answers "compare": all that apply, or `algorithms` of the options, at each size; what there is after each size on the way. */
+/** Answers "compare": all that apply, or `algorithms` of the options, at each size; what there is after each line and size on the way. */
 async function compare(
   { wish: { network, options }, sizes }: { readonly wish: MakeWish; readonly sizes: readonly string[] },
   { engine, signal, progress, partial }: Tools,
@@ -280,6 +280,7 @@ async function compare(
     ...synthesisOptions({ seed, chunks, switching }),
     signal,
     onSize: partial,
+    onRow: (_, soFar) => partial(soFar()),
     onLine: ({ sizeBytes, algorithm, done, total }) =>
       progress({ what: `comparing ${algorithm} at ${formatSize(sizeBytes)}`, done, total, unit: "lines" }),
   });

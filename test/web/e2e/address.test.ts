@@ -97,41 +97,50 @@ describeApp("addresses of the app", (tools) => {
     },
   );
 
-  it("says which sizes, algorithms and figures are compared, and waits to compare them again", PATIENCE, async () => {
-    const app = await tools().open("#topology=ring:4&collective=allgather&view=compare");
-    const { page } = app;
-    const compare = page.getByRole("button", { name: "Compare", exact: true });
-    await page.getByRole("combobox", { name: "to", exact: true }).selectOption("16 KiB");
-    await page.getByRole("combobox", { name: "times" }).selectOption("4");
-    await page.getByText("All algorithms that apply").click();
-    const tried = page.getByRole("group", { name: "Algorithms to compare" });
-    await tried.getByRole("checkbox", { name: "ring", exact: true }).uncheck();
-    await page.waitForURL(/&view=compare&sizes=1KiB\.\.16KiB\*4&algorithms=(?!.*\bring\b)[\w,-]+$/);
-    await compare.click();
-    await page.getByLabel("Bus bandwidth").check();
-    await page.waitForURL(/&measure=busbw$/);
-    const chosen = page.url();
-    await app.showView("Network");
-    await page.waitForURL(chosen.replace("&view=compare", ""));
-    await page.goBack();
-    await page.waitForURL(chosen);
-    await page.getByRole("tab", { name: "Compare", selected: true }).waitFor();
-    await page.reload();
-    await app.ready();
-    await app.shows(/Nothing was compared yet/);
-    await app.shows("3 sizes");
-    await page.getByText(/^\d+ algorithms$/).click();
-    expect(await tried.getByRole("checkbox", { name: "ring", exact: true }).isChecked()).toBe(false);
-    expect(page.url()).toBe(chosen);
-    await compare.click();
-    await page.getByLabel("Bus bandwidth").and(page.locator(":checked")).waitFor();
-    await page.getByRole("combobox", { name: "to", exact: true }).selectOption("1 GiB");
-    await page.getByRole("combobox", { name: "times" }).selectOption("16");
-    await page.getByRole("button", { name: "All that apply" }).click();
-    await page.getByLabel("Time", { exact: true }).check();
-    await page.waitForURL(/&view=compare$/);
-    await app.close();
-  });
+  it(
+    "says which sizes, algorithms and figures are compared, and that they were: they are shown again, or made again",
+    PATIENCE,
+    async () => {
+      const app = await tools().open("#topology=ring:4&collective=allgather&view=compare");
+      const { page } = app;
+      const compare = page.getByRole("button", { name: "Compare", exact: true });
+      await page.getByRole("combobox", { name: "to", exact: true }).selectOption("16 KiB");
+      await page.getByRole("combobox", { name: "times" }).selectOption("4");
+      await page.getByText("All algorithms that apply").click();
+      const tried = page.getByRole("group", { name: "Algorithms to compare" });
+      await tried.getByRole("checkbox", { name: "ring", exact: true }).uncheck();
+      await page.waitForURL(/&view=compare&sizes=1KiB\.\.16KiB\*4&algorithms=(?!.*\bring\b)[\w,-]+$/);
+      await compare.click();
+      await page.getByLabel("Bus bandwidth").check();
+      await page.waitForURL(/&view=compare&compared=1&.*&measure=busbw$/);
+      const table = page.getByRole("table", { name: "What each algorithm takes at each size, beside the fastest" });
+      await table.waitFor();
+      const chosen = page.url();
+      await app.showView("Network");
+      await page.waitForURL(chosen.replace("&view=compare", ""));
+      await page.goBack();
+      await page.waitForURL(chosen);
+      await page.getByRole("tab", { name: "Compare", selected: true }).waitFor();
+      await page.reload();
+      await app.ready();
+      await table.waitFor();
+      await app.shows("3 sizes");
+      await page.getByText(/^\d+ algorithms$/).click();
+      expect(await tried.getByRole("checkbox", { name: "ring", exact: true }).isChecked()).toBe(false);
+      expect(page.url()).toBe(chosen);
+      await compare.click();
+      await page.getByLabel("Bus bandwidth").and(page.locator(":checked")).waitFor();
+      await page.getByRole("combobox", { name: "to", exact: true }).selectOption("1 GiB");
+      await page.getByRole("combobox", { name: "times" }).selectOption("16");
+      await page.getByRole("button", { name: "All that apply" }).click();
+      await page.getByLabel("Time", { exact: true }).check();
+      await page.waitForURL(/&view=compare$/);
+      await app.close();
+      const elsewhere = await tools().open(new URL(chosen).hash);
+      await elsewhere.page.getByRole("table", { name: /^What each algorithm takes/ }).waitFor();
+      await elsewhere.close();
+    },
+  );
 
   it("says which matrix of the links is shown, where it is not the usual one", PATIENCE, async () => {
     const app = await tools().open("#topology=dgx-a100:2&collective=allgather&size=16MiB&view=links&run=1");

@@ -95,4 +95,37 @@ describeApp("views of the app", (tools) => {
     expect(await page.getByRole("table").count()).toBeGreaterThan(0);
     await app.close();
   });
+
+  it(
+    "compare networks beside each other: rows as they come, ties called ties, kept over a reload",
+    PATIENCE,
+    async () => {
+      const app = await tools().open("#topology=ring:4&collective=allgather&view=compare&sizes=1MiB..16MiB*16");
+      const { page } = app;
+      const compare = page.getByRole("button", { name: "Compare", exact: true });
+      const across = page.getByRole("table", { name: "The fastest of what was compared in this browser, by size" });
+      const decision = page.getByRole("table", { name: /^What each algorithm takes/ });
+      await compare.click();
+      await page.waitForURL(/&compared=1/);
+      await decision.getByText("best", { exact: true }).first().waitFor();
+      await decision.getByText("tie", { exact: true }).first().waitFor();
+      expect(await across.count()).toBe(0);
+      await page.evaluate(() => {
+        location.hash = location.hash.replace("ring:4", "ring:5").replace("&compared=1", "");
+      });
+      await app.shows(/made for another network/);
+      await compare.click();
+      await across.getByRole("row", { name: /^ring:5, allgather/ }).waitFor();
+      const [shown, other] = await across.getByRole("row").filter({ hasText: "allgather" }).allInnerTexts();
+      expect(shown).toMatch(/^ring:5/);
+      expect(other).toMatch(/^ring:4.*\d x/s);
+      await page.reload();
+      await across.getByRole("button", { name: "ring:4, allgather" }).click();
+      await page.waitForURL(/topology=ring:4/);
+      await page.getByText("all-gather on ring:4.").waitFor();
+      await across.getByRole("button", { name: "Forget" }).first().click();
+      await across.waitFor({ state: "detached" });
+      await app.close();
+    },
+  );
 });

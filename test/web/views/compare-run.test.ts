@@ -4,7 +4,7 @@ import { last, settled } from "../state/fake-client.ts";
 vi.mock("../../../src/web/state/client.ts", () => import("../state/fake-client.ts"));
 
 const { words } = await import("../../../src/web/state/store.ts");
-const { isOld, runComparison } = await import("../../../src/web/views/compare/run.ts");
+const { comparison, followComparison, isOld, runComparison } = await import("../../../src/web/views/compare/run.ts");
 const { withOptions } = await import("../../../src/web/state/words.ts");
 
 const fileOf = (text: string) => ({ name: "network.json", content: new Blob([text]) });
@@ -29,4 +29,35 @@ it("a comparison is old once the network, its file or the request is another one
   }
   words.value = { ...withOptions(compared, { size: "1MiB", algorithm: "ring" }), view: "compare" };
   expect(isOld.value).toBe(false);
+});
+
+it("a comparison that was made before is shown again with its words, and the address says that there is one", async () => {
+  const compared = { ...words.value, file: null, topology: "ring:5", choices: {} };
+  words.value = compared;
+  void runComparison();
+  const found = { rows: [], limits: [] };
+  await last("compare").answer(found);
+  await settled();
+  await followComparison();
+  expect(words.value.choices.compared).toBe("1");
+  words.value = { ...words.value, topology: "ring:6" };
+  await followComparison();
+  expect(isOld.value).toBe(true);
+  expect(words.value.choices.compared).toBeUndefined();
+  words.value = compared;
+  await followComparison();
+  expect([comparison.value, isOld.value, words.value.choices.compared]).toEqual([found, false, "1"]);
+});
+
+it("what an address says was compared is compared again where nothing of it is kept", async () => {
+  comparison.value = null;
+  const compared = { ...words.value, topology: "ring:7" };
+  words.value = compared;
+  expect(compared.choices.compared).toBe("1");
+  const following = followComparison();
+  await settled();
+  await settled();
+  await last("compare").answer({ rows: [], limits: [] });
+  await following;
+  expect([isOld.value, words.value.choices.compared]).toEqual([false, "1"]);
 });

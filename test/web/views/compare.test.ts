@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Comparison, ComparisonRow } from "../../../src/report/comparison.ts";
 import type { ChartLine } from "../../../src/web/parts/chart-model.ts";
+import { FIRST_WORDS } from "../../../src/web/state/words.ts";
+import { decisionLines, leastAt, subjectOf, warmthOf } from "../../../src/web/views/compare/decision.ts";
+import { programsBySize } from "../../../src/web/views/compare/programs-by-size.ts";
 import { algorithmsIn, axesOf, fileStem, jsonOf, linesOf, sizesIn } from "../../../src/web/views/compare/series.ts";
 
 const row = (sizeBytes: number, algorithm: string, us: number, best = false): ComparisonRow => ({
@@ -63,6 +66,61 @@ describe("the lines of a comparison", () => {
     expect(axesOf("time").y.text(1500)).toBe("1.5 ms");
     expect(axesOf("busbw").y.text(12)).toBe("12 GB/s");
     expect(axesOf("share").y.text(0.5)).toBe("50 %");
+  });
+});
+
+describe("a comparison to decide by", () => {
+  const texts = (of: Comparison) =>
+    decisionLines(of).map(({ algorithm, cells }) => [algorithm, ...cells.map((cell) => cell?.text ?? null)]);
+
+  it("has the best lines first, says what ties, and how many times the best others take", () => {
+    const rows = [row(1024, "ring", 8), row(1024, "tacos", 4, true), row(1024, "dbt", 4.03)];
+    const more = [row(4096, "ring", 10), row(4096, "dbt", 5, true), row(4096, "tacos", 7.5)];
+    expect(texts({ ...comparison, rows: [...rows, ...more] })).toEqual([
+      ["dbt", "tie", "best"],
+      ["tacos", "best", "1.50 x"],
+      ["ring", "2.00 x", "2.00 x"],
+    ]);
+  });
+  it("has nothing where a line is missing or does not run on the target, and counts what runs", () => {
+    expect(texts(comparison)).toEqual([
+      ["tacos", "best", "best"],
+      ["ring", "2.00 x", null],
+    ]);
+    const rows = [
+      { ...row(1024, "ring", 8), programUs: null },
+      { ...row(1024, "tacos", 4), programUs: 9, libraryUs: 6 },
+      { ...row(1024, "dbt", 5, true), programUs: 3 },
+    ];
+    const onTarget: Comparison = { ...comparison, target: "azure", rows };
+    expect(texts(onTarget)).toEqual([
+      ["dbt", "best", null],
+      ["tacos", "2.00 x", null],
+      ["ring", null, null],
+    ]);
+    expect(leastAt(onTarget, [1024, 4096])).toEqual([{ algorithm: "dbt", us: 3 }, null]);
+  });
+  it("colours the fastest most, and nothing from three times that on", () => {
+    const [best, worse] = decisionLines(comparison).map(({ cells }) => cells[0] as NonNullable<(typeof cells)[0]>);
+    expect(warmthOf(best as NonNullable<typeof best>)).toBe(1);
+    expect(warmthOf(worse as NonNullable<typeof worse>)).toBeCloseTo(1 - Math.log(2) / Math.log(3), 12);
+    expect(warmthOf({ ...(worse as NonNullable<typeof worse>), times: 3.5 })).toBe(0);
+  });
+  it("is named after network, collective, group and target", () => {
+    const words = { ...FIRST_WORDS, options: { collective: "allgather", group: "0,1" } };
+    expect(subjectOf({ words, comparison })).toBe("dgx-a100:2, allgather, of 0,1");
+    expect(subjectOf({ words: FIRST_WORDS, comparison: { ...comparison, target: "mpi" } })).toBe(
+      "dgx-a100:2, allgather, for mpi",
+    );
+  });
+  it("asks for programs of its sizes and target", () => {
+    const asked = { collective: "broadcast", root: "3", sizes: "1KiB,4KiB" };
+    const given = { collective: "broadcast", root: "3", size: "1GiB", algorithm: "ring" };
+    expect(programsBySize(comparison, given)).toEqual({ to: "msccl-xml", options: asked });
+    const onRccl = programsBySize({ ...comparison, target: "rccl" }, given);
+    expect(onRccl).toEqual({ to: "msccl-xml", options: { ...asked, dialect: "rccl" } });
+    expect(programsBySize({ ...comparison, target: "mscclpp" }, given)?.to).toBe("mscclpp-json");
+    expect(programsBySize({ ...comparison, target: "nccl" }, given)).toBeNull();
   });
 });
 

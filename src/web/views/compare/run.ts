@@ -2,11 +2,13 @@ import { batch, computed, signal } from "@preact/signals";
 import type { Comparison } from "../../../report/comparison.ts";
 import { listOf } from "../../../request/values.ts";
 import type { AlgorithmLine, MakeWish } from "../../protocol.ts";
+import { changeWords, choose } from "../../state/actions.ts";
 import { ask } from "../../state/client.ts";
 import { ownWork } from "../../state/own-work.ts";
 import { FIRST_RANGE, readRange, type SizeRange, sizesOf, sizeWord } from "../../state/size-range.ts";
 import { welcome, words } from "../../state/store.ts";
-import { makeWish, sameWish } from "../../state/words.ts";
+import { makeWish, sameWish, type Words } from "../../state/words.ts";
+import { before, keepComparison, keyOf, readBefore } from "./before.ts";
 
 /** The comparison that runs or was made last; it goes on while other views are shown. */
 
@@ -43,17 +45,53 @@ export function makersOf(): AlgorithmLine[] {
   return (welcome.value?.algorithms ?? []).filter(({ collectives }) => collectives.includes(collective));
 }
 
-/** Compares; what there is after each size is shown at once, and stays where it is stopped. What was shown before stays where it fails. */
+function show(found: Comparison, wish: MakeWish): void {
+  batch(() => {
+    comparison.value = found;
+    asked.value = wish;
+  });
+}
+
+/** Compares; what there is after each line is shown at once, and stays where it is stopped. What was shown before stays where it fails. */
 export const runComparison = (): Promise<void> =>
   work.run(async ({ signal, onProgress, isLast }) => {
-    const wish = wishNow();
-    const show = (found: Comparison): void => {
-      if (!isLast()) return;
-      batch(() => {
-        comparison.value = found;
-        asked.value = wish;
-      });
+    const [wish, asIs] = [wishNow(), words.value];
+    const onPartial = (found: Comparison): void => {
+      if (isLast()) show(found, wish);
     };
     const sizes = sizesOf(range.value).map(sizeWord);
-    show(await ask("compare", { wish, sizes }, { signal, onProgress, onPartial: show }));
+    const found = await ask("compare", { wish, sizes }, { signal, onProgress, onPartial });
+    onPartial(found);
+    await keepComparison({ key: await keyOf(wish), words: asIs, comparison: found });
   });
+
+/** Shows what was compared before of what the words say, if it was. */
+async function recall(): Promise<boolean> {
+  const wish = wishNow();
+  const [key] = await Promise.all([keyOf(wish), readBefore()]);
+  const found = before.value.find((one) => one.key === key);
+  if (found === undefined || running.value !== null || !sameWish(wish, wishNow())) return false;
+  show(found.comparison, wish);
+  return true;
+}
+
+/**
+ * Shows a comparison where none of what the words say is shown: one that was made before, or a new one where the address says that
+ * there was one. The address says so from then on, as long as it is shown.
+ */
+export async function followComparison(): Promise<void> {
+  if (running.value !== null) return;
+  const isMissing = comparison.value === null;
+  if ((isMissing || isOld.value) && !(await recall()) && isMissing) {
+    if (words.value.choices.compared !== undefined) await runComparison();
+    return;
+  }
+  const compared = isOld.value ? undefined : "1";
+  if (words.value.choices.compared !== compared) choose({ compared });
+}
+
+/** Returns to the words of a comparison that was made before, and shows it. */
+export async function showBefore(then: Words): Promise<void> {
+  await changeWords({ ...then, view: words.value.view });
+  await followComparison();
+}

@@ -1,6 +1,6 @@
 import { jsonText } from "../../../base/visible.ts";
 import { percent, roundedSize, significant, timeText } from "../../../report/amounts.ts";
-import type { Comparison } from "../../../report/comparison.ts";
+import { type Comparison, type ComparisonRow, usOnTarget } from "../../../report/comparison.ts";
 import { plainName } from "../../../report/file-name.ts";
 import { type ChartAxis, type ChartLine, lookOfLine } from "../../parts/chart-model.ts";
 import type { Measure } from "../../state/choices.ts";
@@ -30,6 +30,19 @@ interface Measured {
 
 const measured = ({ us, busbwGBps, ofLimit }: Measured, measure: Measure): number | null =>
   measure === "time" ? us : measure === "busbw" ? busbwGBps : (ofLimit ?? null);
+
+/** Returns what a row takes: where a target was named, as it would run there. Infinity: it does not. */
+export const usOf = ({ target }: Pick<Comparison, "target">, row: ComparisonRow): number =>
+  target === undefined ? row.us : usOnTarget(row);
+
+/** Returns a row by a measure, as it would run where a target was named; null where it does not, or the measure means nothing. */
+export function valueBy(comparison: Pick<Comparison, "target">, row: ComparisonRow, measure: Measure): number | null {
+  const us = usOf(comparison, row);
+  if (!Number.isFinite(us)) return null;
+  const faster = us > 0 ? row.us / us : 1;
+  const busbwGBps = row.busbwGBps === null ? null : row.busbwGBps * faster;
+  return measured({ us, busbwGBps, ofLimit: row.ofLimit * faster }, measure);
+}
 
 /** Returns bus bandwidth / algorithm bandwidth, which is the same for all rows; 1 where none has a bandwidth. */
 function busFactorOf({ rows, references }: Comparison): number {
@@ -61,7 +74,7 @@ export function linesOf(comparison: Comparison, measure: Measure, order: readonl
   const names = algorithmsIn(comparison).sort((a, b) => order.indexOf(a) - order.indexOf(b));
   const own = names.map((name, at): ChartLine => {
     const rows = comparison.rows.filter(({ algorithm }) => algorithm === name);
-    const values = places(rows.map((row) => [row.sizeBytes, measured(row, measure)]));
+    const values = places(rows.map((row) => [row.sizeBytes, valueBy(comparison, row, measure)]));
     return { name, ...lookOfLine(at), values };
   });
   const factor = busFactorOf(comparison);
@@ -78,13 +91,18 @@ export function linesOf(comparison: Comparison, measure: Measure, order: readonl
   return [{ name: LIMIT, colour: "--text", dash: [2, 3], width: 1.5, values: places(limits) }, ...references, ...own];
 }
 
+/** Returns a value of a measure in words. */
+export const textOf: Readonly<Record<Measure, (value: number) => string>> = {
+  time: timeText,
+  busbw: (gbps) => `${significant(gbps)} GB/s`,
+  share: percent,
+};
+
 /** Returns the axes of a measure. */
 export function axesOf(measure: Measure): { readonly x: ChartAxis; readonly y: ChartAxis } {
   const x: ChartAxis = { label: "size", scale: "log2", text: (bytes) => roundedSize(Math.round(bytes)) };
-  const label = MEASURE_NAMES[measure].toLowerCase();
-  if (measure === "time") return { x, y: { label, scale: "log10", text: timeText } };
-  const text = measure === "busbw" ? (gbps: number) => `${significant(gbps)} GB/s` : percent;
-  return { x, y: { label, scale: "linear", text, low: 0 } };
+  const y = { label: MEASURE_NAMES[measure].toLowerCase(), text: textOf[measure] };
+  return { x, y: measure === "time" ? { ...y, scale: "log10" } : { ...y, scale: "linear", low: 0 } };
 }
 
 /** Returns a comparison as `banyan compare --json` prints it. */

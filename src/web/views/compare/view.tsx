@@ -1,4 +1,4 @@
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import "./compare.css";
 import { count, gbpsText, percent, roundedSize, timeText } from "../../../report/amounts.ts";
 import {
@@ -14,10 +14,11 @@ import { type GainTable, gainsShown, notModelledTexts, settingsToSet } from "../
 import { Chart } from "../../parts/chart.tsx";
 import { ChartLegend, useHidden } from "../../parts/chart-legend.tsx";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
+import { isNarrow } from "../../parts/media.ts";
 import { OneOf } from "../../parts/one-of.tsx";
 import { useEscape } from "../../parts/use-escape.ts";
-import { changeOptions, choose, offerFile, say, synthesize } from "../../state/actions.ts";
-import { MEASURES } from "../../state/choices.ts";
+import { changeOptions, choose, exportTo, offerFile, say, synthesize } from "../../state/actions.ts";
+import { MEASURES, type Measure } from "../../state/choices.ts";
 import {
   FIRST_RANGE,
   POWERS,
@@ -29,12 +30,29 @@ import {
   withEnd,
 } from "../../state/size-range.ts";
 import { busy, welcome, words } from "../../state/store.ts";
-import { comparison, failure, isOld, makersOf, range, runComparison, running, stopComparison, tried } from "./run.ts";
+import { networkWish } from "../../state/words.ts";
+import { BeforeTable } from "./before-table.tsx";
+import { DecisionTable } from "./decision-table.tsx";
+import { programsBySize } from "./programs-by-size.ts";
+import {
+  comparison,
+  failure,
+  followComparison,
+  isOld,
+  makersOf,
+  range,
+  runComparison,
+  running,
+  stopComparison,
+  tried,
+} from "./run.ts";
 import { algorithmsIn, axesOf, fileStem, jsonOf, linesOf, MEASURE_NAMES, sizesIn } from "./series.ts";
 
 /** Which algorithm is best at which size. */
 export function View() {
   const found = comparison.value;
+  const { topology, file, options, choices } = words.value;
+  useEffect(() => void followComparison(), [topology, file, options, choices, found, running.value]);
   return (
     <div class="compare">
       <Controls />
@@ -47,11 +65,13 @@ export function View() {
       ) : (
         <Found found={found} />
       )}
+      <BeforeTable comparison={found} />
     </div>
   );
 }
 
 function Found({ found }: { readonly found: Comparison }) {
+  const measure = words.value.choices.measure ?? MEASURES[0];
   const order = useMemo(() => (welcome.value?.algorithms ?? []).map(({ name }) => name), [welcome.value]);
   const collective = welcome.value?.collectives.find(({ kind }) => kind === found.collective)?.name ?? found.collective;
   const make = async ({ sizeBytes, algorithm, chunks }: ComparisonRow): Promise<void> => {
@@ -75,8 +95,22 @@ function Found({ found }: { readonly found: Comparison }) {
         <strong>{`${collective} on ${found.topology.name || "the network"}.`}</strong> {bestText(found)}
         {isOld.value && <span class="old-answer">made for another network or request</span>}
       </p>
-      <ComparisonChart comparison={found} order={order} onMake={(row) => void make(row)} />
+      <OneOf
+        title="What is shown"
+        isUntitled
+        choices={MEASURES.map((name) => [name, MEASURE_NAMES[name]] as const)}
+        value={measure}
+        onChange={(name) => choose({ measure: name === MEASURES[0] ? undefined : name })}
+      />
+      <DecisionTable
+        comparison={found}
+        measure={measure}
+        onMake={(row) => void make(row)}
+        isBusy={busy.value !== null}
+      />
+      <ComparisonChart comparison={found} measure={measure} order={order} onMake={(row) => void make(row)} />
       <div class="compare-files">
+        <ProgramsBySize found={found} />
         <button type="button" onClick={() => save(comparisonCsv(found), "csv", "text/csv")}>
           Save as CSV
         </button>
@@ -86,7 +120,10 @@ function Found({ found }: { readonly found: Comparison }) {
         <span class="soft">as `banyan compare` writes them</span>
       </div>
       <Gains comparison={found} />
-      <ComparisonTable comparison={found} onMake={(row) => void make(row)} isBusy={busy.value !== null} />
+      <details class="compare-figures">
+        <summary>All figures: bandwidths, chunks, limits, models of others</summary>
+        <ComparisonTable comparison={found} onMake={(row) => void make(row)} isBusy={busy.value !== null} />
+      </details>
       {found.leftOut.length > 0 && (
         <details class="compare-left-out">
           <summary>{`${count(found.leftOut.length, "algorithm")} left out`}</summary>
@@ -101,6 +138,26 @@ function Found({ found }: { readonly found: Comparison }) {
         </details>
       )}
     </>
+  );
+}
+
+/** Saves the fastest program of each size, and which is for which: those of the target, else MSCCL XML. */
+function ProgramsBySize({ found }: { readonly found: Comparison }) {
+  const asked = programsBySize(found, words.value.options);
+  if (asked === null) return null;
+  const save = (): void => {
+    if (isOld.value) say("The network or the request was changed since: compare again first");
+    else void exportTo({ kind: "network", wish: networkWish(words.value) }, asked.to, asked.options);
+  };
+  return (
+    <button
+      type="button"
+      disabled={busy.value !== null}
+      title={`A program for each of these sizes, each with the range it is for, as banyan export --to ${asked.to} --sizes writes them`}
+      onClick={save}
+    >
+      Save programs by size
+    </button>
   );
 }
 
@@ -178,14 +235,14 @@ function GainsOver({ table: { lines, over } }: { readonly table: GainTable }) {
 
 interface ComparisonChartProps {
   readonly comparison: Comparison;
-  /** Names of all algorithms, in the order of the legend. */
+  readonly measure: Measure;
+  /** Names of all algorithms, in the order of the lines that can be hidden. */
   readonly order: readonly string[];
   readonly onMake: (row: ComparisonRow) => void;
 }
 
 /** A measure over size, a line for each algorithm. */
-function ComparisonChart({ comparison, order, onMake }: ComparisonChartProps) {
-  const measure = words.value.choices.measure ?? MEASURES[0];
+function ComparisonChart({ comparison, measure, order, onMake }: ComparisonChartProps) {
   const { hidden, toggle } = useHidden();
   const sizes = useMemo(() => sizesIn(comparison), [comparison]);
   const lines = useMemo(() => linesOf(comparison, measure, order), [comparison, measure, order]);
@@ -198,26 +255,21 @@ function ComparisonChart({ comparison, order, onMake }: ComparisonChartProps) {
   };
   return (
     <div class="compare-chart">
-      <div class="compare-chart-bar">
-        <OneOf
-          title="What is shown"
-          isUntitled
-          choices={MEASURES.map((name) => [name, MEASURE_NAMES[name]] as const)}
-          value={measure}
-          onChange={(name) => choose({ measure: name === MEASURES[0] ? undefined : name })}
-        />
-        <ChartLegend label="Lines: press to hide and show" lines={lines} hidden={hidden} onToggle={toggle} />
-      </div>
       <Chart
-        label={`${MEASURE_NAMES[measure]} over size, a line for each algorithm; the table below has the figures`}
+        label={`${MEASURE_NAMES[measure]} over size, a line for each algorithm; the table above has the figures`}
         height={380}
         x={x}
         y={y}
         at={sizes}
         lines={shown}
+        isNamed
         onPick={pick}
         pickHint="make this schedule"
       />
+      <details class="compare-lines" open={isNarrow.value}>
+        <summary>{hidden.size === 0 ? "Hide lines" : `${count(hidden.size, "line")} hidden`}</summary>
+        <ChartLegend label="Lines: press to hide and show" lines={lines} hidden={hidden} onToggle={toggle} />
+      </details>
     </div>
   );
 }
