@@ -145,7 +145,7 @@ export function drawPlot(
   const options: uPlot.Options = {
     ...size,
     legend: { show: false },
-    padding: [10, (plot) => (hasNames(plot) ? NAME_GAP + TEXT_WIDTH * longest + 6 : 14), 0, 0],
+    padding: [10, (plot) => (hasNames(plot) ? NAME_GAP + 1.15 * TEXT_WIDTH * longest + 6 : 14), 0, 0],
     cursor: {
       y: false,
       drag: { x: false, y: false, setScale: false },
