@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { InputError, InternalError } from "../../../src/base/errors.ts";
 import { readMscclXml } from "../../../src/import/programs/program.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
+import type { Comparison } from "../../../src/report/comparison.ts";
 import type { Options } from "../../../src/request/option-table.ts";
 import { simulateProgram } from "../../../src/simulate/program/program.ts";
 import { verifyProgram } from "../../../src/verify/program/program.ts";
@@ -203,16 +204,18 @@ describe("networks", () => {
 });
 
 describe("compare", () => {
-  it("gives what there is after each size", async () => {
+  it("gives what there is after each line, and after each size", async () => {
     const heard: Heard = { progress: [], partial: [] };
     const asked = { collective: "allreduce", algorithm: "tacos", policy: "oldest", algorithms: "ring,tacos" };
     const wish = wishOf("mesh:2x2", asked);
     const whole = await ask("compare", { wish, sizes: ["1KiB", "1MiB", "64MiB"] }, heard);
     expect(whole.limits.map(({ sizeBytes }) => sizeBytes)).toEqual([1024, 2 ** 20, 2 ** 26]);
-    expect(heard.partial).toHaveLength(2);
-    expect(heard.partial[1]).toMatchObject({ limits: whole.limits.slice(0, 2) });
+    const partial = heard.partial as Comparison[];
+    expect(partial.map(({ rows }) => rows.length)).toEqual([1, 2, 2, 3, 4, 4, 5, 6]);
     const rows = whole.rows.filter(({ sizeBytes }) => sizeBytes < 2 ** 26);
-    expect(heard.partial[1]).toMatchObject({ rows });
+    expect(partial[5]).toMatchObject({ rows, limits: whole.limits.slice(0, 2) });
+    for (const { rows, limits } of partial)
+      expect([...new Set(rows.map(({ sizeBytes }) => sizeBytes))]).toEqual(limits.map(({ sizeBytes }) => sizeBytes));
     expect(heard.progress[0]?.what).toMatch(/^comparing \S+ at 1 KiB$/);
     await expect(ask("compare", { wish, sizes: ["1 apple"] })).rejects.toThrow(unexpected("sizesBytes", "1 apple"));
   });
