@@ -1,10 +1,12 @@
 import { expect, it, vi } from "vitest";
-import { last, settled } from "../state/fake-client.ts";
+import { asked, last, settled } from "../state/fake-client.ts";
 
 vi.mock("../../../src/web/state/client.ts", () => import("../state/fake-client.ts"));
 
 const { words } = await import("../../../src/web/state/store.ts");
-const { comparison, followComparison, isOld, runComparison } = await import("../../../src/web/views/compare/run.ts");
+const { comparison, followComparison, isOld, runComparison, stopComparison } = await import(
+  "../../../src/web/views/compare/run.ts"
+);
 const { withOptions } = await import("../../../src/web/state/words.ts");
 
 const fileOf = (text: string) => ({ name: "network.json", content: new Blob([text]) });
@@ -60,4 +62,17 @@ it("what an address says was compared is compared again where nothing of it is k
   await last("compare").answer({ rows: [], limits: [] });
   await following;
   expect([isOld.value, words.value.choices.compared]).toEqual([false, "1"]);
+});
+
+it("what an address says was compared is not begun again where it was stopped", async () => {
+  comparison.value = null;
+  words.value = { ...words.value, topology: "ring:9", choices: { compared: "1" } };
+  const following = followComparison();
+  await settled();
+  await settled();
+  const before = asked.length;
+  stopComparison();
+  await following;
+  await followComparison();
+  expect([asked.length, words.value.choices.compared, comparison.value]).toEqual([before, undefined, null]);
 });

@@ -81,11 +81,13 @@ async function recall(): Promise<boolean> {
  */
 export async function followComparison(): Promise<void> {
   if (running.value !== null) return;
-  const isMissing = comparison.value === null;
-  if ((isMissing || isOld.value) && !(await recall()) && isMissing) {
-    if (words.value.choices.compared !== undefined) await runComparison();
-    return;
+  if ((comparison.value === null || isOld.value) && !(await recall()) && comparison.value === null) {
+    if (words.value.choices.compared === undefined || running.value !== null) return;
+    // what is stopped, or fails, is not begun again
+    choose({ compared: undefined });
+    await runComparison();
   }
+  if (comparison.value === null) return;
   const compared = isOld.value ? undefined : "1";
   if (words.value.choices.compared !== compared) choose({ compared });
 }
