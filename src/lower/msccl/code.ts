@@ -1,5 +1,6 @@
-import { InputError } from "../../base/errors.ts";
+import { InputError, inWords } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { greatest } from "../../model/numbers/ordering.ts";
 import { INPUT, type Op, OUTPUT, type Program, SCRATCH, WAIT_INSTRUCTION } from "../../model/program/program.ts";
 import { type Operand, type ProgramHeader, programBuilder } from "../../model/program/program-builder.ts";
 import type { MscclRuntime } from "../../model/program/runtimes.ts";
@@ -259,29 +260,26 @@ const operandAt = (rank: number, place: Place): readonly Operand[] =>
 export interface Excess {
   readonly limit: string;
   readonly most: number;
-  /** How many at least, or "more": what copies and waits add is not counted where the rest is too much already. */
+  /** How many, or "more". */
   readonly needed: number | "more";
+  /** Not all is counted: what copies and waits add makes it more. */
+  readonly isLeast?: boolean;
   readonly help: string;
 }
 
-/** Returns the greatest of values, at least 0. */
-export function greatest(values: ArrayLike<number>): number {
-  let most = 0;
-  for (let i = 0; i < values.length; i++) most = Math.max(most, values[i]);
-  return most;
-}
-
-export const tooManySteps = ({ stepsPerBlock }: MscclRuntime, needed: number): Excess => ({
+export const tooManySteps = ({ stepsPerBlock }: MscclRuntime, needed: number, isLeast = false): Excess => ({
   limit: "steps per thread block",
   most: stepsPerBlock,
   needed,
+  isLeast,
   help: "fewer chunks",
 });
 
-export const tooManyBlocks = ({ blocksPerGpu }: MscclRuntime, needed: number): Excess => ({
+export const tooManyBlocks = ({ blocksPerGpu }: MscclRuntime, needed: number, isLeast = false): Excess => ({
   limit: "thread blocks per GPU",
   most: blocksPerGpu,
   needed,
+  isLeast,
   help: `fewer instances, a smaller ${optionName("k")}`,
 });
 
@@ -321,10 +319,10 @@ export function excessOf(
 }
 
 /** Returns the sentence that says which limit of a runtime a schedule cannot meet, and what would help. */
-export function limitError({ title }: MscclRuntime, { limit, most, needed, help }: Excess): InputError {
+export function limitError({ title }: MscclRuntime, { limit, most, needed, isLeast, help }: Excess): InputError {
   return new InputError(
     `the schedule as a program for ${title}`,
     `at most ${most} ${limit} (${help} or another runtime would help)`,
-    needed,
+    isLeast === true ? inWords(`at least ${needed}`) : needed,
   ).as("out-of-range");
 }

@@ -1,6 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { isJoint } from "../../model/joint/joint-schedule.ts";
+import { greatest } from "../../model/numbers/ordering.ts";
 import { PairMap } from "../../model/numbers/pairs.ts";
 import { toNumber } from "../../model/numbers/rational.ts";
 import type { Program } from "../../model/program/program.ts";
@@ -21,7 +22,6 @@ import {
   type Code,
   type Excess,
   excessOf,
-  greatest,
   limitError,
   type Numbering,
   numberingOf,
@@ -259,7 +259,7 @@ function* wiresOfSteps(
     const plane = share.map((own, p) => parts.instance[p] * spread + own);
     const needed = mostSteps(parts, plane, planes);
     if (needed > stepsPerBlock * Math.ceil(channels / planes)) {
-      yield tooManySteps(runtime, needed);
+      yield tooManySteps(runtime, needed, true);
       continue;
     }
     const windows = parts.moves.folded !== undefined && passing;
@@ -610,13 +610,12 @@ function layoutInTurns(layout: Layout): Layout {
 function attemptWith(layout: Layout, wires: Wires, runtime: MscclRuntime, enough: number): Attempt | Excess {
   const { parts, buffers, versions, scratch } = layout;
   const blocks = blocksOf(parts, wires, enough);
-  // what waits and copies add makes it more
   const steps = leastSteps(parts, wires, blocks, runtime);
-  if (steps > runtime.stepsPerBlock) return tooManySteps(runtime, steps);
+  if (steps > runtime.stepsPerBlock) return tooManySteps(runtime, steps, true);
   const own = new Int32Array(parts.ranks);
   for (const rank of blocks.rank) own[rank]++;
   const least = greatest(own);
-  if (least > runtime.blocksPerGpu) return tooManyBlocks(runtime, least);
+  if (least > runtime.blocksPerGpu) return tooManyBlocks(runtime, least, true);
   const code = writeCode(parts, versions, wires, blocks, buffers, scratch, runtime);
   const numbering = numberingOf(code, parts.ranks);
   return {

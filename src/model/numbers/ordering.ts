@@ -10,6 +10,13 @@ export function indicesBelow(count: number): Int32Array {
   return indices;
 }
 
+/** Returns the greatest of values, at least 0. */
+export function greatest(values: ArrayLike<number>): number {
+  let most = 0;
+  for (let i = 0; i < values.length; i++) most = Math.max(most, values[i]);
+  return most;
+}
+
 /** Returns the map that does one after the other. */
 export function composed(second: Int32Array, first: Int32Array): Int32Array {
   const both = new Int32Array(first.length);

@@ -1,4 +1,5 @@
 import { InternalError } from "../../base/errors.ts";
+import { greatest } from "../../model/numbers/ordering.ts";
 import { replayProblem, rowsOf } from "../../model/replay/columns.ts";
 import { REPLAY_MODE, REPLAY_WANTS } from "../../model/replay/problem.ts";
 import { replayJs } from "../../model/replay/replay.ts";
@@ -7,16 +8,7 @@ import { assemble, assembleRows, type PhaseTransfers } from "./assemble.ts";
 import { everyoneWantsAll } from "./demand.ts";
 import { mirrored, mirrorsPhase } from "./mirror.ts";
 import { type Phase, phasesOf } from "./network.ts";
-import {
-  greatest,
-  type Looks,
-  latenciesOf,
-  matched,
-  type Stream,
-  type Streamed,
-  type StreamTrial,
-  streamOf,
-} from "./streams.ts";
+import { type Looks, latenciesOf, matched, type Stream, type Streamed, type StreamTrial, streamOf } from "./streams.ts";
 import { type Network, outcome } from "./trials.ts";
 
 const ANY_WAY = Number.POSITIVE_INFINITY;

@@ -1,5 +1,6 @@
 import { random, shuffle } from "../../base/random.ts";
 import { disjointSets, type Grouped, groupedBy } from "../../model/graph/graph.ts";
+import { greatest } from "../../model/numbers/ordering.ts";
 import { EventQueue } from "../../model/replay/message-network.ts";
 import { type RouteSet, type RouteTimes, routeCount } from "../../model/routes/routes.ts";
 import { OP_REDUCE } from "../../model/steps/step-schedule.ts";
@@ -26,7 +27,6 @@ const MOST_LENGTHS = 8;
 
 export const latenciesOf = ({ slotPs, serialPs }: RouteTimes): Float64Array =>
   slotPs.map((slot, r) => slot - serialPs[r]);
-export const greatest = (values: Float64Array): number => values.reduce((most, value) => Math.max(most, value), 0);
 
 /** Groups of NPUs, each of which gets a chunk once over the routes that lead to it as a whole. */
 interface Groups {

@@ -91,7 +91,7 @@ describe("a schedule's program", () => {
     expect(programOf(schedule, { runtime: "rccl", instances: 2 }).verification.violationCount).toBe(0);
     const refused = (): unknown => programOf(schedule, { runtime: "rccl", instances: 40 });
     expect(refused).toThrow(InputError);
-    expect(refused).toThrow(outOfRange("the schedule as a program for RCCL", 280, 64, "--k"));
+    expect(refused).toThrow(outOfRange("the schedule as a program for RCCL", "at least 280", 64, "--k"));
   });
 
   it.each(["allgather", "reducescatter", "allreduce"] as const)(
