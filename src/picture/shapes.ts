@@ -90,3 +90,22 @@ export const markerOutline = (
   `M${cornersAt(marker, x, y, radius)
     .map((corner) => corner.map(text).join(" "))
     .join("L")}Z`;
+
+/**
+ * Returns places, ascending, moved to be `gap` apart between `low` and `high` and near where they were; closer where the room is too
+ * small for that. O(places).
+ */
+export function apartBy(places: readonly number[], gap: number, low: number, high: number): number[] {
+  const step = places.length > 1 ? Math.min(gap, (high - low) / (places.length - 1)) : gap;
+  const found: number[] = [];
+  for (const [i, place] of places.entries()) {
+    const least = i === 0 ? low : (found[i - 1] as number) + step;
+    found.push(Math.max(least, place));
+  }
+  // what was pushed out below comes back, and pushes those above it
+  for (let i = found.length - 1, most = high; i >= 0; i--, most -= step) {
+    if ((found[i] as number) <= most) most = found[i] as number;
+    found[i] = most;
+  }
+  return found;
+}

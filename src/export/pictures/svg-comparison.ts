@@ -1,7 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { formatShare, formatSize, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import { placeOn, valueAt } from "../../picture/scales.ts";
-import { FILE_MARKERS, lookOf, markerOutline } from "../../picture/shapes.ts";
+import { apartBy, FILE_MARKERS, lookOf, markerOutline } from "../../picture/shapes.ts";
 import { at, escaped, framed, label, type Picture, type PictureOptions, short } from "./svg.ts";
 
 /** A measurement of the plot; the rows of a comparison have these fields. */
@@ -253,22 +253,6 @@ export function* drawnLines(lines: readonly ComparedLine[], width: number): Gene
   }
 }
 
-/** Returns heights at least a line of text apart, in the order of those wanted (ascending), moved down, or up from `low`. */
-export function apart(wanted: readonly number[], low: number): number[] {
-  let free = Number.NEGATIVE_INFINITY;
-  const heights = wanted.map((y) => {
-    const height = Math.max(y, free);
-    free = height + LINE_OF_TEXT;
-    return height;
-  });
-  let lowest = Math.max(low, LINE_OF_TEXT * (heights.length - 1));
-  for (let i = heights.length - 1; i >= 0; i--) {
-    heights[i] = Math.min(heights[i], lowest);
-    lowest = heights[i] - LINE_OF_TEXT;
-  }
-  return heights;
-}
-
 /** Yields names right of the plot in the order of the last points, each joined to the end of its line, with a value beside it. */
 export function* namesOf(
   lines: readonly ComparedLine[],
@@ -281,10 +265,10 @@ export function* namesOf(
     return last === undefined ? [] : [{ line, place: last.place }];
   });
   ends.sort((a, b) => a.place.y - b.place.y || lines.indexOf(a.line) - lines.indexOf(b.line));
-  const heights = apart(
-    ends.map(({ place }) => place.y),
-    side.low,
-  );
+  const wanted = ends.map(({ place }) => place.y);
+  // the title above gives way where there are too many
+  const low = Math.max(side.low, LINE_OF_TEXT * (wanted.length - 1));
+  const heights = apartBy(wanted, LINE_OF_TEXT, Number.NEGATIVE_INFINITY, low);
   const right = Math.max(...ends.map(({ place }) => place.x));
   const x = side.x + GAP;
   for (const [i, { line, place }] of ends.entries()) {

@@ -79,25 +79,6 @@ export function linesAt(
   return found.sort((a, b) => b.value - a.value || a.line - b.line);
 }
 
-/**
- * Returns places, ascending, moved to be `gap` apart between `low` and `high` and near where they were; closer where the room is too
- * small for that. O(places).
- */
-export function apartBy(places: readonly number[], gap: number, low: number, high: number): number[] {
-  const step = places.length > 1 ? Math.min(gap, (high - low) / (places.length - 1)) : gap;
-  const found: number[] = [];
-  for (const [i, place] of places.entries()) {
-    const least = i === 0 ? low : (found[i - 1] as number) + step;
-    found.push(Math.max(least, place));
-  }
-  // what was pushed out below comes back, and pushes those above it
-  for (let i = found.length - 1, most = high; i >= 0; i--, most -= step) {
-    if ((found[i] as number) <= most) most = found[i] as number;
-    found[i] = most;
-  }
-  return found;
-}
-
 type Pen = Pick<CanvasRenderingContext2D, "moveTo" | "lineTo" | "arc" | "closePath">;
 
 const markerOf = (shape: number): Marker => PAGE_MARKERS[shape % PAGE_MARKERS.length];

@@ -1,6 +1,7 @@
 import uPlot from "uplot";
 import { placeOn, ticksOf, valueAt } from "../../picture/scales.ts";
-import { addMarker, apartBy, type ChartAxis, type ChartLine, endsOf } from "./chart-model.ts";
+import { apartBy } from "../../picture/shapes.ts";
+import { addMarker, type ChartAxis, type ChartLine, endsOf } from "./chart-model.ts";
 import { withMicro } from "./visible-texts.ts";
 
 /** A chart as it is drawn: axes hold places (logarithms), so that their ticks are ours. */
