@@ -353,6 +353,8 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
     const asked = timeLimitMs === undefined ? sized : { ...sized, timeLimitMs };
     const { kind } = problem.collective;
     const kernels = ncclKernelsOf(problem, sized, target);
+    /** Where NCCL itself is the target: what it can be set to counts too. */
+    const ownKernels = target === "nccl" ? kernels : null;
     const ofMpi = mpiSettingsOf(problem, sized, target);
     const programOf = async (algorithm: string, schedule: AnySchedule): Promise<ProgramOfLine> => {
       if (ofMpi !== null && kind !== "custom") {
@@ -364,8 +366,8 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
         const ofKernels = kernels === null ? null : kernelsUs(kernels, algorithm);
         const line = await targetLine(engine, schedule, target, ofKernels === null && isLibrary(algorithm));
         if (ofKernels !== null) return { ...line, libraryUs: ofKernels };
-        if (kernels === null || target !== "nccl" || line.libraryUs === undefined) return line;
-        return { ...line, libraryUs: Math.max(line.libraryUs, leastNvlsUs(kernels, algorithm)) };
+        if (ownKernels === null || line.libraryUs === undefined) return line;
+        return { ...line, libraryUs: Math.max(line.libraryUs, leastNvlsUs(ownKernels, algorithm)) };
       }
       return programs ? programLine(engine, schedule) : {};
     };
@@ -396,7 +398,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       const line = await models.line(algorithm, sizeBytes, rest.signal);
       coarse.push({ ...line, ofLimit: line.us > 0 ? limit.us / line.us : 1 });
     }
-    const sizeSettings = kernels === null || target !== "nccl" ? null : ncclSettings(kernels, sizeBytes, ofSize);
+    const sizeSettings = ownKernels === null ? null : ncclSettings(ownKernels, sizeBytes, ofSize);
     if (sizeSettings !== null) settings.push(sizeSettings);
     if (ofMpi !== null) {
       settings.push(...ofMpi.sizes);

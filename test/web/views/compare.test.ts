@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Comparison, ComparisonRow } from "../../../src/report/comparison.ts";
 import type { ChartLine } from "../../../src/web/parts/chart-model.ts";
 import { FIRST_WORDS } from "../../../src/web/state/words.ts";
-import { decisionLines, leastAt, subjectOf, warmthOf } from "../../../src/web/views/compare/decision.ts";
+import { comparedText, decisionLines, leastAt, warmthOf } from "../../../src/web/views/compare/decision.ts";
 import { programsBySize } from "../../../src/web/views/compare/programs-by-size.ts";
 import { algorithmsIn, axesOf, fileStem, jsonOf, linesOf, sizesIn } from "../../../src/web/views/compare/series.ts";
 
@@ -108,8 +108,8 @@ describe("a comparison to decide by", () => {
   });
   it("is named after network, collective, group and target", () => {
     const words = { ...FIRST_WORDS, options: { collective: "allgather", group: "0,1" } };
-    expect(subjectOf({ words, comparison })).toBe("dgx-a100:2, allgather, of 0,1");
-    expect(subjectOf({ words: FIRST_WORDS, comparison: { ...comparison, target: "mpi" } })).toBe(
+    expect(comparedText({ words, comparison })).toBe("dgx-a100:2, allgather, of 0,1");
+    expect(comparedText({ words: FIRST_WORDS, comparison: { ...comparison, target: "mpi" } })).toBe(
       "dgx-a100:2, allgather, for mpi",
     );
   });

@@ -4,7 +4,7 @@ import type { Comparison } from "../../../report/comparison.ts";
 import { gainText } from "../../../report/gains.ts";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
 import { before, forgetComparison, type KeptComparison, readBefore } from "./before.ts";
-import { type Least, leastAt, subjectOf } from "./decision.ts";
+import { comparedText, type Least, leastAt } from "./decision.ts";
 import { showBefore } from "./run.ts";
 import { sizesIn } from "./series.ts";
 
@@ -30,10 +30,10 @@ export function BeforeTable({ comparison }: { readonly comparison: Comparison | 
                 <tr key={one.key} aria-current={isShown ? "true" : undefined}>
                   <th scope="row">
                     {isShown ? (
-                      <strong>{subjectOf(one)}</strong>
+                      <strong>{comparedText(one)}</strong>
                     ) : (
                       <button type="button" class="compare-make" onClick={() => void showBefore(one.words)}>
-                        {subjectOf(one)}
+                        {comparedText(one)}
                       </button>
                     )}
                   </th>
@@ -44,7 +44,7 @@ export function BeforeTable({ comparison }: { readonly comparison: Comparison | 
                     <button
                       type="button"
                       class="quiet"
-                      title={`Forget the comparison of ${subjectOf(one)}`}
+                      title={`Forget the comparison of ${comparedText(one)}`}
                       onClick={() => void forgetComparison(one.key)}
                     >
                       Forget

@@ -67,7 +67,7 @@ const COLOURED_TO = 3;
 export const warmthOf = ({ times }: Cell): number => Math.max(0, 1 - Math.log(times) / Math.log(COLOURED_TO));
 
 /** Returns what a comparison is of: the network with what failed or is slower, the collective, its group, and what runs it. */
-export function subjectOf({ words: { options }, comparison }: Pick<KeptComparison, "words" | "comparison">): string {
+export function comparedText({ words: { options }, comparison }: Pick<KeptComparison, "words" | "comparison">): string {
   const { group } = options;
   return [
     comparison.topology.name || "a network",

@@ -215,8 +215,9 @@ function Side({ id, network, holdings, palette, active, time, chunk, npu, onChun
       </div>
       {chunk.value === null && npu === null && (
         <p class="soft">
-          NPUs fill up with what they are to have in the end. Choose a chunk (a bar below, or its number) to see who
-          holds it and how it came there; choose an NPU (in the network) to see what it holds, sends and receives.
+          NPUs fill up with what they are to have in the end. Choose a chunk (a bar of the timeline, or its number) to
+          see who holds it and how it came there; choose an NPU (in the network) to see what it holds, sends and
+          receives.
         </p>
       )}
       {chunk.value !== null && (
