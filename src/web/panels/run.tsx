@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { useBlame } from "../parts/use-blame.ts";
 import { cancel, synthesize } from "../state/actions.ts";
-import { busy, network, trouble, welcome, words } from "../state/store.ts";
+import { busy, isArriving, network, trouble, welcome, words } from "../state/store.ts";
 import { troubleSpot } from "./failures.ts";
 import "./run.css";
 
@@ -62,7 +62,8 @@ function fieldFailure(): object | null {
 export function Run() {
   useBlame(fieldFailure(), ".page-side");
   const isBusy = busy.value !== null && busy.value.what !== "network";
-  const isReady = welcome.value !== null && network.value !== null;
+  // no press is to meet the button that stops the example of a first visit, which comes in its place
+  const isReady = welcome.value !== null && network.value !== null && !isArriving.value;
   return (
     <div class="run">
       {isBusy && <Progress />}

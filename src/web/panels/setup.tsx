@@ -1,5 +1,5 @@
 import { useComputed, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import { flagOf, type OptionId, PAGE_OPTIONS, propertyOf, ROWS, textOf } from "../../request/option-table.ts";
 import { areFlagsShown, showFlags } from "../parts/flags.ts";
 import { Fold } from "../parts/fold.tsx";
@@ -85,7 +85,8 @@ function NetworkField() {
   const { topology, file } = words.value;
   const error = failureAt("network", file !== null);
   const view = network.value;
-  useEffect(() => {
+  // before the next key is heard: it is a letter of the name
+  useLayoutEffect(() => {
     if (!isNetworkWanted.value) return;
     isNetworkWanted.value = false;
     const field = document.querySelector<HTMLInputElement>('[role="combobox"]');

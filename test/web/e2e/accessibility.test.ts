@@ -47,9 +47,13 @@ describeApp("accessibility of the app", (tools) => {
   it("can be used by keys alone: from the network's field to a schedule and through the views", PATIENCE, async () => {
     const app = await tools().open();
     const { page } = app;
+    // keys come faster than a slow machine draws, and none of them may be lost
+    const slow = await page.context().newCDPSession(page);
+    await slow.send("Emulation.setCPUThrottlingRate", { rate: 6 });
     await page.keyboard.press("/");
-    await page.keyboard.press("Control+A");
     await page.keyboard.type("ring:5");
+    expect(await page.getByRole("combobox", { name: "Network" }).inputValue()).toBe("ring:5");
+    await slow.detach();
     await page.keyboard.press("Escape");
     await app.shows(/^5 NPUs/);
     await page.keyboard.press("Control+Enter");
