@@ -63,7 +63,7 @@ function boxes(seed: number, isLopsided: boolean): Topology {
 
 /** BANYAN_TESTS=large tries all, in a quarter of an hour. */
 const count = (part: number, large: number): number =>
-  process.env["BANYAN_TESTS"] === "large" ? large : triesAll ? 3 * part : part;
+  process.env["BANYAN_TESTS"] === "large" ? large : triesAll ? 2 * part : part;
 
 it.each([
   ["balanced", false, count(10, 405)],
