@@ -11,9 +11,20 @@
 //
 // What changes from run to run is masked (MASKS below), and blanks count as one: columns are as wide as what is in them.
 import { spawnSync } from "node:child_process";
-import { appendFileSync, chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { blocksOf, preparationsOf, runPages, textOfPage } from "./docs/pages.mjs";
 import { at } from "./paths.mjs";
@@ -83,8 +94,46 @@ function trimmed(lines) {
   return first === -1 ? [] : lines.slice(first, lines.findLastIndex((line) => line.trim() !== "") + 1);
 }
 
+/** From so many seconds on it is kept what a command did: several pages begin with the same one. */
+const WORTH_KEEPING = 1;
+
+/** Returns a hash of a command and of all files of the folder that it runs in: what it does depends on nothing else. */
+function keyOf(command, home) {
+  const hash = createHash("sha256").update(command);
+  for (const entry of readdirSync(home, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    hash.update(`\0${relative(home, path)}\0`);
+    if (entry.isFile()) hash.update(readFileSync(path));
+  }
+  return hash.digest("hex");
+}
+
+/** Keeps what commands print and leave, for as long as the process runs. */
+function openKept() {
+  const kept = new Map();
+  const folder = mkdtempSync(join(tmpdir(), "banyan-docs-kept-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return {
+    /** Returns what a command does in a folder, and leaves there what it does; `run` does it where that is not known. */
+    run(command, home, run) {
+      const key = keyOf(command, home);
+      const known = kept.get(key);
+      if (known === undefined) {
+        const ran = run();
+        if (ran.seconds < WORTH_KEEPING) return ran;
+        cpSync(home, join(folder, key), { recursive: true });
+        kept.set(key, ran);
+        return ran;
+      }
+      rmSync(home, { recursive: true });
+      cpSync(join(folder, key), home, { recursive: true });
+      return { ...known, seconds: 0 };
+    },
+  };
+}
+
 /** Makes a folder as a reader has it: examples/, and `banyan`, `npm start` and `nvidia-smi` on the path. */
-function openFolder() {
+function openFolder(kept) {
   const folder = mkdtempSync(join(tmpdir(), "banyan-docs-"));
   const home = join(folder, "here");
   cpSync(at("examples"), join(home, "examples"), { recursive: true });
@@ -109,20 +158,23 @@ function openFolder() {
   };
   return {
     /** Returns { status, out, err, seconds } of a command line of a shell. */
-    run(command) {
-      const start = performance.now();
-      const { status, stdout, stderr } = spawnSync("bash", ["-o", "pipefail", "-c", command], {
-        cwd: home,
-        env,
-        encoding: "utf8",
-        input: "",
-        maxBuffer: 2 ** 28,
-      });
-      return { status, out: stdout, err: stderr, seconds: (performance.now() - start) / 1000 };
-    },
+    run: (command) =>
+      kept.run(command, home, () => {
+        const start = performance.now();
+        const { status, stdout, stderr } = spawnSync("bash", ["-o", "pipefail", "-c", command], {
+          cwd: home,
+          env,
+          encoding: "utf8",
+          input: "",
+          maxBuffer: 2 ** 28,
+        });
+        return { status, out: stdout, err: stderr, seconds: (performance.now() - start) / 1000 };
+      }),
     close: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
+
+let kept;
 
 /**
  * Runs the commands of a page, in order, in one folder. Returns what happened to each: { page, line, command, seconds, out, err,
@@ -130,7 +182,8 @@ function openFolder() {
  */
 export function runPage(page, heard = () => {}) {
   const text = textOfPage(page);
-  const folder = openFolder();
+  kept ??= openKept();
+  const folder = openFolder(kept);
   const results = [];
   const note = (result) => {
     results.push(result);

@@ -18,13 +18,16 @@ const PARTS = [
   ["reading", "What a network's file leaves open"],
 ];
 
-/** What has to be there before the examples of a command run: its files, by the names that they have in help. */
+/**
+ * What has to be there before the examples of a command run: its files, by the names that they have in help. Commands of several
+ * pages come first and in the same order: what they do is done once.
+ */
 const SYNTH = "banyan synth dgx-a100:2 --collective allreduce --size 16MiB -o schedule.json --quiet";
 const TREES = "banyan synth dgx-h100:128 --collective allgather --algorithm forestcoll -o trees.json --quiet";
 const SMALL_TREES =
   "banyan synth dgx-a100:1 --collective allreduce --size 1MiB --algorithm forestcoll -o trees.json --quiet";
-const program = (file) =>
-  `banyan export dgx-a100:1 --collective allreduce --size 1MiB --algorithm forestcoll --to msccl-xml -o ${file} --quiet`;
+const PROGRAM =
+  "banyan export dgx-a100:1 --collective allreduce --size 1MiB --algorithm forestcoll --to msccl-xml -o allreduce.xml --quiet";
 const PLAN =
   "banyan export dgx-a100:1 --collective allreduce --size 1MiB --algorithm forestcoll --to mscclpp-json -o plan.json --quiet";
 const BIG = "banyan synth mesh:10x10 --collective allgather -o big.bys --quiet";
@@ -37,9 +40,9 @@ const BEFORE = {
     "for i in $(seq 16); do for j in $(seq 16); do printf '%s ' $((i == j ? 0 : 4096 * (1 + (i + j) % 3))); done; echo; done > bytes.csv",
     "cp examples/profile.json topo-ndv2-1MB.json && cp examples/sketch.json sk1-ndv2-n2.json",
   ],
-  verify: [SYNTH, BIG, program("allreduce.xml"), PLAN],
-  simulate: [SYNTH, program("allreduce.xml")],
-  export: [BIG, SYNTH, SMALL_TREES, program("old.xml")],
+  verify: [PROGRAM, PLAN, SYNTH, BIG],
+  simulate: [PROGRAM, SYNTH],
+  export: [PROGRAM, "mv allreduce.xml old.xml", BIG, SYNTH, SMALL_TREES],
   calibrate: [
     "cp examples/all_reduce_1node.log all_reduce_perf.log",
     "cp examples/all_reduce_1node.log one-box.log",
@@ -48,12 +51,12 @@ const BEFORE = {
     "banyan compare torus:4x4@20GB/s,2us --collective allreduce --sizes 1KiB,64KiB,4MiB,256MiB --algorithms tacos --format nccl-tests -o all_reduce.log --quiet",
   ],
   plan: ["cp examples/perceptron.json ."],
-  sweep: ["cp examples/failures.yaml ."],
+  sweep: ["sed '/every/d; s/each: links/each: nics/' examples/failures.yaml > failures.yaml"],
   probe: ["cp examples/measured.json ."],
-  results: ["banyan sweep examples/failures.yaml --quiet"],
+  results: ["banyan sweep examples/failures.yaml"],
   completion: ["mkdir -p ~/.zfunc ~/.config/fish/completions"],
-  run: [program("allreduce.xml"), PLAN],
-  explain: [SMALL_TREES, program("allreduce.xml"), "cp examples/nccl-debug.log nccl-debug.log"],
+  run: [PROGRAM, PLAN],
+  explain: [PROGRAM, SMALL_TREES, "cp examples/nccl-debug.log nccl-debug.log"],
 };
 
 /** What a guide says of a command. */

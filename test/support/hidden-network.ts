@@ -92,26 +92,32 @@ export function fluidTimes(network: HiddenNetwork, flows: readonly ProbeFlow[], 
 /** Returns max-min fair rates: the resource with the least share per flow fixes its flows, and is taken away. */
 function maxMin(network: HiddenNetwork, pairs: readonly number[]): number[] {
   const rates = pairs.map(() => -1);
+  const routes = pairs.map((pair) => network.routes[pair] as readonly number[]);
   const spare = new Map<number, number>();
-  for (const pair of pairs)
-    for (const r of network.routes[pair] as readonly number[]) spare.set(r, network.capacity[r] as number);
-  while (rates.includes(-1)) {
+  const users = new Map<number, number[]>();
+  for (const [i, route] of routes.entries()) {
+    for (const r of new Set(route)) {
+      spare.set(r, network.capacity[r] as number);
+      users.set(r, [...(users.get(r) ?? []), i]);
+    }
+  }
+  const isOpen = (i: number): boolean => rates[i] === -1;
+  for (let open = pairs.length; open > 0; ) {
     let narrowest = -1;
     let least = Number.POSITIVE_INFINITY;
     for (const [r, rest] of spare) {
-      const users = pairs.filter((pair, i) => rates[i] === -1 && network.routes[pair]?.includes(r)).length;
-      if (users > 0 && rest / users < least) {
-        least = rest / users;
+      const many = (users.get(r) as number[]).filter(isOpen).length;
+      if (many > 0 && rest / many < least) {
+        least = rest / many;
         narrowest = r;
       }
     }
     if (narrowest < 0) throw new Error("a flow without a limit");
-    pairs.forEach((pair, i) => {
-      if (rates[i] !== -1 || !network.routes[pair]?.includes(narrowest)) return;
+    for (const i of (users.get(narrowest) as number[]).filter(isOpen)) {
       rates[i] = least;
-      for (const r of network.routes[pair] as readonly number[])
-        spare.set(r, Math.max(0, (spare.get(r) as number) - least));
-    });
+      open--;
+      for (const r of routes[i] as readonly number[]) spare.set(r, Math.max(0, (spare.get(r) as number) - least));
+    }
     spare.delete(narrowest);
   }
   return rates;

@@ -17,7 +17,9 @@ callOptionsByFlags();
 expect.addEqualityTesters([
   (a: unknown, b: unknown) => {
     if (!ArrayBuffer.isView(a) || !ArrayBuffer.isView(b) || a.constructor !== b.constructor) return undefined;
-    const [one, other] = [a, b].map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength));
+    const [one, other] = [a, b].map(
+      ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength),
+    );
     return Buffer.compare(one as Uint8Array, other as Uint8Array) === 0 ? true : undefined;
   },
 ]);

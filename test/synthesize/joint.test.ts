@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import { jointScheduleJsonParts } from "../../src/export/schedules/schedule-json.ts";
 import { readAnySchedule } from "../../src/import/schedules/schedule-json.ts";
 import { jointKind } from "../../src/kinds/joint.ts";
@@ -23,11 +22,13 @@ import { direct } from "../../src/synthesize/baselines/direct.ts";
 import { togetherBy } from "../../src/synthesize/joint/by-maker.ts";
 import { taccl } from "../../src/synthesize/taccl/taccl.ts";
 import { verifyJoint } from "../../src/verify/joint.ts";
+import { availableKernels } from "../support/backends.ts";
 import { engineOf, jointFaults, tenantSets } from "../support/joint-schedules.ts";
 import { quick, runs, seen, triesAll } from "../support/runs.ts";
 import { wholeCollective } from "../support/synthesis.ts";
 
-const engine = engineOf(jsKernels);
+const [fastest] = await availableKernels();
+const engine = engineOf(fastest);
 const MIB = 2 ** 20;
 const mesh = presetTopology("mesh:6x6");
 

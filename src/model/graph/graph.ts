@@ -218,37 +218,37 @@ export interface Heap {
 export function heap(): Heap {
   const keys: number[] = [];
   const ids: number[] = [];
-  const isBefore = (a: number, b: number): boolean => keys[a] < keys[b] || (keys[a] === keys[b] && ids[a] < ids[b]);
-  const swap = (a: number, b: number): void => {
-    [keys[a], keys[b]] = [keys[b], keys[a]];
-    [ids[a], ids[b]] = [ids[b], ids[a]];
+  const isBefore = (key: number, id: number, i: number): boolean => key < keys[i] || (key === keys[i] && id < ids[i]);
+  const put = (i: number, key: number, id: number): void => {
+    keys[i] = key;
+    ids[i] = id;
   };
   return {
     size: () => ids.length,
     add(key, id) {
       let i = ids.length;
-      keys.push(key);
-      ids.push(id);
-      for (let parent = (i - 1) >> 1; i > 0 && isBefore(i, parent); parent = (i - 1) >> 1) {
-        swap(i, parent);
+      for (let parent = (i - 1) >> 1; i > 0 && isBefore(key, id, parent); parent = (i - 1) >> 1) {
+        put(i, keys[parent], ids[parent]);
         i = parent;
       }
+      put(i, key, id);
     },
     key: () => (keys.length === 0 ? Number.POSITIVE_INFINITY : keys[0]),
     take() {
       if (ids.length === 0) return -1;
-      const id = ids[0];
-      swap(0, ids.length - 1);
-      keys.pop();
-      ids.pop();
-      for (let i = 0; ; ) {
-        let child = 2 * i + 1;
-        if (child >= ids.length) return id;
-        if (child + 1 < ids.length && isBefore(child + 1, child)) child++;
-        if (!isBefore(child, i)) return id;
-        swap(i, child);
+      const first = ids[0];
+      const key = keys.pop() as number;
+      const id = ids.pop() as number;
+      if (ids.length === 0) return first;
+      let i = 0;
+      for (let child = 1; child < ids.length; child = 2 * i + 1) {
+        if (child + 1 < ids.length && isBefore(keys[child + 1], ids[child + 1], child)) child++;
+        if (isBefore(key, id, child)) break;
+        put(i, keys[child], ids[child]);
         i = child;
       }
+      put(i, key, id);
+      return first;
     },
   };
 }

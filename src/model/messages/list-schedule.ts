@@ -4,7 +4,7 @@ import { orderByTime } from "../numbers/ordering.ts";
 import { toNumber } from "../numbers/rational.ts";
 import { demandExactPs, PS_PER_SECOND } from "../numbers/units.ts";
 import { firstFreeRoute, type MessageRoutes, shortestRoutes } from "../routes/list-routes.ts";
-import { routeTimes } from "../routes/routes.ts";
+import { type RouteTimes, routeTimes } from "../routes/routes.ts";
 import { indexColumn, inRowOrder, OP_COPY, OP_REDUCE, type StepSchedule } from "../steps/step-schedule.ts";
 import { isNpu, linkCount, type Topology } from "../topology/topology.ts";
 import { type Messages, messages } from "./messages.ts";
@@ -75,8 +75,11 @@ const MOST_REORDERED = 1e6;
 /** Returns the messages of a list as issued, or in the order in which they are ready where the last then arrives earlier. */
 export function quickerOrder(topology: Topology, collective: Collective, list: Messages): Messages {
   if (list.count > MOST_REORDERED) return list;
-  const { order, ps } = orderOfReadiness(topology, collective, list);
-  if (ps >= issuedPs(topology, collective, list, Number.POSITIVE_INFINITY)) return list;
+  const ways = waysOf(topology, collective, list);
+  const issued = lastArrivalPs(topology, collective, list, messageClock(topology, ways));
+  const quicker = readyOrder(topology, list, messageClock(topology, ways), issued);
+  if (quicker === null) return list;
+  const { order } = quicker;
   const ordered = messages();
   for (const i of order) ordered.add(list.chunk[i], list.source[i], list.target[i], list.reduce[i] === 1);
   return ordered;
@@ -84,8 +87,9 @@ export function quickerOrder(topology: Topology, collective: Collective, list: M
 
 /** Returns when the last message of a list arrives, issued in the quicker of the two orders. `overheadParts` as for `messageClock`. */
 export function quickerPs(topology: Topology, collective: Collective, list: Messages, overheadParts: number): number {
-  const issued = issuedPs(topology, collective, list, overheadParts);
-  return Math.min(issued, orderOfReadiness(topology, collective, list, overheadParts).ps);
+  const ways = waysOf(topology, collective, list);
+  const issued = lastArrivalPs(topology, collective, list, messageClock(topology, ways, overheadParts));
+  return readyOrder(topology, list, messageClock(topology, ways, overheadParts), issued)?.ps ?? issued;
 }
 
 /**
@@ -99,8 +103,13 @@ export function orderOfReadiness(
   list: Messages,
   overheadParts?: number,
 ): Order {
+  const send = messageClock(topology, waysOf(topology, collective, list), overheadParts);
+  return readyOrder(topology, list, send, Number.POSITIVE_INFINITY) as Order;
+}
+
+/** Returns that order; null where the last message does not arrive before `beforePs`. */
+function readyOrder(topology: Topology, list: Messages, send: MessageClock, beforePs: number): Order | null {
   const { count } = list;
-  const send = messageClock(topology, collective, list, overheadParts);
   // at each chunk's copy at each NPU: what leaves (even events) and arrives (odd ones), as issued
   const copyOf = new Float64Array(2 * count);
   for (let i = 0; i < count; i++) {
@@ -141,6 +150,7 @@ export function orderOfReadiness(
     order[i] = message;
     arrivalPs[message] = send(message, readyPs);
     ps = Math.max(ps, arrivalPs[message]);
+    if (ps >= beforePs) return null;
     goOn(copyAt[2 * message + 1]);
   }
   return { order, ps };
@@ -160,8 +170,17 @@ export function issuedPs(
   list: Messages,
   overheadParts = OVERHEAD_PARTS,
 ): number {
-  const send = messageClock(topology, collective, list, overheadParts);
-  const arrived = arrivalTable(topology.npuCount, collective.chunkCount, list.count);
+  return lastArrivalPs(
+    topology,
+    collective,
+    list,
+    messageClock(topology, waysOf(topology, collective, list), overheadParts),
+  );
+}
+
+/** Returns when the last message arrives, issued in order over a network that does nothing else. */
+function lastArrivalPs({ npuCount }: Topology, { chunkCount }: Collective, list: Messages, send: MessageClock): number {
+  const arrived = arrivalTable(npuCount, chunkCount, list.count);
   let last = 0;
   for (let i = 0; i < list.count; i++) {
     const time = send(i, arrived.at(list.chunk[i], list.source[i]));
@@ -171,29 +190,42 @@ export function issuedPs(
   return last;
 }
 
+/** What clocks of one list have in common. */
+interface Ways {
+  readonly found: MessageRoutes;
+  /** Some way passes an NPU. */
+  readonly isStored: boolean;
+  readonly times: RouteTimes;
+  readonly picosecondBytes: number;
+}
+
+function waysOf(topology: Topology, { chunkBytes }: Collective, list: Messages): Ways {
+  const found = shortestRoutes(topology, list);
+  const times = routeTimes(topology, found.routes, chunkBytes);
+  const picosecondBytes = toNumber(chunkBytes) * PS_PER_SECOND;
+  return { found, isStored: passesNpus(topology, found), times, picosecondBytes };
+}
+
+/** Sends a message whose chunk is at its source at `readyPs`, after all that were sent before, and returns when it is at its target. */
+type MessageClock = (message: number, readyPs: number) => number;
+
 /**
- * Returns a function that sends message i, whose chunk is at its source at `readyPs`, after all that were sent before, and returns
- * when it is at its target, where serialisation occupies links and latency does not: along a way through switches all links at
+ * Returns a clock of messages where serialisation occupies links and latency does not: along a way through switches all links at
  * once; link by link where some way passes an NPU. A link is kept for 1 / `overheadParts` of its latency besides. O(hops) a call.
  */
 function messageClock(
   topology: Topology,
-  collective: Collective,
-  list: Messages,
+  { found, isStored, times: { serialPs, latencyPs }, picosecondBytes }: Ways,
   overheadParts = Number.POSITIVE_INFINITY,
-): (message: number, readyPs: number) => number {
-  const found = shortestRoutes(topology, list);
-  const stored = passesNpus(topology, found);
-  const { routes, routeOf } = found;
+): MessageClock {
+  const { routeOf, routes } = found;
   const { linkOffset, links } = routes;
-  const { serialPs, latencyPs } = routeTimes(topology, routes, collective.chunkBytes);
   const linkFree = new Float64Array(linkCount(topology));
-  const picosecondBytes = toNumber(collective.chunkBytes) * PS_PER_SECOND;
   return (message, readyPs) => {
     const route = firstFreeRoute(found, routeOf[message], linkFree);
     const [from, to] = [linkOffset[route], linkOffset[route + 1]];
     let time = readyPs;
-    if (stored) {
+    if (isStored) {
       for (let k = from; k < to; k++) {
         const link = links[k];
         const serial = Math.ceil(picosecondBytes / topology.linkBytesPerSecond[link]);

@@ -20,7 +20,7 @@ export interface MessageRoutes {
  */
 export function shortestRoutes(topology: Topology, list: Messages): MessageRoutes {
   const twins = equalLinks(topology);
-  const byPair = new Map<number, number>();
+  const byPair = pairTable(topology.npuCount, list.count);
   const ways = waysTowards(topology);
   const source: number[] = [];
   const target: number[] = [];
@@ -52,14 +52,29 @@ export function shortestRoutes(topology: Topology, list: Messages): MessageRoute
   for (let i = 0; i < list.count; i++) {
     const [from, to] = [list.source[i], list.target[i]];
     const pair = from * topology.npuCount + to;
-    let route = byPair.get(pair);
-    if (route === undefined) {
-      route = addRoute(from, to);
-      byPair.set(pair, route);
-    }
-    routeOf[i] = route;
+    if (byPair.at(pair) < 0) byPair.set(pair, addRoute(from, to));
+    routeOf[i] = byPair.at(pair);
   }
   return { routes: wholeRoutes(source, target, linkOffset, links), routeOf, alternatives };
+}
+
+/** Numbers of pairs of NPUs, -1 where there is none: a table where that is small or has a place for each message, else hashed. */
+function pairTable(npuCount: number, messages: number) {
+  const pairs = npuCount * npuCount;
+  if (pairs <= Math.max(FEW_PAIRS, messages)) {
+    const table = new Int32Array(pairs).fill(-1);
+    return {
+      at: (pair: number): number => table[pair],
+      set: (pair: number, number: number): void => {
+        table[pair] = number;
+      },
+    };
+  }
+  const hashed = new Map<number, number>();
+  return {
+    at: (pair: number): number => hashed.get(pair) ?? -1,
+    set: (pair: number, number: number): void => void hashed.set(pair, number),
+  };
 }
 
 /** Ways towards all NPUs of a network are kept while these are so few numbers. */
@@ -72,6 +87,9 @@ function waysTowards(topology: Topology): Map<number, Int32Array> {
   if (topology.npuCount * nodeCount(topology) <= MOST_KEPT) kept.set(topology, known);
   return known;
 }
+
+/** Pairs of NPUs for which a table costs nothing to speak of. */
+const FEW_PAIRS = 2 ** 16;
 
 /** Passes over all pairs; few change after the second. */
 const PASSES = 4;

@@ -67,14 +67,19 @@ const isUndirected = (g: Digraph): boolean => {
 
 /** Whether neighbours nearer and farther than a node depend on the distance only, for these nodes and all others: definition 17 again. */
 function hasIntersectionArray(g: Digraph, from: readonly number[]): boolean {
-  const known = new Map<number, string>();
+  const known = new Map<number, number>();
   for (const x of from) {
     const distance = distancesFrom(g, x);
     for (let y = 0; y < g.nodes; y++) {
-      const near = g.target.subarray(g.offset[y], g.offset[y + 1]);
-      const text = [-1, 1].map((away) => near.filter((z) => distance[z] === distance[y] + away).length).join();
-      if ((known.get(distance[y]) ?? text) !== text) return false;
-      known.set(distance[y], text);
+      let [nearer, farther] = [0, 0];
+      for (let arc = g.offset[y]; arc < g.offset[y + 1]; arc++) {
+        const away = distance[g.target[arc]] - distance[y];
+        if (away === -1) nearer++;
+        if (away === 1) farther++;
+      }
+      const both = nearer * g.nodes + farther;
+      if ((known.get(distance[y]) ?? both) !== both) return false;
+      known.set(distance[y], both);
     }
   }
   return true;

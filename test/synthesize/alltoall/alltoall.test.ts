@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { random } from "../../../src/base/random.ts";
-import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
 import { readAlltoallv, readCollectiveJson } from "../../../src/import/collectives/collective.ts";
 import { limitOf } from "../../../src/model/bounds/bounds.ts";
@@ -14,6 +13,7 @@ import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { simulate } from "../../../src/simulate/simulate.ts";
 import { verify } from "../../../src/verify/verify.ts";
+import { availableKernels } from "../../support/backends.ts";
 import { allToAllRate } from "../../support/concurrent-problems.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
 import { unexpected } from "../../support/refusals.ts";
@@ -22,7 +22,8 @@ import { columnsOf, synthesizeWith, wholeCollective } from "../../support/synthe
 
 type Request = Parameters<typeof synthesizeWith>[1];
 
-const make = (request: Request) => synthesizeWith(jsKernels, request, { algorithm: "mcf" });
+const [fastest] = await availableKernels();
+const make = (request: Request) => synthesizeWith(fastest, request, { algorithm: "mcf" });
 
 const alltoall = (topology: Topology, chunks: number, size = 2 ** 30): Request => ({
   topology,

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { InfeasibleError } from "../../../src/base/errors.ts";
 import { openEngine } from "../../../src/engine/engine.ts";
-import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
 import type { Engine } from "../../../src/engine/types.ts";
 import { scheduleToJson } from "../../../src/export/schedules/schedule-json.ts";
@@ -15,8 +14,11 @@ import type { SynthesizeOptions } from "../../../src/request/options.ts";
 import { synthesize } from "../../../src/run/synthesize.ts";
 import { groupShares } from "../../../src/synthesize/forestcoll/group-shares.ts";
 import { verifySchedule } from "../../../src/verify/steps/schedule.ts";
+import { availableKernels } from "../../support/backends.ts";
 import { groupsAlong, groupText } from "../../support/groups-along.ts";
 import { refused, unexpected } from "../../support/refusals.ts";
+
+const [fastest] = await availableKernels();
 
 let engine: Engine;
 beforeAll(async () => {
@@ -44,7 +46,7 @@ async function shared(network: Topology | string, groups: readonly (readonly num
       usable,
       weight: new Float64Array(groups[0]?.length ?? 0).fill(1),
     },
-    (problem) => jsKernels.rate(problem),
+    (problem) => fastest.rate(problem),
     openHighs,
   );
   usable.forEach((bandwidth, link) => {
