@@ -18,7 +18,7 @@ const LONG = [
   "test/export/programs/torch-program.test.ts",
   "test/export/programs/languages.test.ts",
 ];
-const triesAll = process.env["BANYAN_TESTS"] === "all";
+const triesAll = ["all", "large"].includes(process.env["BANYAN_TESTS"] ?? "");
 
 const exclude = [...configDefaults.exclude, ...(triesAll ? [] : LONG)];
 

@@ -39,7 +39,7 @@ describe("export of programs", () => {
   });
 
   it("rewrites a program for other runtimes, with a range in their terms", async () => {
-    await here.run(`${EXPORT} --to msccl-xml --dialect rccl --placement in -o rccl.xml`);
+    await here.run(`${EXPORT} --algorithm direct --to msccl-xml --dialect rccl --placement in -o rccl.xml`);
     for (const dialect of ["msccl", "azure", "rccl"]) {
       await here.run(`export rccl.xml --to msccl-xml --dialect ${dialect} --max-bytes 32MiB -o ${dialect}-too.xml`);
       expect(await here.json(`verify ${dialect}-too.xml --target ${dialect}`)).toMatchObject({ correct: true });
@@ -94,7 +94,7 @@ describe("export of programs", () => {
 
   it("notes which GPUs a machine was taken to have", async () => {
     const smi = new URL("../../examples/nvidia-smi-h100.txt", import.meta.url).pathname;
-    const line = `export ${smi} --collective allgather --algorithm direct --to msccl-xml -o h100.xml`;
+    const line = `synth ${smi} --collective allgather --algorithm direct -o h100.json`;
     expect((await here.ends(line)).err).toMatch(/GPUs taken as h100: 18 NVLinks/);
     expect((await here.ends(`${line} --quiet`)).err).toBe("");
     expect((await here.ends(`${line} --gpu b200`)).err).toBe("");

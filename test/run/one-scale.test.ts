@@ -86,13 +86,16 @@ function drawnRequest(draws: Random) {
   };
 }
 
+/** BANYAN_TESTS=large tries 2,000, in some minutes. */
+const REPORTS = process.env["BANYAN_TESTS"] === "large" ? 2000 : 800;
+
 const isRefusal = (error: unknown): boolean => error instanceof InputError || error instanceof InfeasibleError;
 
 describe("one scale", () => {
   it("has limit <= limit of the class <= time in every report", { timeout: triesAll ? 900_000 : 120_000 }, async () => {
     const kinds = new Map<string, number>();
     const classes = new Map<string, number>();
-    for (let [i, made] = [0, 0]; made < runs(2000); i++) {
+    for (let [i, made] = [0, 0]; made < runs(REPORTS); i++) {
       const draws = random(i + 1);
       const topology = drawnNetwork(draws);
       const request = drawnRequest(draws);
@@ -117,10 +120,10 @@ describe("one scale", () => {
       const of = report.classLimit?.of ?? "none";
       classes.set(of, (classes.get(of) ?? 0) + 1);
     }
-    expect(kinds.get("steps") ?? 0).toBeGreaterThan(seen(500));
-    expect(kinds.get("trees") ?? 0).toBeGreaterThan(seen(100));
+    expect(kinds.get("steps") ?? 0).toBeGreaterThan(seen(REPORTS / 4));
+    expect(kinds.get("trees") ?? 0).toBeGreaterThan(seen(REPORTS / 20));
     for (const of of ["whole chunks", "forwarding switches", "none"])
-      expect(classes.get(of) ?? 0, of).toBeGreaterThanOrEqual(seen(3));
+      expect(classes.get(of) ?? 0, of).toBeGreaterThanOrEqual(seen(Math.floor(REPORTS / 650)));
   });
 
   it("is the same in compare, auto and synth", { timeout: 120_000 }, async () => {

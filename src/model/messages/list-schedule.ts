@@ -1,5 +1,5 @@
 import type { Collective } from "../collective/collective.ts";
-import { heap } from "../graph/graph.ts";
+import { groupedBy, heap } from "../graph/graph.ts";
 import { orderByTime } from "../numbers/ordering.ts";
 import { toNumber } from "../numbers/rational.ts";
 import { demandExactPs, PS_PER_SECOND } from "../numbers/units.ts";
@@ -77,7 +77,7 @@ export function quickerOrder(topology: Topology, collective: Collective, list: M
   if (list.count > MOST_REORDERED) return list;
   const ways = waysOf(topology, collective, list);
   const issued = lastArrivalPs(topology, collective, list, messageClock(topology, ways));
-  const quicker = readyOrder(topology, list, messageClock(topology, ways), issued);
+  const quicker = readyOrder(topology, collective, list, messageClock(topology, ways), issued);
   if (quicker === null) return list;
   const { order } = quicker;
   const ordered = messages();
@@ -89,7 +89,7 @@ export function quickerOrder(topology: Topology, collective: Collective, list: M
 export function quickerPs(topology: Topology, collective: Collective, list: Messages, overheadParts: number): number {
   const ways = waysOf(topology, collective, list);
   const issued = lastArrivalPs(topology, collective, list, messageClock(topology, ways, overheadParts));
-  return readyOrder(topology, list, messageClock(topology, ways, overheadParts), issued)?.ps ?? issued;
+  return readyOrder(topology, collective, list, messageClock(topology, ways, overheadParts), issued)?.ps ?? issued;
 }
 
 /**
@@ -104,34 +104,30 @@ export function orderOfReadiness(
   overheadParts?: number,
 ): Order {
   const send = messageClock(topology, waysOf(topology, collective, list), overheadParts);
-  return readyOrder(topology, list, send, Number.POSITIVE_INFINITY) as Order;
+  return readyOrder(topology, collective, list, send, Number.POSITIVE_INFINITY) as Order;
 }
 
 /** Returns that order; null where the last message does not arrive before `beforePs`. */
-function readyOrder(topology: Topology, list: Messages, send: MessageClock, beforePs: number): Order | null {
+function readyOrder(
+  topology: Topology,
+  collective: Collective,
+  list: Messages,
+  send: MessageClock,
+  beforePs: number,
+): Order | null {
   const { count } = list;
-  // at each chunk's copy at each NPU: what leaves (even events) and arrives (odd ones), as issued
-  const copyOf = new Float64Array(2 * count);
-  for (let i = 0; i < count; i++) {
-    copyOf[2 * i] = list.chunk[i] * topology.npuCount + list.source[i];
-    copyOf[2 * i + 1] = list.chunk[i] * topology.npuCount + list.target[i];
-  }
-  const events = orderByTime(copyOf);
-  const copyAt = new Int32Array(2 * count);
-  for (let at = 0, first = 0; at < events.length; at++) {
-    if (copyOf[events[at]] !== copyOf[events[first]]) first = at;
-    copyAt[events[at]] = first;
-  }
-  /** Per copy, at its first event: the first event that has not happened, and when the last before it happened. */
-  const next = copyAt.slice().map((_, at) => at);
-  const therePs = new Float64Array(2 * count);
+  const { copyOf, copies } = copiesOf(topology, collective, list);
+  const { offset, items: events } = groupedBy(copyOf, copies);
+  /** [copies] the first event that has not happened, and when the last before it happened. */
+  const next = offset.slice(0, copies);
+  const therePs = new Float64Array(copies);
   /** [messages] -1 until it is sent. */
   const arrivalPs = new Float64Array(count).fill(-1);
   const ready = heap();
 
   const goOn = (copy: number): void => {
     let at = next[copy];
-    for (; at < events.length && copyAt[events[at]] === copy; at++) {
+    for (; at < offset[copy + 1]; at++) {
       const event = events[at];
       const message = event >> 1;
       if (event % 2 === 0) ready.add(therePs[copy], message);
@@ -140,7 +136,7 @@ function readyOrder(topology: Topology, list: Messages, send: MessageClock, befo
     }
     next[copy] = at;
   };
-  for (let at = 0; at < events.length; at++) if (copyAt[events[at]] === at) goOn(at);
+  for (let copy = 0; copy < copies; copy++) goOn(copy);
 
   const order = new Int32Array(count);
   let ps = 0;
@@ -151,9 +147,33 @@ function readyOrder(topology: Topology, list: Messages, send: MessageClock, befo
     arrivalPs[message] = send(message, readyPs);
     ps = Math.max(ps, arrivalPs[message]);
     if (ps >= beforePs) return null;
-    goOn(copyAt[2 * message + 1]);
+    goOn(copyOf[2 * message + 1]);
   }
   return { order, ps };
+}
+
+/**
+ * Returns the copies of chunks at NPUs: the one that each message leaves (even places) and makes (odd ones). Copies of which no
+ * message knows are left out where most would be.
+ */
+function copiesOf({ npuCount }: Topology, { chunkCount }: Collective, { count, chunk, source, target }: Messages) {
+  const cells = npuCount * chunkCount;
+  const areFew = cells <= CELLS_PER_MESSAGE * count;
+  const copyOf = areFew ? new Int32Array(2 * count) : new Float64Array(2 * count);
+  for (let i = 0; i < count; i++) {
+    copyOf[2 * i] = chunk[i] * npuCount + source[i];
+    copyOf[2 * i + 1] = chunk[i] * npuCount + target[i];
+  }
+  if (copyOf instanceof Int32Array) return { copyOf, copies: cells };
+  const numbers = new Int32Array(2 * count);
+  let copies = 0;
+  let last = -1;
+  for (const event of orderByTime(copyOf)) {
+    if (copyOf[event] !== last) copies++;
+    last = copyOf[event];
+    numbers[event] = copies - 1;
+  }
+  return { copyOf: numbers, copies };
 }
 
 /** A message keeps its links for this part of their latency, besides serialisation. */
