@@ -31,14 +31,19 @@ const REPLACING = readdirSync("test", { recursive: true, encoding: "utf8" })
 /** What takes longest. Where times are not known yet Vitest begins with the largest files, and some of these are a few lines. */
 const LONGEST = [
   "test/docs/commands.test.ts",
-  "test/lower/mpi/matrix.test.ts",
-  "test/docs/pages-browser.test.ts",
   "test/run/programs/programs.test.ts",
-  "test/run/auto/never-worse.test.ts",
-  "test/independent/strengthened.test.ts",
+  "test/docs/pages-browser.test.ts",
+  "test/run/programs/library-time.test.ts",
   "test/web/e2e/accessibility.test.ts",
+  "test/web/e2e/address.test.ts",
   "test/run/one-scale.test.ts",
-  "test/cli/json-schemas.test.ts",
+  "test/synthesize/forestcoll/box-networks.test.ts",
+  "test/mpi/matrix.test.ts",
+  "test/sweep/redis/redis.test.ts",
+  "test/run/auto/never-worse.test.ts",
+  "test/setup/no-compilers.test.ts",
+  "test/synthesize/streams.test.ts",
+  "test/cli/programs.test.ts",
 ];
 
 /** What takes longest begins first, so that no processor waits for another at the end; what has processes of its own still goes before. */

@@ -70,7 +70,7 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
   compare: [
     "banyan compare dgx-a100:2 --collective allreduce --sizes 64KiB,16MiB,1GiB",
     "banyan compare torus:8x8 --collective alltoall --sizes 1MiB --algorithms tacos,direct --format csv",
-    "banyan compare dgx-a100:2 --collective allreduce --sizes 64KiB,1MiB,64MiB --format tuner -o tuner.csv",
+    "banyan compare dgx-a100:2 --collective allreduce --sizes 64KiB,64MiB --format tuner -o tuner.csv",
     "banyan compare dgx-h100:2 --collective allgather --sizes 1KiB,32KiB,1MiB,32MiB,1GiB --format svg -o plot.svg",
   ],
   train: [
@@ -82,7 +82,7 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
   ],
   plan: [
     "banyan plan gpt2-medium dgx-h100:1 --batch 64 --memory 16GiB",
-    "banyan plan llama3-8b dgx-h100:2 --batch 32 --seq 8192 --mesh 2x8 --passes 1,2 --details",
+    "banyan plan llama3-8b dgx-h100:2 --batch 32 --seq 8192 --mesh 2x8 --passes 1 --details",
     "banyan plan perceptron.json ring:4 --accelerator a100 --algorithms ring",
   ],
   calibrate: [
