@@ -1,5 +1,6 @@
 /** Whether tests try all that they can: `npm run test:all`, and bench/. `npm test` tries a part, for somebody is waiting. */
-export const triesAll = ["all", "large"].includes(process.env["BANYAN_TESTS"] ?? "") || process.env["VITEST"] === undefined;
+export const triesAll =
+  ["all", "large"].includes(process.env["BANYAN_TESTS"] ?? "") || process.env["VITEST"] === undefined;
 
 const PART = 5;
 const LEAST = 5;
